@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The settings: one table (config_table.c) gives each one's group, name, type, default, range and help text.
+ * Parsing, `oncedrop config`, the manual's check and the sample file's check are driven by that table. */
+#ifndef ONCEDROP_CONFIG_H
+#define ONCEDROP_CONFIG_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+
+#define CONFIG_DEFAULT_FILE SYSCONFDIR "/oncedrop/oncedrop.conf"
+
+enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE };
+enum imap_tls { IMAP_TLS_IMAPS, IMAP_TLS_STARTTLS, IMAP_TLS_NONE };
+enum imap_auth { IMAP_AUTH_PLAIN, IMAP_AUTH_LOGIN, IMAP_AUTH_XOAUTH2 };
+enum imap_search { IMAP_SEARCH_DOUBT, IMAP_SEARCH_ALWAYS };
+enum route_sent_copy { SENT_COPY_AUTHENTICATED, SENT_COPY_FROM, SENT_COPY_OFF };
+enum route_detail { DETAIL_OFF, DETAIL_FOLDER };
+enum route_unknown { UNKNOWN_BOUNCE, UNKNOWN_DEFER };
+enum delivery_overquota { OVERQUOTA_DEFER, OVERQUOTA_BOUNCE };
+enum delivery_rejected { REJECTED_BOUNCE, REJECTED_QUARANTINE };
+enum record_level { RECORD_ENVELOPE, RECORD_HEADERS, RECORD_TEXT, RECORD_RAW };
+enum log_to { LOG_TO_SYSLOG, LOG_TO_STDERR };
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* Strings are never NULL ("" when empty) and belong to the struct; times are milliseconds, sizes bytes. */
+struct config {
+    struct {
+        char *conninfo;         /* libpq connection string or URI */
+        char *schema;           /* of all our tables */
+    } database;
+    struct {
+        enum lock_method method;
+        int64_t wait;           /* how long a held lock is polled; 0: a pure try */
+        char *namespace;        /* hashed before the Message-ID into the lock key */
+    } lock;
+    struct {
+        char *host;
+        int64_t port;           /* 0: 993 with imaps, else 143 */
+        enum imap_tls tls;
+        char *ca_file;          /* "": the system's certificate authorities */
+        char *server_name;      /* expected in the certificate and sent as SNI; "": host */
+        char *command;          /* a PREAUTH server over a socketpair instead of host */
+        enum imap_auth auth;
+        char *user;             /* login name; "": the account */
+        char *master_user;      /* authentication id when it is not the account */
+        char *password_file;
+        char *password;         /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
+        int64_t timeout;        /* per read and write, and for connecting */
+        enum imap_search search;
+        bool create;
+        bool subscribe;
+    } imap;
+    struct {
+        char *account;          /* template */
+        char *account_query;    /* SQL; "": the template decides */
+        char *inbox;
+        char *sent;             /* a name, or \Sent: by SPECIAL-USE (RFC 6154) */
+        enum route_sent_copy sent_copy;
+        enum route_detail detail;
+        enum route_unknown unknown;
+    } route;
+    struct {
+        int64_t deadline;
+        int64_t hold_off;
+        int64_t size_limit;
+        enum delivery_overquota overquota;
+        int64_t sent_retry;
+        enum delivery_rejected rejected;
+        int64_t reject_after;
+    } delivery;
+    struct {
+        char **ignore;          /* NULL-terminated field names, a trailing * matches any rest */
+    } identity;
+    struct {
+        enum record_level level;
+        char *notify;           /* channel; "": none */
+    } record;
+    struct {
+        enum log_to to;
+        enum log_level level;
+    } log;
+};
+
+/* Reads FILE, then applies the overrides, checks every value and reads the secrets.
+ *
+ * file       path of the configuration file
+ * overrides  NULL-terminated list of "GROUP.NAME=VALUE" (from -o), later ones win; may be NULL
+ *
+ * Returns a new configuration, or NULL with the fault set (file, group and key named): file missing, unreadable or
+ * accessible to others, unknown group or key, value out of range, behaviour not built yet, unreadable secret. */
+struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
+
+/* All defaults, nothing read. */
+struct config *config_defaults(void) OD_MUST;
+
+void config_free(struct config **config);
+
+/* Which settings config_print writes. */
+enum config_print { CONFIG_PRINT_ALL, CONFIG_PRINT_NON_DEFAULT, CONFIG_PRINT_DEFAULTS };
+
+/* Writes settings in configuration file form, one "group.name = value" a line as postconf(1) does; secrets are not
+ * settings and so never appear, but a password inside database.conninfo is shown as "***". */
+void config_print(FILE *out, const struct config *config, enum config_print which);
+
+/* Parses "90s", "2m", "1h", "7d", "500ms", "0" (a bare number: seconds) to milliseconds; false leaves *ret. */
+bool config_parse_duration(const char *text, int64_t *ret) OD_MUST;
+
+/* Parses "100M", "64K", "1G", "4096" (powers of 1024) to bytes; false leaves *ret. */
+bool config_parse_size(const char *text, int64_t *ret) OD_MUST;
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A logged-in IMAP session of one account (RFC 3501), and the three things a delivery asks of it: append, search,
+ * and to say honestly what it does not know. */
+#ifndef ONCEDROP_MAILBOX_H
+#define ONCEDROP_MAILBOX_H
+
+#include <sys/uio.h>
+
+#include "base/base.h"
+#include "base/config.h"
+
+struct mailbox;
+
+/* Connects, secures and logs in. The certificate's chain, validity and host name are verified before any credential
+ * is sent; tls=none goes only to loopback addresses and unix sockets.
+ *
+ * account  whose mailboxes; the SASL authorisation id with a master user. Control characters are refused.
+ *
+ * Returns a session, or NULL with the fault set (which step failed, what to do). Time: imap.timeout per step. */
+struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault) OD_MUST;
+
+/* Ends the session: LOGOUT is sent without waiting for an answer, then the connection is closed. Cannot fail. */
+void mailbox_close(struct mailbox **mailbox);
+
+/* Whether a kept session still answers (NOOP). */
+bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
+
+/* What is known after an APPEND. Everything but STORED and UNKNOWN is certain: this attempt stored nothing. */
+enum append_result {
+    APPEND_UNKNOWN,     /* the literal was begun and no tagged answer came: it may be stored, now or later */
+    APPEND_STORED,      /* tagged OK */
+    APPEND_NOT_SENT,    /* nothing of the literal was sent: connection lost before, no '+', refused name, not wanted */
+    APPEND_NO_MAILBOX,  /* NO [TRYCREATE] and creating it is switched off or did not help */
+    APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
+    APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469), [LIMIT] is APPEND_LIMIT */
+    APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
+    APPEND_LIMIT,       /* NO [LIMIT] (RFC 5530) */
+    APPEND_UNAVAILABLE, /* NO before the literal with any other or no code ([UNAVAILABLE], [INUSE], ...) */
+    APPEND_REFUSED,     /* any other NO, or BAD, after the literal: the server refuses the content */
+};
+
+struct append {
+    const char *mailbox;        /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
+    bool seen;                  /* with \Seen */
+    int64_t internal_date;      /* seconds since 1970 UTC */
+    const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
+    size_t piece_count;
+    bool (*wanted)(void *context);  /* asked right before the first byte of the literal; false: APPEND_NOT_SENT */
+    void *context;
+};
+
+/* Appends one message. The mailbox is created and subscribed once when the server says TRYCREATE and the settings
+ * allow it. SO_LINGER 0 while the literal is under way: a process that dies takes its unsent bytes with it.
+ *
+ * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (0, 0 when the server does not tell, RFC 4315), else untouched.
+ * The fault is set on everything but APPEND_STORED. After APPEND_UNKNOWN the session must be closed. */
+enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault) OD_MUST;
+
+enum search_result {
+    SEARCH_TROUBLE,     /* not known: connection, NO or BAD to the search, ... */
+    SEARCH_ABSENT,      /* looked, and it is not there (or the mailbox does not exist) */
+    SEARCH_FOUND,
+};
+
+struct search {
+    const char *mailbox;        /* as in struct append */
+    const char *message_id;     /* without <>; NULL when unknown or not searchable (mailbox_searchable) */
+    int64_t internal_date;      /* without message_id: candidates within a day of it ... */
+    int64_t size;               /* ... and whose RFC822.SIZE is within 1 of this; 0: any size */
+    uint32_t newest;            /* only the last so many messages; 0: all */
+    bool header_only;           /* give `same` only the Message-ID field instead of the whole message */
+    bool (*same)(void *context, const void *bytes, size_t size);    /* is this candidate the message looked for? */
+    void *context;
+};
+
+/* Looks for a message on a connection of its own (a session kept selected may not see new mail; EXAMINE, so nothing
+ * changes). Outputs are set on SEARCH_FOUND only; the fault on SEARCH_TROUBLE only. */
+enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
+                                  uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault) OD_MUST;
+
+/* Whether SEARCH HEADER Message-ID can be trusted to find this id: at most 200 printable ASCII characters without
+ * blanks, not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
+bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
+
+/* UTF-8 to modified UTF-7 (RFC 3501, 5.1.3). Returns a new string (free(3)), or NULL with the fault set: empty, longer
+ * than 1000 bytes, invalid UTF-8, control characters (CR, LF, NUL would end the command). */
+char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
+
+#endif
