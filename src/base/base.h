@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define OD_MUST __attribute__((warn_unused_result))
-#define OD_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define OD_PRINTF(string, first) __attribute__((format(printf, string, first)))
 #define OD_CLEANUP(function) __attribute__((cleanup(function)))
 
 /* Cleanup functions for OD_CLEANUP; each leaves its variable NULL or -1. */
