@@ -23,7 +23,7 @@ struct decoded_part {
     char *filename;         /* decoded (RFC 2231, RFC 2047), or NULL */
     int64_t size;           /* bytes of the decoded content */
     unsigned char sha256[32];   /* of the decoded content */
-    char *text;             /* text/*: converted to UTF-8 (level text and raw), cut at 1 MiB; else NULL */
+    char *text;             /* of text types: converted to UTF-8 (level text and raw), cut at 1 MiB; else NULL */
 };
 
 struct decoded {
