@@ -20,6 +20,7 @@ LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -letpan
 
 SOURCES := $(sort $(wildcard src/*/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
+SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
 all: $(BUILD)/oncedrop
@@ -30,6 +31,13 @@ $(BUILD)/oncedrop: $(BUILD)/main.o $(OBJECTS)
 $(BUILD)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# The schema's SQL files travel inside the program.
+$(BUILD)/schema_sql.h: src/ledger/schema/embed.sh $(SCHEMA) Makefile
+	@mkdir -p $(@D)
+	sh src/ledger/schema/embed.sh $(SCHEMA) > $@.new && mv $@.new $@
+
+$(filter $(BUILD)/ledger/%,$(OBJECTS)): $(BUILD)/schema_sql.h
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile
 	@mkdir -p $(@D)

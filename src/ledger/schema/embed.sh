@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+#
+# Writes the schema's SQL files, named on the command line as NNN-what.sql, as a C table for ledger_schema.c.
+set -eu
+
+echo '/* Made by src/ledger/schema/embed.sh; edit the SQL files instead. */'
+echo 'static const struct schema_file { int version; const char *name; const char *text; } schema_files[] = {'
+for file; do
+    name=${file##*/}
+    case $name in
+        [0-9][0-9][0-9]-*.sql) ;;
+        *) echo "$0: $file: its name has to look like 001-what.sql" >&2; exit 1 ;;
+    esac
+    # Leading zeros would make the number octal in C.
+    version=$(echo "$name" | sed 's/-.*//; s/^0*//')
+    printf '    {%s, "%s",\n' "${version:?$file: versions count from 1}" "$name"
+    # "\?" keeps two question marks from being read as the start of a trigraph.
+    sed 's/[\\"]/\\&/g; s/??/?\\?/g; s/^/        "/; s/$/\\n"/' "$file"
+    echo '    },'
+done
+echo '};'
