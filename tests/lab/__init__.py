@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: ISC
+"""Private servers for the tests and the demo: real ones in a temporary directory, and stand-ins that misbehave."""

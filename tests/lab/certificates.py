@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: ISC
+"""Certificates from a certificate authority of our own, made by openssl(1)."""
+
+import os
+import subprocess
+
+from . import process
+
+GOOD_NAMES = "DNS:localhost,IP:127.0.0.1"
+
+
+def openssl(*arguments):
+    done = subprocess.run([process.find_program("openssl"), *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        raise RuntimeError(f"openssl {' '.join(arguments)}:\n{done.stdout.decode(errors='replace')}")
+
+
+class Authority:
+    """A certificate authority, and the certificates it has signed, as PEM files in one directory."""
+
+    def __init__(self, directory, name="authority"):
+        self.directory = os.path.join(directory, name)
+        os.mkdir(self.directory, 0o755)
+        self.certificate, self.key = self.files("ca")
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-subj", f"/CN=Test {name}", "-keyout", self.key, "-out", self.certificate,
+                "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+
+    def files(self, name):
+        return os.path.join(self.directory, f"{name}.pem"), os.path.join(self.directory, f"{name}.key")
+
+    def issue(self, name, names=GOOD_NAMES, common_name="localhost", days=2):
+        """Returns (certificate, key), paths. A negative number of days gives one that has expired."""
+        certificate, key = self.files(name)
+        request = os.path.join(self.directory, f"{name}.csr")
+        extensions = os.path.join(self.directory, f"{name}.ext")
+        with open(extensions, "w", encoding="ascii") as file:
+            file.write("basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth\n")
+            if names:
+                file.write(f"subjectAltName={names}\n")
+        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-subj", f"/CN={common_name}", "-keyout", key, "-out", request)
+        openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial",
+                "-days", str(days), "-extfile", extensions, "-out", certificate)
+        return certificate, key

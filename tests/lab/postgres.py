@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: ISC
+"""A private PostgreSQL: TCP on 127.0.0.1 with password authentication (SCRAM), and a unix socket."""
+
+import glob
+import itertools
+import os
+import secrets
+import signal
+import subprocess
+
+import psycopg2
+
+from . import process
+
+
+class Postgres(process.Server):
+    name = "postgres"
+    stop_signal = signal.SIGINT     # fast shutdown
+    death_signal = signal.SIGQUIT   # at once; nobody will miss the data
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.user = process.account_for("postgres", "nobody")
+        self.password = secrets.token_urlsafe()
+        self.port = None
+        self.counter = itertools.count(1)
+        os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
+
+    def program(self, name):
+        newest_first = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
+        return process.find_program(name, *newest_first)
+
+    def initialise(self):
+        password_file = self.path("password")
+        with open(password_file, "w", encoding="ascii") as file:
+            file.write(self.password)
+        os.chown(password_file, self.user.pw_uid, self.user.pw_gid)
+        subprocess.run([self.program("initdb"), "-D", self.path("data"), "-U", "admin", "-A", "scram-sha-256",
+                        "--pwfile", password_file, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
+                       check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
+
+    def launch(self):
+        if not os.path.exists(self.path("data")):
+            self.initialise()
+            self.port = None
+        if self.port is None or "in use" in self.log():
+            self.port = process.free_port()
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": self.directory,
+            "max_connections": 150,
+            "shared_buffers": "32MB",
+            "fsync": "off",     # these rows need not survive the machine, only the processes
+            "log_line_prefix": "%m [%p] %u@%d ",
+            "log_lock_waits": "on",
+            "timezone": "UTC",
+        }
+        self.spawn([self.program("postgres"), "-D", self.path("data"),
+                    *[f"--{name}={value}" for name, value in settings.items()]], **process.run_as(self.user))
+
+    def answers(self):
+        try:
+            self.connect("postgres").close()
+            return True
+        except psycopg2.OperationalError:
+            return False
+
+    def connect(self, database, user="admin", password=None):
+        """A session in autocommit mode."""
+        session = psycopg2.connect(host="127.0.0.1", port=self.port, dbname=database, user=user,
+                                   password=password or self.password, connect_timeout=5)
+        session.autocommit = True
+        return session
+
+    def admin(self, statement, parameters=None, database="postgres"):
+        session = self.connect(database)
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(statement, parameters)
+        finally:
+            session.close()
+
+    def create_role(self, name):
+        """A role that may log in and no more; its password is its name."""
+        self.admin(f"CREATE ROLE {name} LOGIN PASSWORD %s", (name,))
+
+    def create_database(self, owner, template="template0"):
+        name = f"db{next(self.counter)}"
+        self.admin(f"CREATE DATABASE {name} OWNER {owner} TEMPLATE {template}")
+        return name
+
+    def drop_database(self, name):
+        self.admin(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def conninfo(self, database, user, password=None, port=None):
+        return (f"host=127.0.0.1 port={port or self.port} dbname={database} user={user} "
+                f"password={password or user} sslmode=disable")

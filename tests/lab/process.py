@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: ISC
+"""Processes that end with us, ports that are free, and waiting with a deadline instead of sleeping."""
+
+import ctypes
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+PR_SET_PDEATHSIG = 1
+
+
+def wait_until(condition, what, seconds=20):
+    """Polls until condition() gives something true, and returns that; fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > end:
+            raise TimeoutError(f"after {seconds} s still not: {what}")
+        time.sleep(0.01)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def accepts(port):
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def find_program(name, *directories):
+    path = os.pathsep.join([*directories, os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+    found = shutil.which(name, path=path)
+    if not found:
+        raise FileNotFoundError(f"{name} is not installed; `tests/install-packages check` does that")
+    return found
+
+
+def account_for(*names):
+    """As root: the first of these users that exists, to run a server as; otherwise ourselves."""
+    if os.getuid() != 0:
+        return pwd.getpwuid(os.getuid())
+    for name in names:
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise LookupError(f"none of the users {names} exists")
+
+
+def run_as(user):
+    """Arguments for subprocess that give up root for this user."""
+    if os.getuid() != 0 or user.pw_uid == 0:
+        return {}
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def private_directory():
+    """A new directory that every server's user can pass through. Short, for the sake of unix sockets' names."""
+    path = tempfile.mkdtemp(prefix="oncedrop-", dir="/tmp")
+    os.chmod(path, 0o711)
+    return path
+
+
+class Server:
+    """A server in a directory of its own, in its own process group, that dies when this process does."""
+
+    name = "server"
+    stop_signal = signal.SIGTERM    # asks for an orderly end
+    death_signal = signal.SIGTERM   # what the kernel sends when we die
+
+    def __init__(self, directory):
+        self.directory = os.path.join(directory, self.name)
+        os.mkdir(self.directory, 0o711)
+        self.process = None
+
+    def path(self, *parts):
+        return os.path.join(self.directory, *parts)
+
+    @property
+    def log_file(self):
+        return self.path("log")
+
+    def log(self):
+        try:
+            with open(self.log_file, encoding="utf-8", errors="replace") as log:
+                return log.read()
+        except FileNotFoundError:
+            return ""
+
+    def spawn(self, arguments, **options):
+        signal_number = self.death_signal
+
+        def die_with_parent():
+            LIBC.prctl(PR_SET_PDEATHSIG, signal_number)
+
+        with open(self.log_file, "ab") as log:
+            self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                                            start_new_session=True, preexec_fn=die_with_parent, **options)
+
+    def start(self):
+        """Starts on free ports, with other ones when somebody was faster."""
+        for attempt in range(5):
+            self.launch()
+            try:
+                wait_until(self.is_up, f"{self.name} answers", 30)
+                return self
+            except (ChildProcessError, TimeoutError):
+                self.stop()
+                if attempt == 4 or "in use" not in self.log():
+                    raise RuntimeError(f"{self.name} does not start:\n{self.log()}") from None
+
+    def launch(self):
+        raise NotImplementedError
+
+    def is_up(self):
+        if self.process.poll() is not None:
+            raise ChildProcessError(f"{self.name} ended with {self.process.returncode}")
+        return self.answers()
+
+    def answers(self):
+        raise NotImplementedError
+
+    def stop(self):
+        """Ends the server and whatever is left of its process group."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(self.stop_signal)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process = None
