@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/ledger_session.h"
+
+static const char *const state_names[] = {
+    [COPY_NONE] = "none",
+    [COPY_PENDING] = "pending",
+    [COPY_APPENDING] = "appending",
+    [COPY_STORED] = "stored",
+    [COPY_FAILED] = "failed",
+};
+
+const char *ledger_state_name(enum copy_state state)
+{
+    return state_names[state];
+}
+
+enum copy_state ledger_state(const char *name)
+{
+    for (size_t i = 0; i < sizeof(state_names) / sizeof(state_names[0]); i++)
+        if (strcmp(name, state_names[i]) == 0)
+            return (enum copy_state)i;
+    return COPY_NONE;
+}
+
+const char *ledger_role_name(enum copy_role role)
+{
+    return role == COPY_SENT ? "sent" : "inbox";
+}
+
+struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
+{
+    struct ledger *ledger = base_alloc(sizeof(*ledger));
+    ledger->config = config;
+    if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
+        strcpy(ledger->host, "localhost");
+    snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d] %.20s", ledger->host, (int)getpid(),
+             queue_id != NULL ? queue_id : "");
+    if (!ledger_connect(ledger, fault))
+        ledger_close(&ledger);
+    return ledger;
+}
+
+bool ledger_connect(struct ledger *ledger, struct fault *fault)
+{
+    if (ledger->pg != NULL && pg_usable(ledger->pg))
+        return true;
+    pg_close(&ledger->pg);
+    ledger->in_transaction = false;
+    ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema, fault);
+    return ledger->pg != NULL;
+}
+
+void ledger_close(struct ledger **ledger)
+{
+    if (*ledger == NULL)
+        return;
+    pg_close(&(*ledger)->pg);
+    base_free(ledger);
+}
+
+int64_t ledger_hold_wait_ms(const struct config *config)
+{
+    return config->lock.wait > 1000 ? config->lock.wait : 1000;
+}
+
+/* SET LOCAL in one statement. A site may have switched synchronous_commit off: an answer that was not durable would
+ * lose mail. idle_in_transaction_session_timeout lets the server free the lock of a process that was stopped. */
+bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
+{
+    char idle[24], statement[24], lock[24];
+    const struct pg_param params[] = {
+        {.data = pg_number(ledger->config->delivery.deadline, idle)},
+        {.data = pg_number(PG_TIMEOUT_MS + lock_ms, statement)},
+        {.data = pg_number(lock_ms, lock)},
+    };
+    return pg_add(ledger->pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", 0, NULL, fault) &&
+           pg_add(ledger->pg,
+                  "SELECT pg_catalog.set_config('synchronous_commit', CASE"
+                  " WHEN pg_catalog.current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+                  " ELSE pg_catalog.current_setting('synchronous_commit') END, true),"
+                  " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true),"
+                  " pg_catalog.set_config('statement_timeout', $2, true),"
+                  " pg_catalog.set_config('lock_timeout', $3, true)",
+                  3, params, fault);
+}
+
+void ledger_rollback(struct ledger *ledger)
+{
+    struct fault ignored;
+    ledger->in_transaction = false;
+    if (ledger->pg == NULL || !pg_usable(ledger->pg))
+        return;
+    if (pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
+        pg_finish(ledger->pg);
+}
+
+/* Reads a row of account_query: as many of the three columns as it has. */
+static void take_columns(const PGresult *result, char *ret_columns[3])
+{
+    for (int i = 0; i < 3; i++) {
+        bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);
+        ret_columns[i] = there ? base_strdup(PQgetvalue(result, 0, i)) : NULL;
+    }
+}
+
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+                   char *ret_columns[3], struct fault *fault)
+{
+    const struct pg_param param = {.data = address};
+    if (!ledger_connect(ledger, fault))
+        return false;
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, query, 1, &param, fault) &&
+                pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault) &&
+                pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    bool failed = result == NULL;
+    pg_finish(ledger->pg);
+    if (failed) {
+        ledger_rollback(ledger);
+        fault_prefix(fault, "[route] account_query");
+        return false;
+    }
+    if (PQntuples(result) > 1) {
+        fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed", PQntuples(result));
+        return false;
+    }
+    *ret_found = PQntuples(result) == 1;
+    if (*ret_found)
+        take_columns(result, ret_columns);
+    return true;
+}

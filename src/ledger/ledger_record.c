@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The record of a message: what an application reads. Written once, in the transaction of the first claim. */
+#include <string.h>
+
+#include "ledger/ledger_session.h"
+#include "message/decode.h"
+
+#define RAW_CHUNK (1024 * 1024)
+
+static struct pg_param bytes_param(const void *bytes, size_t length)
+{
+    return (struct pg_param){.data = bytes, .length = (int)length, .binary = true};
+}
+
+static size_t list_length(char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL)
+        count++;
+    return count;
+}
+
+static bool add_message(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+                        struct fault *fault)
+{
+    char key[24], date[24], size[24], received[24];
+    char *references OD_CLEANUP(base_free) =
+        pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
+    const struct pg_param params[] = {
+        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        {.data = pg_number(claim->lock_key, key)}, {.data = claim->message_id}, {.data = claim->sender},
+        {.data = decoded->from}, {.data = decoded->subject},
+        {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(claim->size, size)},
+        {.data = decoded->in_reply_to}, {.data = references}, {.data = pg_number(claim->received_at, received)},
+    };
+    return pg_add(ledger->pg,
+                  "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
+                  " size, in_reply_to, \"references\", received_at)"
+                  " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
+                  " pg_catalog.to_timestamp($12::bigint))",
+                  12, params, fault);
+}
+
+static bool add_addresses(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+                          struct fault *fault)
+{
+    enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
+    size_t count = decoded->address_count;
+    const char **columns[COLUMNS];
+    char (*positions)[24] = base_alloc(count * sizeof(*positions) + 1);
+    for (int i = 0; i < COLUMNS; i++)
+        columns[i] = base_alloc((count + 1) * sizeof(char *));
+    for (size_t i = 0; i < count; i++) {
+        const struct decoded_address *address = &decoded->addresses[i];
+        columns[ROLE][i] = address->role;
+        columns[POSITION][i] = pg_number(address->position, positions[i]);
+        columns[GROUP][i] = address->group;
+        columns[NAME][i] = address->name;
+        columns[ADDRESS][i] = address->address;
+    }
+    char *arrays[COLUMNS];
+    struct pg_param params[2 + COLUMNS] = {
+        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+    };
+    for (int i = 0; i < COLUMNS; i++) {
+        arrays[i] = pg_text_array(columns[i], count);
+        params[2 + i].data = arrays[i];
+    }
+    bool added = pg_add(ledger->pg,
+                        "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
+                        " SELECT m.id, a.role, a.position::integer, a.\"group\", a.name, a.address"
+                        " FROM @schema@.message m, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])"
+                        " AS a(role, position, \"group\", name, address) WHERE m.identity = $1 AND m.digest = $2",
+                        2 + COLUMNS, params, fault);
+    for (int i = 0; i < COLUMNS; i++) {
+        base_free(&arrays[i]);
+        base_free(&columns[i]);
+    }
+    base_free(&positions);
+    return added;
+}
+
+static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded_part *part,
+                     struct fault *fault)
+{
+    char size[24];
+    const struct pg_param params[] = {
+        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        {.data = part->path}, {.data = part->type}, {.data = part->charset}, {.data = part->disposition},
+        {.data = part->filename}, {.data = pg_number(part->size, size)},
+        bytes_param(part->sha256, sizeof(part->sha256)), {.data = part->text},
+    };
+    return pg_add(ledger->pg,
+                  "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
+                  " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bytea, $10::text"
+                  " FROM @schema@.message WHERE identity = $1 AND digest = $2",
+                  10, params, fault);
+}
+
+static bool add_raw(struct ledger *ledger, const struct ledger_claim *claim, size_t chunk, struct fault *fault)
+{
+    char number[24];
+    size_t at = chunk * RAW_CHUNK, left = (size_t)claim->size - at;
+    const struct pg_param params[] = {
+        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        {.data = pg_number((int64_t)chunk, number)},
+        bytes_param((const char *)claim->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
+    };
+    return pg_add(ledger->pg,
+                  "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
+                  " FROM @schema@.message WHERE identity = $1 AND digest = $2",
+                  4, params, fault);
+}
+
+bool ledger_add_record(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+                       size_t *statements, struct fault *fault)
+{
+    if (++*statements, !add_message(ledger, claim, decoded, fault))
+        return false;
+    if (decoded->address_count > 0 && (++*statements, !add_addresses(ledger, claim, decoded, fault)))
+        return false;
+    for (size_t i = 0; i < decoded->part_count; i++)
+        if (++*statements, !add_part(ledger, claim, &decoded->parts[i], fault))
+            return false;
+    if (ledger->config->record.level != RECORD_RAW)
+        return true;
+    for (size_t chunk = 0; chunk * RAW_CHUNK < (size_t)claim->size; chunk++)
+        if (++*statements, !add_raw(ledger, claim, chunk, fault))
+            return false;
+    return true;
+}

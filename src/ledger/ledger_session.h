@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What the files of the ledger share: the session and its transactions. */
+#ifndef ONCEDROP_LEDGER_SESSION_H
+#define ONCEDROP_LEDGER_SESSION_H
+
+#include "ledger/ledger.h"
+#include "ledger/lock.h"
+#include "ledger/pg.h"
+
+struct ledger {
+    const struct config *config;
+    struct pg *pg;
+    char host[256];
+    char application[64];
+    bool in_transaction;    /* open, not failed */
+    size_t claim_statements;    /* of ledger_claim, before its COMMIT */
+    struct fault claim_fault;   /* what ledger_claim could not send */
+    bool claim_sent;
+};
+
+#define LEDGER_BEGIN_STATEMENTS 2
+
+/* Connects anew when the connection is not usable any more; false with the fault set when that fails. */
+bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds BEGIN and the transaction's settings: LEDGER_BEGIN_STATEMENTS results. lock_ms is the lock_timeout. */
+bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
+
+/* Adds the hold: BEGIN, the lock, and a count of the copies that are still ours; ledger_take_hold reads the results. */
+bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim,
+                     const struct ledger_copy *const *copies, size_t count, struct fault *fault) OD_MUST;
+enum ledger_result ledger_take_hold(struct ledger *ledger, size_t count, struct fault *fault) OD_MUST;
+
+/* Adds the record of a message that is not known; *statements is raised by the number of results. */
+bool ledger_add_record(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+                       size_t *statements, struct fault *fault) OD_MUST;
+
+/* Names of states and roles as they stand in the tables. */
+const char *ledger_state_name(enum copy_state state) OD_MUST;
+enum copy_state ledger_state(const char *name) OD_MUST;
+const char *ledger_role_name(enum copy_role role) OD_MUST;
+
+#endif

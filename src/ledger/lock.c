@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/lock.h"
+
+#include <string.h>
+
+/* The lock stands alone in its statement: in a larger one it could be taken after the snapshot that other parts of
+ * the statement read from. */
+static const struct {
+    const char *try;
+    const char *wait;
+} statements[] = {
+    [LOCK_METHOD_ADVISORY] = {
+        .try = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
+        .wait = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
+    },
+};
+
+static bool add(struct pg *pg, const char *sql, int64_t key, struct fault *fault)
+{
+    char text[24];
+    const struct pg_param param = {.data = pg_number(key, text)};
+    return pg_add(pg, sql, 1, &param, fault);
+}
+
+bool lock_add_try(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
+{
+    return add(pg, statements[method].try, key, fault);
+}
+
+bool lock_add_wait(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
+{
+    return add(pg, statements[method].wait, key, fault);
+}
+
+bool lock_granted(const PGresult *result)
+{
+    return PQntuples(result) == 1 && pg_bool(result, 0, 0);
+}
+
+bool lock_is_timeout(const char *sqlstate)
+{
+    return strcmp(sqlstate, "55P03") == 0;     /* lock_not_available */
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A PostgreSQL connection on which no call waits without a bound (asynchronous libpq and poll). Statements go out in
+ * batches: one pipeline, one round trip (libpq-pipeline-mode). Nothing is named and nothing is set for the session,
+ * so that a transaction-pooling PgBouncer may stand in between. */
+#ifndef ONCEDROP_PG_H
+#define ONCEDROP_PG_H
+
+#include <libpq-fe.h>
+
+#include "base/base.h"
+
+#define PG_TIMEOUT_MS 30000     /* for connecting, and for each wait on the server */
+#define PG_MAX_PARAMS 20
+
+struct pg;
+
+/* Connects. Keepalives and tcp_user_timeout are added where the conninfo does not say otherwise.
+ *
+ * conninfo     libpq connection string or URI
+ * application  application_name, unless the conninfo has one
+ * schema       takes the place of @schema@ in every statement, quoted
+ *
+ * Returns a connection, or NULL with the fault set. */
+struct pg *pg_open(const char *conninfo, const char *application, const char *schema, struct fault *fault) OD_MUST;
+
+/* Closes without waiting; an open transaction is rolled back by the server. */
+void pg_close(struct pg **pg);
+
+/* False after the connection was lost or gave no answer in time: then nothing more can be done with it. */
+bool pg_usable(const struct pg *pg) OD_MUST;
+
+/* Waits this much longer than PG_TIMEOUT_MS for the next batch: for statements that wait for a lock. */
+void pg_extend_timeout(struct pg *pg, int64_t ms);
+
+/* A parameter: text, or binary for bytea. NULL data is SQL NULL. */
+struct pg_param {
+    const char *data;
+    int length;     /* of binary data */
+    bool binary;
+};
+
+/* Writes a number for a parameter into text; returns text. */
+const char *pg_number(int64_t number, char text[24]);
+
+/* An array literal for a text[] parameter; NULL items are SQL NULL; to be freed with free(3). */
+char *pg_text_array(const char *const *items, size_t count) OD_MUST;
+
+/* Adds a statement to the batch, starting one when there is none; its bytes may be on the way before pg_send.
+ * params[count]; count at most PG_MAX_PARAMS. False with the fault set when the connection is lost. */
+bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault) OD_MUST;
+
+/* Ends the batch and sends it off without waiting for results. */
+bool pg_send(struct pg *pg, struct fault *fault) OD_MUST;
+
+/* The result of the batch's next statement, in order (PQclear). NULL with the fault set when that statement failed, was
+ * skipped because one before it failed (then the fault is left as that one set it), or the connection is lost. */
+PGresult *pg_next(struct pg *pg, struct fault *fault) OD_MUST;
+
+/* Takes the next n results and drops them: false as soon as one failed. */
+bool pg_skip(struct pg *pg, size_t n, struct fault *fault) OD_MUST;
+
+/* Takes the result of a COMMIT: true only if the command tag is COMMIT (after an error it is ROLLBACK). */
+bool pg_committed(struct pg *pg, struct fault *fault) OD_MUST;
+
+/* Drops what is left of the batch's results and ends it; false when the connection is lost. */
+bool pg_finish(struct pg *pg);
+
+/* SQLSTATE of the last failed statement, "" when there was none (connection lost). */
+const char *pg_sqlstate(const struct pg *pg) OD_MUST;
+
+/* Number and text of a column; NULL columns are 0 and "". */
+int64_t pg_int(const PGresult *result, int row, int column) OD_MUST;
+bool pg_bool(const PGresult *result, int row, int column) OD_MUST;
+
+void pg_clear(PGresult **result);   /* for OD_CLEANUP */
+
+#endif
