@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: ISC
+"""Fixtures: one set of servers for all tests (of one worker), a site of its own for each test."""
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lab import lab as lab_module, site as site_module  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def lab():
+    servers = lab_module.Lab()
+    try:
+        yield servers
+    finally:
+        servers.stop()
+
+
+@pytest.fixture(scope="session")
+def template(lab):
+    """Name of a database with the schema in it."""
+    return site_module.install_schema(lab)
+
+
+@pytest.fixture
+def site(lab, template, request):
+    """A site with an empty ledger."""
+    new = site_module.new_site(lab, template)
+    request.node.site = new
+    request.node.logs_before = lab.logs()
+    yield new
+    new.close()
+    reports = new.sanitizer_reports()
+    assert not reports, reports
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What the servers logged during a test that failed belongs to its report."""
+    outcome = yield
+    report = outcome.get_result()
+    site = getattr(item, "site", None)
+    if report.failed and site:
+        report.sections.append(("oncedrop.conf", site.configuration()))
+        for name, log in site.lab.logs().items():
+            report.sections.append((f"log of {name}", log[len(item.logs_before.get(name, "")):]))

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: ISC
+"""A private Dovecot: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, users in a file, a master user."""
+
+import collections
+import grp
+import imaplib
+import os
+import re
+import secrets
+import signal
+
+from . import process
+
+CONFIGURATION = """
+base_dir = {directory}/run
+state_dir = {directory}/state
+instance_name = oncedrop-tests
+log_path = {directory}/log
+protocols = imap
+listen = 127.0.0.1
+ssl = yes
+ssl_cert = <{certificate}
+ssl_key = <{key}
+auth_mechanisms = plain login
+auth_failure_delay = 0
+auth_cache_size = 0
+mail_location = {location}
+mail_plugins = quota
+mail_fsync = never
+mail_max_userip_connections = 1000
+default_process_limit = 400
+{users}
+service imap-login {{
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = {tls_port}
+    ssl = yes
+  }}
+}}
+service anvil {{
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
+}}
+passdb {{
+  driver = passwd-file
+  master = yes
+  args = scheme=plain username_format=%u {directory}/masters
+}}
+passdb {{
+  driver = passwd-file
+  args = scheme=plain username_format=%u {directory}/users
+}}
+userdb {{
+  driver = passwd-file
+  args = username_format=%u {directory}/users
+  default_fields = uid={uid} gid={gid} home={directory}/mail/%u
+}}
+namespace inbox {{
+  inbox = yes
+  mailbox {special_sent} {{
+    special_use = \\Sent
+  }}
+}}
+plugin {{
+  quota = count:User quota
+  quota_vsizes = yes
+}}
+protocol imap {{
+  mail_plugins = $mail_plugins imap_quota
+}}
+"""
+
+# Without root there is nobody else to run as, and chroot(2) is refused.
+ROOTLESS = """
+default_internal_user = {user}
+default_login_user = {user}
+default_internal_group = {group}
+service anvil {{
+  chroot =
+}}
+service imap-login {{
+  chroot =
+}}
+service stats {{
+  chroot =
+}}
+"""
+
+MASTER = "oncedrop"
+
+Stored = collections.namedtuple("Stored", "uid flags internal_date raw")
+
+
+def quoted(name):
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class Dovecot(process.Server):
+    name = "dovecot"
+
+    def __init__(self, directory, certificate, location="maildir:~/Maildir", special_sent="Sent"):
+        """certificate: (certificate, key) files; special_sent: the mailbox that has the special use \\Sent."""
+        super().__init__(directory)
+        self.certificate = certificate
+        self.location = location
+        self.special_sent = special_sent
+        self.user = process.account_for("nobody")
+        self.password = secrets.token_urlsafe()
+        self.port = self.tls_port = None
+        for name in ("run", "state", "mail"):
+            os.mkdir(self.path(name), 0o755)
+        os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
+        self.write("masters", f"{MASTER}:{self.password}\n")
+        self.write("users", "")
+
+    def write(self, name, text, mode="w"):
+        with open(self.path(name), mode, encoding="utf-8") as file:
+            os.chmod(file.name, 0o644)
+            file.write(text)
+
+    def launch(self):
+        self.port, self.tls_port = process.free_port(), process.free_port()
+        users = ""
+        if os.getuid() != 0:
+            users = ROOTLESS.format(user=self.user.pw_name, group=grp.getgrgid(self.user.pw_gid).gr_name)
+        self.write("dovecot.conf", CONFIGURATION.format(
+            directory=self.directory, certificate=self.certificate[0], key=self.certificate[1], users=users,
+            location=self.location, port=self.port, tls_port=self.tls_port, uid=self.user.pw_uid,
+            gid=self.user.pw_gid, special_sent=self.special_sent))
+        self.spawn([process.find_program("dovecot"), "-F", "-c", self.path("dovecot.conf")])
+
+    def answers(self):
+        return process.accepts(self.port) and process.accepts(self.tls_port)
+
+    def command(self, account):
+        """Words of a command that talks IMAP on stdin and stdout, logged in already (PREAUTH)."""
+        return [process.find_program("doveadm"), "-c", self.path("dovecot.conf"), "exec", "imap", "-u", account]
+
+    def add_account(self, account, **fields):
+        """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'."""
+        extra = " ".join(f"userdb_{name}={value}" for name, value in fields.items())
+        self.write("users", f"{account}:{account}::::::{extra}\n", mode="a")
+
+    def session(self, account):
+        """A logged-in imaplib session, as the master user."""
+        session = imaplib.IMAP4("127.0.0.1", self.port, timeout=30)
+        session.authenticate("PLAIN", lambda _: f"{account}\0{MASTER}\0{self.password}".encode())
+        return session
+
+    def mailboxes(self, account):
+        """Names of all mailboxes, as in modified UTF-7."""
+        with self.session(account) as session:
+            return sorted(re.sub(rb'.*\) (NIL|"[^"]*") ', b"", line).strip(b'"').decode()
+                          for line in session.list()[1] if line)
+
+    def messages(self, account, mailbox="INBOX"):
+        """What is in a mailbox, in order of arrival; an empty list when there is no such mailbox."""
+        with self.session(account) as session:
+            status, _ = session.select(quoted(mailbox), readonly=True)
+            if status != "OK":
+                return []
+            status, answer = session.uid("FETCH", "1:*", "(UID FLAGS INTERNALDATE BODY.PEEK[])")
+            if status != "OK":
+                raise RuntimeError(f"FETCH: {answer}")
+            return [stored(*item) for item in answer if isinstance(item, tuple)]
+
+    def count(self, account, mailbox="INBOX"):
+        return len(self.messages(account, mailbox))
+
+
+def stored(head, raw):
+    uid = int(re.search(rb"UID (\d+)", head)[1])
+    flags = set(re.search(rb"FLAGS \(([^)]*)\)", head)[1].decode().split()) - {r"\Recent"}
+    return Stored(uid, flags, re.search(rb'INTERNALDATE "([^"]*)"', head)[1].decode(), raw)

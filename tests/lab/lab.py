@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: ISC
+"""All that the tests and the demo share: servers started when first asked for, stopped together."""
+
+import functools
+import itertools
+import os
+import shutil
+
+from . import certificates, dovecot, pgbouncer, postgres, process
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OWNER, DELIVERY = "owner", "mailer"     # roles: the one that installs the schema, the one that deliveries log in as
+
+
+def program():
+    """The binary under test."""
+    return os.path.abspath(os.environ.get("ONCEDROP") or os.path.join(REPOSITORY, "build", "oncedrop"))
+
+
+class Lab:
+    def __init__(self):
+        self.directory = process.private_directory()
+        self.numbers = itertools.count(1)
+        self.servers = []
+
+    def start(self, server):
+        self.servers.append(server)
+        return server.start()
+
+    @functools.cached_property
+    def postgres(self):
+        server = self.start(postgres.Postgres(self.directory))
+        server.create_role(OWNER)
+        server.admin(f"ALTER ROLE {OWNER} CREATEROLE")
+        server.create_role(DELIVERY)
+        return server
+
+    @functools.cached_property
+    def authority(self):
+        return certificates.Authority(self.directory)
+
+    @functools.cached_property
+    def certificate(self):
+        return self.authority.issue("server")
+
+    @functools.cached_property
+    def dovecot(self):
+        return self.start(dovecot.Dovecot(self.directory, self.certificate, special_sent="Gesendet"))
+
+    @functools.cached_property
+    def pgbouncer(self):
+        users = {role: role for role in (OWNER, DELIVERY)}
+        return self.start(pgbouncer.PgBouncer(self.directory, self.postgres, users))
+
+    def new_directory(self, name):
+        path = os.path.join(self.directory, f"{name}{next(self.numbers)}")
+        os.mkdir(path, 0o700)
+        return path
+
+    def logs(self):
+        return {server.name: server.log() for server in self.servers}
+
+    def stop(self):
+        for server in reversed(self.servers):
+            server.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)

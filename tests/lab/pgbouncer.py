@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: ISC
+"""A private PgBouncer in transaction pooling mode, in front of a private PostgreSQL."""
+
+import os
+
+import psycopg2
+
+from . import process
+
+CONFIGURATION = """
+[databases]
+* = host=127.0.0.1 port={upstream}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = plain
+auth_file = {directory}/users
+pool_mode = transaction
+default_pool_size = 20
+max_client_conn = 200
+"""
+
+
+class PgBouncer(process.Server):
+    name = "pgbouncer"
+
+    def __init__(self, directory, postgres, passwords):
+        """passwords: role → password, for logging in here and at the PostgreSQL behind."""
+        super().__init__(directory)
+        self.user = process.account_for("postgres", "nobody")
+        self.postgres = postgres
+        self.passwords = passwords
+        self.port = None
+        os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
+
+    def launch(self):
+        self.port = process.free_port()
+        with open(self.path("users"), "w", encoding="ascii") as file:
+            file.writelines(f'"{role}" "{password}"\n' for role, password in self.passwords.items())
+        with open(self.path("pgbouncer.ini"), "w", encoding="ascii") as file:
+            file.write(CONFIGURATION.format(directory=self.directory, port=self.port, upstream=self.postgres.port))
+        self.spawn([process.find_program("pgbouncer"), "-q", self.path("pgbouncer.ini")], **process.run_as(self.user))
+
+    def answers(self):
+        role, password = next(iter(self.passwords.items()))
+        try:
+            psycopg2.connect(host="127.0.0.1", port=self.port, dbname="postgres", user=role, password=password,
+                             connect_timeout=5).close()
+            return True
+        except psycopg2.OperationalError:
+            return False

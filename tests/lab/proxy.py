@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: ISC
+"""A TCP proxy on 127.0.0.1 that counts connections and can disturb them."""
+
+import socket
+import struct
+import threading
+
+CLIENT, SERVER = "client", "server"
+
+
+class Connection:
+    """One client's connection and the one to the server behind it."""
+
+    def __init__(self, number, client, server):
+        self.number = number
+        self.sockets = {CLIENT: client, SERVER: server}
+        self.passed = {CLIENT: 0, SERVER: 0}    # bytes that came from each side and were passed on
+
+    def reset(self):
+        """Ends both connections as a crash of the network would: by RST, not by an orderly end."""
+        for sock in self.sockets.values():
+            try:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                sock.shutdown(socket.SHUT_RD)
+            except OSError:
+                pass
+            sock.close()
+
+
+class Proxy:
+    """Passes bytes to a port and back.
+
+    watch(connection, side, data), when given, sees all that comes from a side (CLIENT or SERVER) before it is passed on,
+    and gives the bytes to be passed on, or None after which the connection is reset."""
+
+    def __init__(self, target_port, watch=None):
+        self.target_port = target_port
+        self.watch = watch or (lambda connection, side, data: data)
+        self.connections = []
+        self.flowing = threading.Event()
+        self.flowing.set()
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    @property
+    def accepted(self):
+        return len(self.connections)
+
+    def stall(self):
+        """From now on nothing is passed on; connections are accepted and stay open."""
+        self.flowing.clear()
+
+    def resume(self):
+        self.flowing.set()
+
+    def cut(self):
+        for connection in self.connections:
+            connection.reset()
+
+    def close(self):
+        self.listener.close()
+        self.resume()
+        self.cut()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target_port))
+            except OSError:
+                client.close()
+                continue
+            connection = Connection(len(self.connections) + 1, client, server)
+            self.connections.append(connection)
+            for side, other in ((CLIENT, SERVER), (SERVER, CLIENT)):
+                threading.Thread(target=self.pump, args=(connection, side, other), daemon=True).start()
+
+    def pump(self, connection, side, other):
+        source, sink = connection.sockets[side], connection.sockets[other]
+        try:
+            while True:
+                data = source.recv(65536)
+                self.flowing.wait()
+                if not data:
+                    sink.shutdown(socket.SHUT_WR)
+                    return
+                data = self.watch(connection, side, data)
+                if data is None:
+                    connection.reset()
+                    return
+                sink.sendall(data)
+                connection.passed[side] += len(data)
+        except OSError:
+            connection.reset()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: ISC
+"""One mail site: a configuration, a database and accounts of its own, and the program to be tried with them."""
+
+import collections
+import glob
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import psycopg2.extras
+
+from . import dovecot, lab as lab_module
+from .proxy import Proxy
+
+Done = collections.namedtuple("Done", "exit out err seconds")
+
+PROCESS_TIMEOUT = 90
+
+
+class Running:
+    """A process of the program that was started with something on its stdin."""
+
+    def __init__(self, arguments, stdin, environment, merge):
+        self.started = time.monotonic()
+        self.ended = None
+        with tempfile.TemporaryFile() as file:
+            file.write(stdin)
+            file.seek(0)
+            self.process = subprocess.Popen(
+                arguments, stdin=file if len(stdin) < 50000 else subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merge else subprocess.PIPE, env=environment, cwd="/")
+        self.stdin = stdin if self.process.stdin else None
+        self.output = None
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        self.output = self.process.communicate(self.stdin)
+        self.ended = time.monotonic()
+
+    def finish(self, seconds=PROCESS_TIMEOUT):
+        """Waits for its end. exit is negative after death by a signal, as in subprocess."""
+        self.reader.join(seconds)
+        if self.reader.is_alive():
+            self.process.kill()
+            self.reader.join()
+            raise TimeoutError(f"{self.process.args} took more than {seconds} s; output: {self.output}")
+        out, err = (text.decode(errors="backslashreplace") if text is not None else "" for text in self.output)
+        return Done(self.process.returncode, out, err, self.ended - self.started)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        self.reader.join()
+
+
+class Site:
+    """settings holds the configuration, "group.name" → value; it is written anew before every run. The lab's servers
+    are reached directly unless a test puts something in between."""
+
+    def __init__(self, lab, database=None):
+        self.lab = lab
+        self.directory = lab.new_directory("site")
+        self.number = os.path.basename(self.directory)[len("site"):]
+        self.database = database
+        self.closing = []
+        self.running = []
+        self.password_file = self.write("password", lab.dovecot.password + "\n")
+        self.settings = {
+            "database.conninfo": lab.postgres.conninfo(database, lab_module.DELIVERY),
+            "imap.host": "127.0.0.1",
+            "imap.port": lab.dovecot.tls_port,
+            "imap.ca_file": lab.authority.certificate,
+            "imap.master_user": dovecot.MASTER,
+            "imap.password_file": self.password_file,
+            "imap.timeout": "10s",
+            "route.sent_copy": "from",
+            "delivery.deadline": "60s",
+        }
+
+    def write(self, name, text, mode=0o600):
+        path = os.path.join(self.directory, name)
+        with open(path + ".new", "w" if isinstance(text, str) else "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(text)
+        os.rename(path + ".new", path)
+        return path
+
+    def configuration(self):
+        """The configuration file's text: settings that are None are left out."""
+        groups = collections.defaultdict(list)
+        for key, value in self.settings.items():
+            group, name = key.split(".")
+            if value is not None:
+                groups[group].append(f"{name}={value}\n")
+        return "".join(f"[{group}]\n" + "".join(lines) for group, lines in groups.items())
+
+    def account(self, name="user", **fields):
+        """A new account; returns its address. fields: see Dovecot.add_account."""
+        address = f"{name}.{self.number}.{os.getpid()}@example.org"
+        self.lab.dovecot.add_account(address, **fields)
+        return address
+
+    # Running the program
+
+    def environment(self, more=None):
+        kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_PRELOAD") if name in os.environ}
+        # An exit status of its own, and a file, so that a sanitizer's finding is never taken for an outcome.
+        sanitizer = f"exitcode=99:log_path={os.path.join(self.directory, 'sanitizer')}"
+        kept["ASAN_OPTIONS"] = kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
+        return {**kept, **(more or {})}
+
+    def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True):
+        """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes where stdout goes, as in Postfix."""
+        words = [lab_module.program()]
+        if config:
+            words += ["-c", self.write("oncedrop.conf", self.configuration())]
+        process = Running([*words, *options, *arguments], stdin, self.environment(env), merge)
+        self.running.append(process)
+        return process
+
+    def run(self, *arguments, **more):
+        return self.start(*arguments, **more).finish()
+
+    def start_delivery(self, message, recipient, *arguments, sender=None, **more):
+        words = ["deliver"]
+        if sender is not None:
+            words += ["-f", sender]
+        if recipient is not None:
+            words += ["-d", recipient]
+        return self.start(*words, *arguments, stdin=message, **more)
+
+    def deliver(self, message, recipient, *arguments, **more):
+        return self.start_delivery(message, recipient, *arguments, **more).finish()
+
+    def deliver_with_retries(self, message, recipient, *arguments, seconds=60, **more):
+        """As Postfix does, only sooner: again while it says 75. Returns every try's result."""
+        end = time.monotonic() + seconds
+        tries = [self.deliver(message, recipient, *arguments, **more)]
+        while tries[-1].exit == 75 and time.monotonic() < end:
+            time.sleep(0.05)
+            tries.append(self.deliver(message, recipient, *arguments, **more))
+        return tries
+
+    # Looking at the servers
+
+    def messages(self, account, mailbox="INBOX"):
+        return self.lab.dovecot.messages(account, mailbox)
+
+    def count(self, account, mailbox="INBOX"):
+        return len(self.messages(account, mailbox))
+
+    def sql(self, query, parameters=None):
+        """Runs one statement as the database's administrator; rows are named tuples."""
+        session = self.lab.postgres.connect(self.database)
+        try:
+            with session.cursor(cursor_factory=psycopg2.extras.NamedTupleCursor) as cursor:
+                cursor.execute(query, parameters)
+                return cursor.fetchall() if cursor.description else []
+        finally:
+            session.close()
+
+    def value(self, query, parameters=None):
+        return self.sql(query, parameters)[0][0]
+
+    # In between
+
+    def imap_proxy(self, watch=None):
+        """From now on IMAP goes through a new proxy, which is returned."""
+        proxy = self.use(Proxy(int(self.settings["imap.port"]), watch))
+        self.settings["imap.port"] = proxy.port
+        return proxy
+
+    def database_proxy(self, watch=None):
+        proxy = self.use(Proxy(self.lab.postgres.port, watch))
+        self.settings["database.conninfo"] = self.lab.postgres.conninfo(self.database, lab_module.DELIVERY,
+                                                                        port=proxy.port)
+        return proxy
+
+    def use(self, thing):
+        """Closes it when the test is over."""
+        self.closing.append(thing)
+        return thing
+
+    def sanitizer_reports(self):
+        reports = []
+        for path in glob.glob(os.path.join(self.directory, "sanitizer.*")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                reports.append(file.read())
+        return "\n".join(reports)
+
+    def close(self):
+        for process in self.running:
+            process.stop()
+        for thing in reversed(self.closing):
+            thing.close()
+        if self.database:
+            self.lab.postgres.drop_database(self.database)
+
+
+def install_schema(lab):
+    """A database with the schema, made by the program itself, that others are copied from; returns its name."""
+    database = lab.postgres.create_database(lab_module.OWNER)
+    site = Site(lab, database)
+    site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)
+    done = site.run("schema", "install")
+    if done.exit:
+        raise RuntimeError(f"schema install: {done}")
+    lab.postgres.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
+    return database
+
+
+def new_site(lab, template):
+    return Site(lab, lab.postgres.create_database(lab_module.OWNER, template))
