@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Memory, faults, clock. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+void base_free(void *pointer)
+{
+    /* The variable may be a pointer of any type: copied, not dereferenced as void **. */
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+    memory = NULL;
+    memcpy(pointer, &memory, sizeof memory);
+}
+
+void base_close(int *fd)
+{
+    int kept = errno;
+
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    errno = kept;
+}
+
+static void *or_abort(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
+void *base_alloc(size_t size)
+{
+    return or_abort(calloc(1, size > 0 ? size : 1));
+}
+
+void *base_realloc(void *old, size_t size)
+{
+    return or_abort(realloc(old, size > 0 ? size : 1));
+}
+
+char *base_strdup(const char *text)
+{
+    return text ? or_abort(strdup(text)) : NULL;
+}
+
+char *base_strndup(const char *text, size_t length)
+{
+    return text ? or_abort(strndup(text, length)) : NULL;
+}
+
+char *base_printf(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return or_abort(length < 0 ? NULL : text);
+}
+
+/* The length without a UTF-8 sequence that the cut at `length` left incomplete; bytes that are no UTF-8 stay. */
+static size_t whole_characters(const char *text, size_t length)
+{
+    for (size_t back = 1; back <= 3 && back <= length; back++) {
+        unsigned char byte = (unsigned char)text[length - back];
+        if (byte < 0x80)
+            return length;
+        if (byte >= 0xc0) {
+            size_t need = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+            return need > back ? length - back : length;
+        }
+    }
+    return length;
+}
+
+/* Puts text, whose untruncated length was `wanted`, into the fault. */
+static void settle_text(struct fault *fault, char text[sizeof fault->text], int wanted)
+{
+    size_t length = strlen(text);
+
+    if (wanted >= 0 && (size_t)wanted > length)
+        length = whole_characters(text, length);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            text[i] = ' ';
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
+    text[length] = '\0';
+    memcpy(fault->text, text, length + 1);
+}
+
+void fault_set(struct fault *fault, const char *format, ...)
+{
+    char text[sizeof fault->text] = "";    /* the arguments may point into the fault itself */
+    va_list arguments;
+
+    va_start(arguments, format);
+    int wanted = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    settle_text(fault, text, wanted);
+}
+
+void fault_prefix(struct fault *fault, const char *format, ...)
+{
+    char prefix[sizeof fault->text] = "";
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(prefix, sizeof prefix, format, arguments);
+    va_end(arguments);
+    fault_set(fault, "%s: %s", prefix, fault->text);
+}
+
+int64_t base_now_ms(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+        abort();
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool base_is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+void base_hex(const unsigned char *bytes, size_t n, char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < n; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    text[2 * n] = '\0';
+}

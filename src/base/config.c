@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The configuration: file, overrides, secrets. */
+#include "base/config_table.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
+
+struct config *config_defaults(void)
+{
+    struct config *config = base_alloc(sizeof *config);
+    struct fault fault;
+
+    for (const struct setting *setting = config_table; setting->group; setting++)
+        if (!config_value_set(config, setting, setting->text, &fault))
+            abort();
+    config->imap.password = base_strdup("");
+    return config;
+}
+
+static void free_secret(char **secret)
+{
+    if (*secret)
+        explicit_bzero(*secret, strlen(*secret));
+    base_free(secret);
+}
+
+void config_free(struct config **config)
+{
+    if (!*config)
+        return;
+    for (const struct setting *setting = config_table; setting->group; setting++)
+        config_value_free(*config, setting);
+    free_secret(&(*config)->imap.password);
+    base_free(config);
+}
+
+static void name_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
+{
+    g_autoptr(GString) known = g_string_new(NULL);
+    bool is_group = false;
+    const char *last = "";
+
+    for (const struct setting *setting = config_table; setting->group; setting++)
+        if (strcmp(setting->group, group) == 0) {
+            is_group = true;
+            g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->name);
+        }
+    if (is_group) {
+        fault_set(fault, "%s: [%s] %s: no such setting (there are %s)", origin, group, name, known->str);
+        return;
+    }
+    for (const struct setting *setting = config_table; setting->group; last = setting++->group)
+        if (strcmp(setting->group, last) != 0)
+            g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->group);
+    fault_set(fault, "%s: [%s]: no such group (there are %s)", origin, group, known->str);
+}
+
+/* Sets one value that came from a file or an override. */
+static bool set(struct config *config, struct config_origin *origins, const char *origin, const char *group,
+                const char *name, const char *value, struct fault *fault)
+{
+    const struct setting *setting = config_table_find(group, name);
+
+    if (!setting) {
+        name_unknown(origin, group, name, fault);
+        return false;
+    }
+    g_autofree char *stripped = g_strstrip(g_strdup(value));
+    if (!config_value_set(config, setting, stripped, fault)) {
+        bool show = !(setting->flags & SETTING_SECRET) && strlen(stripped) <= 80;
+        fault_prefix(fault, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
+        fault_set(fault, "%s; it sets %s", fault->text, setting->help);
+        return false;
+    }
+    origins->set_by[setting - config_table] = origin;
+    return true;
+}
+
+/* Finds the line that GKeyFile did not like, without showing it: it may be half a password. */
+static void name_bad_line(const char *file, const char *content, struct fault *fault)
+{
+    bool in_group = false;
+    unsigned line = 1;
+
+    for (const char *at = content; *at; at += strcspn(at, "\n"), at += *at == '\n', line++) {
+        const char *start = at + strspn(at, " \t\r\v\f");
+        size_t length = strcspn(start, "\n");
+        bool pair = *start != '=' && memchr(start, '=', length);
+
+        if (length == 0 || *start == '#')
+            continue;
+        if (*start == '[' && memchr(start, ']', length)) {
+            in_group = true;
+        } else if (!pair || *start == '[') {
+            fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", file, line);
+            return;
+        } else if (!in_group) {
+            fault_set(fault, "%s: line %u: a setting before the first [group]", file, line);
+            return;
+        }
+    }
+    fault_set(fault, "%s: not in the form of a configuration file ([group], name = value, # comment)", file);
+}
+
+static bool set_group(struct config *config, struct config_origin *origins, GKeyFile *keys, const char *group,
+                      struct fault *fault)
+{
+    g_auto(GStrv) names = g_key_file_get_keys(keys, group, NULL, NULL);
+
+    if (!config_table_has_group(group)) {
+        name_unknown(origins->file, group, "", fault);
+        return false;
+    }
+    /* A name that the file has twice is listed twice, each time with the last value. */
+    for (char **name = names; *name; name++) {
+        const struct setting *setting = config_table_find(group, *name);
+        g_autofree char *value = g_key_file_get_value(keys, group, *name, NULL);
+
+        if (setting && origins->set_by[setting - config_table]) {
+            fault_set(fault, "%s: [%s] %s: set twice", origins->file, group, *name);
+            return false;
+        }
+        if (!set(config, origins, origins->file, group, *name, value ? value : "", fault))
+            return false;
+    }
+    return true;
+}
+
+static bool set_from_file(struct config *config, struct config_origin *origins, struct fault *fault)
+{
+    OD_CLEANUP(base_free) char *content = NULL;
+    size_t size = 0;
+    g_autoptr(GKeyFile) keys = g_key_file_new();
+
+    if (!config_file_read(origins->file, FILE_LIMIT, &content, &size, fault))
+        return false;
+    if (strlen(content) != size) {
+        fault_set(fault, "%s: contains a NUL byte", origins->file);
+        return false;
+    }
+    /* Without KEEP_TRANSLATIONS, host[de] = ... would be dropped in silence. Values are taken raw: \Sent has no escape. */
+    if (size > 0 && !g_key_file_load_from_data(keys, content, size, G_KEY_FILE_KEEP_TRANSLATIONS, NULL)) {
+        name_bad_line(origins->file, content, fault);
+        return false;
+    }
+    g_auto(GStrv) groups = g_key_file_get_groups(keys, NULL);
+    for (char **group = groups; *group; group++)
+        if (!set_group(config, origins, keys, *group, fault))
+            return false;
+    return true;
+}
+
+static bool set_from_overrides(struct config *config, struct config_origin *origins, const char *const *overrides,
+                               struct fault *fault)
+{
+    for (; overrides && *overrides; overrides++) {
+        g_autofree char *group = g_strdup(*overrides);
+        char *value = strchr(group, '=');
+        char *name = strchr(group, '.');
+
+        if (!value || !name || name > value) {
+            fault_set(fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
+            return false;
+        }
+        *value++ = '\0';
+        *name++ = '\0';
+        if (!set(config, origins, "-o", g_strstrip(group), g_strstrip(name), value, fault))
+            return false;
+    }
+    return true;
+}
+
+/* A deadline set longer than the default takes the hold-off with it; a hold-off that was set stays. */
+static void derive_hold_off(struct config *config, const struct config_origin *origins)
+{
+    const struct setting *setting = config_table_find("delivery", "hold_off");
+    int64_t safe = config->delivery.deadline + 200000;
+
+    if (!origins->set_by[setting - config_table] && config->delivery.hold_off < safe)
+        config->delivery.hold_off = safe;
+}
+
+static bool read_password(struct config *config, struct fault *fault)
+{
+    char *content = NULL;
+    size_t size = 0;
+
+    if (*config->imap.command || !*config->imap.password_file)
+        return true;
+    if (!config_file_read(config->imap.password_file, SECRET_LIMIT, &content, &size, fault)) {
+        fault_prefix(fault, "[imap] password_file");
+        return false;
+    }
+    size_t length = strcspn(content, "\n");
+    bool nul = length < size && content[length] == '\0';
+    while (length > 0 && content[length - 1] == '\r')
+        length--;
+    free_secret(&config->imap.password);
+    config->imap.password = base_strndup(content, length);
+    explicit_bzero(content, size);
+    base_free(&content);
+    if (nul || length == 0) {
+        fault_set(fault, "[imap] password_file: %s: its first line %s", config->imap.password_file,
+                  nul ? "contains a NUL byte" : "is empty");
+        return false;
+    }
+    return true;
+}
+
+struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
+{
+    OD_CLEANUP(config_free) struct config *config = config_defaults();
+    OD_CLEANUP(base_free) const char **set_by = base_alloc(config_table_size * sizeof *set_by);
+    struct config_origin origins = {file, set_by};
+
+    if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))
+        return NULL;
+    derive_hold_off(config, &origins);
+    if (!config_check(config, &origins, fault) || !read_password(config, fault))
+        return NULL;
+    return g_steal_pointer(&config);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Whether the settings go together. */
+#include "base/config_table.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <string.h>
+
+struct checking {
+    const struct config *config;
+    const struct config_origin *origin;
+    struct fault *fault;
+};
+
+static bool refuse(const struct checking *c, const void *field, const char *format, ...) OD_PRINTF(3, 4);
+
+/* Says which setting (by its place in the configuration), from where, and why it cannot be. Always false. */
+static bool refuse(const struct checking *c, const void *field, const char *format, ...)
+{
+    size_t offset = (size_t)((const char *)field - (const char *)c->config);
+    size_t row = 0;
+    char why[sizeof c->fault->text] = "";
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    while (row + 1 < config_table_size && config_table[row].offset != offset)
+        row++;
+    const struct setting *setting = &config_table[row];
+    OD_CLEANUP(base_free) char *value = config_value_text(c->config, setting);
+    fault_set(c->fault, "%s: [%s] %s%s%s: %s", c->origin->set_by[row] ? c->origin->set_by[row] : c->origin->file,
+              setting->group, setting->name, *value ? " = " : "", value, why);
+    return false;
+}
+
+static bool check_schema(const struct checking *c)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    static const char all[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    const char *name = c->config->database.schema;
+
+    if (!strchr(letters, *name) || name[strspn(name, all)] != '\0' || strlen(name) > 63)
+        return refuse(c, &c->config->database.schema,
+                      "must be at most 63 letters a to z, digits and _, and not begin with a digit");
+    if (strncmp(name, "pg_", 3) == 0)
+        return refuse(c, &c->config->database.schema, "names that begin with pg_ belong to PostgreSQL");
+    return true;
+}
+
+static bool check_times(const struct checking *c)
+{
+    const struct config *config = c->config;
+
+    if (config->lock.wait >= config->delivery.deadline)
+        return refuse(c, &config->lock.wait, "must be less than [delivery] deadline");
+    if (config->delivery.hold_off <= config->delivery.deadline)
+        return refuse(c, &config->delivery.hold_off, "must be more than [delivery] deadline");
+    return true;
+}
+
+static bool is_loopback(const char *host)
+{
+    struct in_addr four;
+    struct in6_addr six;
+
+    if (strcmp(host, "localhost") == 0)
+        return true;
+    if (inet_pton(AF_INET, host, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+static bool check_server(const struct checking *c)
+{
+    const struct config *config = c->config;
+    bool is_path = *config->imap.host == '/';
+
+    if (*config->imap.command)
+        return true;
+    if (!*config->imap.host)
+        return refuse(c, &config->imap.host, "must be set, or command");
+    if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
+        return refuse(c, &config->imap.tls, "passwords and mail would cross the network in the clear to host = %s; "
+                      "only for localhost, 127.0.0.0/8, ::1 and unix sockets", config->imap.host);
+    if (config->imap.tls != IMAP_TLS_NONE && is_path && !*config->imap.server_name)
+        return refuse(c, &config->imap.server_name, "must be set for TLS over a unix socket (or tls = none)");
+    return true;
+}
+
+static bool check_login(const struct checking *c)
+{
+    const struct config *config = c->config;
+
+    if (*config->imap.command)
+        return true;
+    if (!*config->imap.password_file)
+        return refuse(c, &config->imap.password_file, "must be set: logging in to the IMAP server needs a password");
+    if (*config->imap.master_user && *config->imap.user)
+        return refuse(c, &config->imap.user, "cannot be set together with master_user: the account is the login name");
+    if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
+        return refuse(c, &config->imap.auth, "master_user needs auth = plain");
+    return true;
+}
+
+/* The program runs in Postfix's queue directory or wherever its caller is. */
+static bool check_paths(const struct checking *c)
+{
+    char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (**paths[i] && **paths[i] != '/')
+            return refuse(c, paths[i], "must be an absolute path");
+    return true;
+}
+
+static bool check_names(const struct checking *c)
+{
+    const struct config *config = c->config;
+
+    if (*config->route.inbox == '\\')
+        return refuse(c, &config->route.inbox, "must be the name of a mailbox");
+    if (*config->route.sent == '\\' && strcmp(config->route.sent, "\\Sent") != 0)
+        return refuse(c, &config->route.sent, "must be the name of a mailbox, or \\Sent");
+    /* pg_notify() would fail when the message is already in the mailbox. */
+    if (strlen(config->record.notify) > 63)
+        return refuse(c, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
+    return true;
+}
+
+bool config_check(const struct config *config, const struct config_origin *origin, struct fault *fault)
+{
+    struct checking c = {config, origin, fault};
+
+    return check_schema(&c) && check_times(&c) && check_server(&c) && check_paths(&c) && check_login(&c) &&
+           check_names(&c);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Files that only we may read. */
+#include "base/config_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Judged by the descriptor: the name may lead elsewhere a moment later. */
+static bool check_private(const char *path, int fd, struct fault *fault)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0) {
+        fault_set(fault, "%s: %m", path);
+        return false;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        fault_set(fault, "%s: not a regular file", path);
+        return false;
+    }
+    if (status.st_mode & S_IRWXO) {
+        fault_set(fault, "%s: accessible to others (mode %04o); remedy: chmod o-rwx %s", path,
+                  (unsigned)(status.st_mode & 07777), path);
+        return false;
+    }
+    return true;
+}
+
+bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault)
+{
+    /* O_NONBLOCK: a FIFO must not make us wait before it is refused. */
+    OD_CLEANUP(base_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    size_t size = 0;
+    ssize_t got;
+
+    if (fd < 0) {
+        fault_set(fault, "%s: cannot be opened as user %u, group %u: %m", path, (unsigned)geteuid(), (unsigned)getegid());
+        return false;
+    }
+    if (!check_private(path, fd, fault))
+        return false;
+    OD_CLEANUP(base_free) char *content = base_alloc(limit + 1);
+    while ((got = TEMP_FAILURE_RETRY(read(fd, content + size, limit + 1 - size))) > 0)
+        size += (size_t)got;
+    if (got < 0) {
+        fault_set(fault, "%s: cannot be read: %m", path);
+        return false;
+    }
+    if (size > limit) {
+        fault_set(fault, "%s: longer than %zu bytes", path, limit);
+        return false;
+    }
+    content[size] = '\0';
+    *ret = content;
+    *ret_size = size;
+    content = NULL;
+    return true;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Every setting there is. */
+#include "base/config_table.h"
+
+#include <string.h>
+
+#define ROW(g, n, kind, preset, ...) \
+    {#g, #n, SETTING_##kind, offsetof(struct config, g.n), .text = (preset), __VA_ARGS__}
+#define STRING(g, n, preset, flag, words) ROW(g, n, STRING, preset, .flags = (flag), .help = (words))
+#define CHOICE(g, n, preset, words) ROW(g, n, CHOICE, preset, .choices = g##_##n, .help = (words))
+#define RANGE(g, n, kind, preset, from, to, words) ROW(g, n, kind, preset, .min = (from), .max = (to), .help = (words))
+#define YES_NO(g, n, preset, words) ROW(g, n, YES_NO, preset, .help = (words))
+
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define DAY (24 * 60 * MINUTE)
+#define MIB INT64_C(1048576)
+
+static const struct choice lock_method[] = {
+    {.name = "advisory", .value = LOCK_METHOD_ADVISORY},
+    {.name = "row", .value = LOCK_METHOD_ROW, .missing = true},
+    {.name = "lease", .value = LOCK_METHOD_LEASE, .missing = true},
+    {.name = NULL},
+};
+
+static const struct choice imap_tls[] = {
+    {.name = "imaps", .value = IMAP_TLS_IMAPS},
+    {.name = "starttls", .value = IMAP_TLS_STARTTLS},
+    {.name = "none", .value = IMAP_TLS_NONE},
+    {.name = NULL},
+};
+
+static const struct choice imap_auth[] = {
+    {.name = "plain", .value = IMAP_AUTH_PLAIN},
+    {.name = "login", .value = IMAP_AUTH_LOGIN},
+    {.name = "xoauth2", .value = IMAP_AUTH_XOAUTH2},
+    {.name = NULL},
+};
+
+static const struct choice imap_search[] = {
+    {.name = "doubt", .value = IMAP_SEARCH_DOUBT},
+    {.name = "always", .value = IMAP_SEARCH_ALWAYS},
+    {.name = NULL},
+};
+
+static const struct choice route_sent_copy[] = {
+    {.name = "authenticated", .value = SENT_COPY_AUTHENTICATED},
+    {.name = "from", .value = SENT_COPY_FROM},
+    {.name = "off", .value = SENT_COPY_OFF},
+    {.name = NULL},
+};
+
+static const struct choice route_detail[] = {
+    {.name = "off", .value = DETAIL_OFF},
+    {.name = "folder", .value = DETAIL_FOLDER},
+    {.name = NULL},
+};
+
+static const struct choice route_unknown[] = {
+    {.name = "bounce", .value = UNKNOWN_BOUNCE},
+    {.name = "defer", .value = UNKNOWN_DEFER},
+    {.name = NULL},
+};
+
+static const struct choice delivery_overquota[] = {
+    {.name = "defer", .value = OVERQUOTA_DEFER},
+    {.name = "bounce", .value = OVERQUOTA_BOUNCE},
+    {.name = NULL},
+};
+
+static const struct choice delivery_rejected[] = {
+    {.name = "bounce", .value = REJECTED_BOUNCE},
+    {.name = "quarantine", .value = REJECTED_QUARANTINE, .missing = true},
+    {.name = NULL},
+};
+
+static const struct choice record_level[] = {
+    {.name = "envelope", .value = RECORD_ENVELOPE},
+    {.name = "headers", .value = RECORD_HEADERS},
+    {.name = "text", .value = RECORD_TEXT},
+    {.name = "raw", .value = RECORD_RAW},
+    {.name = NULL},
+};
+
+static const struct choice log_to[] = {
+    {.name = "syslog", .value = LOG_TO_SYSLOG},
+    {.name = "stderr", .value = LOG_TO_STDERR},
+    {.name = NULL},
+};
+
+static const struct choice log_level[] = {
+    {.name = "error", .value = LOG_LEVEL_ERROR},
+    {.name = "warning", .value = LOG_LEVEL_WARNING},
+    {.name = "info", .value = LOG_LEVEL_INFO},
+    {.name = "debug", .value = LOG_LEVEL_DEBUG},
+    {.name = NULL},
+};
+
+/* Why some limits are what they are: a deadline near Postfix's command_time_limit (1000 s) would bounce mail instead
+ * of deferring it; sent_retry and reject_after near its maximal_queue_lifetime (5 days) would leave the bounce to
+ * Postfix; a size_limit of a few bytes is a forgotten unit and would bounce everything. */
+const struct setting config_table[] = {
+    STRING(database, conninfo, "dbname=oncedrop", SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET,
+           "how the database is reached"),
+    STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema of all tables"),
+
+    CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other"),
+    RANGE(lock, wait, DURATION, "0s", 0, 15 * MINUTE, "how long a held lock is waited for"),
+    STRING(lock, namespace, "oncedrop", SETTING_REQUIRED, "what keeps the lock keys of several systems apart"),
+
+    STRING(imap, host, "localhost", SETTING_WORD, "the IMAP server"),
+    RANGE(imap, port, NUMBER, "0", 0, 65535, "the IMAP server's TCP port"),
+    CHOICE(imap, tls, "imaps", "how the connection is secured"),
+    STRING(imap, ca_file, "", 0, "the certificate authorities that are trusted"),
+    STRING(imap, server_name, "", SETTING_WORD, "the name the server's certificate must have"),
+    STRING(imap, command, "", SETTING_HASH, "the command that is the IMAP server"),
+    CHOICE(imap, auth, "plain", "how to log in"),
+    STRING(imap, user, "", 0, "the login name"),
+    STRING(imap, master_user, "", 0, "the user whose password opens every account"),
+    STRING(imap, password_file, "", 0, "the file whose first line is the password"),
+    RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long one answer of the IMAP server may take"),
+    CHOICE(imap, search, "doubt", "when to look for a message before it is appended"),
+    YES_NO(imap, create, "yes", "whether missing mailboxes are made"),
+    YES_NO(imap, subscribe, "yes", "whether mailboxes made are subscribed to"),
+
+    STRING(route, account, "%{address}", SETTING_REQUIRED, "the account an address leads to"),
+    STRING(route, account_query, "", SETTING_HASH, "the query for the account an address leads to"),
+    STRING(route, inbox, "INBOX", SETTING_REQUIRED, "the mailbox for mail that comes in"),
+    STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of mail that was sent"),
+    CHOICE(route, sent_copy, "authenticated", "whose sent mail is copied"),
+    CHOICE(route, detail, "off", "what an address extension means"),
+    CHOICE(route, unknown, "bounce", "what becomes of mail for nobody"),
+
+    RANGE(delivery, deadline, DURATION, "120s", 100, 15 * MINUTE, "how long one delivery may take"),
+    RANGE(delivery, hold_off, DURATION, "320s", 100, DAY, "how long a delivery that broke off keeps others away"),
+    ROW(delivery, size_limit, SIZE, "100M", .min = 1024, .max = 4095 * MIB, .flags = SETTING_OR_ZERO,
+        .help = "the largest message"),
+    CHOICE(delivery, overquota, "defer", "what becomes of mail for a full mailbox"),
+    RANGE(delivery, sent_retry, DURATION, "1h", 0, 4 * DAY, "how long a failing Sent copy is tried again"),
+    CHOICE(delivery, rejected, "bounce", "what becomes of mail that the IMAP server refuses"),
+    RANGE(delivery, reject_after, DURATION, "1h", 0, 4 * DAY, "how long refused mail is tried again"),
+
+    ROW(identity, ignore, FIELDS, "", .help = "header fields whose change makes no other message"),
+
+    CHOICE(record, level, "text", "how much of a message is recorded"),
+    STRING(record, notify, "", 0, "the channel that is told of new mail"),
+
+    CHOICE(log, to, "syslog", "where the log goes"),
+    CHOICE(log, level, "info", "how much is logged"),
+    {.group = NULL},
+};
+
+const size_t config_table_size = sizeof config_table / sizeof *config_table - 1;
+
+const struct setting *config_table_find(const char *group, const char *name)
+{
+    for (const struct setting *setting = config_table; setting->group; setting++)
+        if (strcmp(setting->group, group) == 0 && strcmp(setting->name, name) == 0)
+            return setting;
+    return NULL;
+}
+
+bool config_table_has_group(const char *group)
+{
+    for (const struct setting *setting = config_table; setting->group; setting++)
+        if (strcmp(setting->group, group) == 0)
+            return true;
+    return false;
+}

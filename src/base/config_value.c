@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * One value: from text and to text. */
+#include "base/config_table.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    int64_t factor;
+};
+
+/* Ascending; of the units that divide a value the last one writes it. */
+static const struct unit number_units[] = {{"", 1}, {NULL, 0}};
+static const struct unit size_units[] = {{"", 1}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}, {NULL, 0}};
+static const struct unit duration_units[] = {
+    {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}, {NULL, 0},
+};
+
+static const struct unit *units_of(enum setting_type type)
+{
+    return type == SETTING_DURATION ? duration_units : type == SETTING_SIZE ? size_units : number_units;
+}
+
+static bool parse_scaled(const char *text, const struct unit *units, const char *bare, int64_t *ret)
+{
+    const char *end = text;
+    int64_t value = 0;
+
+    for (; *end >= '0' && *end <= '9'; end++)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *end - '0', &value))
+            return false;
+    if (end == text)
+        return false;
+    for (const char *unit = *end ? end : bare; units->name; units++)
+        if (strcmp(units->name, unit) == 0) {
+            if (__builtin_mul_overflow(value, units->factor, &value))
+                return false;
+            *ret = value;
+            return true;
+        }
+    return false;
+}
+
+bool config_parse_duration(const char *text, int64_t *ret)
+{
+    return parse_scaled(text, duration_units, "s", ret);
+}
+
+bool config_parse_size(const char *text, int64_t *ret)
+{
+    return parse_scaled(text, size_units, "", ret);
+}
+
+static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
+{
+    return parse_scaled(text, units_of(type), type == SETTING_DURATION ? "s" : "", ret);
+}
+
+static char *number_text(int64_t value, enum setting_type type)
+{
+    const struct unit *units = units_of(type);
+    const struct unit *best = units;
+
+    if (value == 0 && type == SETTING_DURATION)
+        return base_strdup("0s");
+    for (const struct unit *unit = units; unit->name && value != 0; unit++)
+        if (value % unit->factor == 0)
+            best = unit;
+    return base_printf("%lld%s", (long long)(value / best->factor), best->name);
+}
+
+static bool set_number(int64_t *field, const struct setting *setting, const char *text, struct fault *fault)
+{
+    static const char *const wrong[] = {
+        [SETTING_NUMBER] = "not a number",
+        [SETTING_DURATION] = "not a duration (examples: 90s, 2m, 1h)",
+        [SETTING_SIZE] = "not a size (examples: 64K, 100M, 1G)",
+    };
+    int64_t value;
+
+    if (!parse_number(text, setting->type, &value)) {
+        fault_set(fault, "%s", wrong[setting->type]);
+        return false;
+    }
+    bool zero = value == 0 && (setting->flags & SETTING_OR_ZERO);
+    if (!zero && (value < setting->min || value > setting->max)) {
+        OD_CLEANUP(base_free) char *min = number_text(setting->min, setting->type);
+        OD_CLEANUP(base_free) char *max = number_text(setting->max, setting->type);
+        fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "", min, max);
+        return false;
+    }
+    *field = value;
+    return true;
+}
+
+/* "a, b or c" of the choices that work in this version. */
+static char *choices_text(const struct choice *choices)
+{
+    GString *list = g_string_new(NULL);
+    const char *last = NULL;
+
+    for (; choices->name; choices++) {
+        if (choices->missing)
+            continue;
+        if (last)
+            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", last);
+        last = choices->name;
+    }
+    g_string_append_printf(list, "%s%s", list->len > 0 ? " or " : "", last);
+    return g_string_free(list, FALSE);
+}
+
+static bool set_choice(int *field, const struct setting *setting, const char *text, struct fault *fault)
+{
+    OD_CLEANUP(base_free) char *allowed = choices_text(setting->choices);
+
+    for (const struct choice *choice = setting->choices; choice->name; choice++) {
+        if (strcmp(choice->name, text) != 0)
+            continue;
+        if (choice->missing) {
+            fault_set(fault, "not available in this version; use %s", allowed);
+            return false;
+        }
+        *field = choice->value;
+        return true;
+    }
+    fault_set(fault, "must be %s", allowed);
+    return false;
+}
+
+static bool set_yes_no(bool *field, const char *text, struct fault *fault)
+{
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
+        fault_set(fault, "must be yes or no");
+        return false;
+    }
+    *field = *text == 'y';
+    return true;
+}
+
+static bool set_string(char **field, const struct setting *setting, const char *text, struct fault *fault)
+{
+    if (!*text && (setting->flags & SETTING_REQUIRED)) {
+        fault_set(fault, "must not be empty");
+        return false;
+    }
+    if ((setting->flags & SETTING_WORD) && strpbrk(text, " \t")) {
+        fault_set(fault, "must not contain blanks");
+        return false;
+    }
+    free(*field);
+    *field = base_strdup(text);
+    return true;
+}
+
+static void free_list(char ***list)
+{
+    for (char **item = *list; item && *item; item++)
+        free(*item);
+    base_free(list);
+}
+
+/* RFC 5322, 3.6.8, and a * behind it. A * alone would make all messages with one body the same. */
+static bool is_field_pattern(const char *item, size_t length)
+{
+    if (length > 0 && item[length - 1] == '*')
+        length--;
+    for (size_t i = 0; i < length; i++)
+        if (item[i] < '!' || item[i] > '~' || item[i] == ':' || item[i] == '*')
+            return false;
+    return length > 0;
+}
+
+static bool set_fields(char ***field, const char *text, struct fault *fault)
+{
+    static const char between[] = ";, \t";
+    OD_CLEANUP(free_list) char **list = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
+    size_t count = 0;
+
+    for (text += strspn(text, between); *text; text += strspn(text, between)) {
+        size_t length = strcspn(text, between);
+        if (!is_field_pattern(text, length)) {
+            fault_set(fault, "%.*s is no name of a header field (examples: X-Scanned-By, X-Filter-*)",
+                      (int)MIN(length, 80), text);
+            return false;
+        }
+        list[count++] = base_strndup(text, length);
+        text += length;
+    }
+    free_list(field);
+    *field = g_steal_pointer(&list);
+    return true;
+}
+
+/* What holds for every value. */
+static bool check_text(const struct setting *setting, const char *text, struct fault *fault)
+{
+    if (!g_utf8_validate(text, -1, NULL)) {
+        fault_set(fault, "not valid UTF-8");
+        return false;
+    }
+    for (const char *at = text; *at; at++) {
+        if ((*at > 0 && *at < ' ' && *at != '\t') || *at == 0x7f) {
+            fault_set(fault, "contains a control character");
+            return false;
+        }
+        if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t') && !(setting->flags & SETTING_HASH)) {
+            fault_set(fault, "a comment must stand on a line of its own");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool config_value_set(struct config *config, const struct setting *setting, const char *text, struct fault *fault)
+{
+    void *field = (char *)config + setting->offset;
+
+    if (!check_text(setting, text, fault))
+        return false;
+    switch (setting->type) {
+    case SETTING_STRING:
+        return set_string(field, setting, text, fault);
+    case SETTING_CHOICE:
+        return set_choice(field, setting, text, fault);
+    case SETTING_YES_NO:
+        return set_yes_no(field, text, fault);
+    case SETTING_FIELDS:
+        return set_fields(field, text, fault);
+    case SETTING_NUMBER:
+    case SETTING_DURATION:
+    case SETTING_SIZE:
+        return set_number(field, setting, text, fault);
+    }
+    abort();
+}
+
+void config_value_free(struct config *config, const struct setting *setting)
+{
+    void *field = (char *)config + setting->offset;
+
+    if (setting->type == SETTING_STRING)
+        base_free(field);
+    else if (setting->type == SETTING_FIELDS)
+        free_list(field);
+}
+
+static char *choice_text(int value, const struct choice *choices)
+{
+    while (choices->name && choices->value != value)
+        choices++;
+    return base_strdup(choices->name ? choices->name : "?");
+}
+
+static char *any_number_text(int64_t value, const struct setting *setting)
+{
+    int64_t preset;
+
+    if (parse_number(setting->text, setting->type, &preset) && preset == value)
+        return base_strdup(setting->text);
+    return number_text(value, setting->type);
+}
+
+char *config_value_text(const struct config *config, const struct setting *setting)
+{
+    const void *field = (const char *)config + setting->offset;
+
+    switch (setting->type) {
+    case SETTING_STRING:
+        return base_strdup(*(char *const *)field);
+    case SETTING_CHOICE:
+        return choice_text(*(const int *)field, setting->choices);
+    case SETTING_YES_NO:
+        return base_strdup(*(const bool *)field ? "yes" : "no");
+    case SETTING_FIELDS:
+        return g_strjoinv(" ", *(char **const *)field);
+    case SETTING_NUMBER:
+    case SETTING_DURATION:
+    case SETTING_SIZE:
+        return any_number_text(*(const int64_t *)field, setting);
+    }
+    abort();
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A POSIX timer whose signal ends the process. */
+#include "base/deadline.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
+
+static timer_t timer;
+static pid_t timer_owner;   /* a timer does not survive fork(2) */
+static bool armed;
+static int64_t ends_at;
+
+static bool ignored_by_parent(int signal)
+{
+    struct sigaction inherited;
+
+    return (signal == SIGHUP || signal == SIGINT) && sigaction(signal, NULL, &inherited) == 0 &&
+           inherited.sa_handler == SIG_IGN;
+}
+
+void deadline_install(void (*end)(int signal))
+{
+    struct sigaction action = {.sa_handler = end};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        sigaddset(&ours, ending[i]);
+    action.sa_mask = ours;
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (!ignored_by_parent(ending[i]) && sigaction(ending[i], &action, NULL) < 0)
+            abort();
+    if (sigaction(SIGPIPE, &ignore, NULL) < 0)
+        abort();
+    /* The mask is inherited: with SIGALRM blocked by whoever started us there would be no deadline. */
+    if (sigprocmask(SIG_UNBLOCK, &ours, NULL) < 0)
+        abort();
+}
+
+static bool have_timer(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+
+    if (timer_owner == getpid())
+        return true;
+    if (timer_create(CLOCK_BOOTTIME, &event, &timer) < 0)
+        return false;
+    timer_owner = getpid();
+    return true;
+}
+
+bool deadline_arm(int64_t ms, struct fault *fault)
+{
+    if (ms < 1)
+        ms = 1;     /* a zero would switch the timer off */
+    struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
+    int64_t end = base_now_ms() + ms;
+
+    if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0) {
+        fault_set(fault, "no timer for the deadline: %m");
+        return false;
+    }
+    armed = true;
+    ends_at = end;
+    return true;
+}
+
+int64_t deadline_left_ms(void)
+{
+    if (!armed)
+        return INT64_MAX;
+    int64_t left = ends_at - base_now_ms();
+    return left > 0 ? left : 0;
+}
+
+void deadline_disarm(void)
+{
+    struct itimerspec never = {.it_value = {.tv_sec = 0}};
+
+    if (armed && timer_owner == getpid())
+        timer_settime(timer, 0, &never, NULL);
+    armed = false;
+}
