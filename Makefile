@@ -2,21 +2,30 @@
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+SETGID_GROUP ?=
 BUILD ?= build
 CC ?= cc
+INSTALL ?= install
 PKG_CONFIG ?= pkg-config
+# Debian's own: it is the one that finds the packages of tests/install-packages.
+PYTHON ?= /usr/bin/python3
 VERSION := 0.1
 
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
   -Wformat=2 -Wundef -Wvla -Wcast-qual -Wimplicit-fallthrough
-HARDENING := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
+HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := libpq gmime-3.0 glib-2.0 gnutls
+# Asked once, and only when something is compiled.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
-CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CFLAGS)
-LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -letpan
+CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
+LIBS = $(PKG_LIBS) -letpan
 
 SOURCES := $(sort $(wildcard src/*/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
@@ -28,26 +37,76 @@ all: $(BUILD)/oncedrop
 $(BUILD)/oncedrop: $(BUILD)/main.o $(OBJECTS)
 	$(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/%.o: src/%.c Makefile
+$(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# Changes when the flags do, and then everything is compiled anew.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS))' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The schema's SQL files travel inside the program.
 $(BUILD)/schema_sql.h: src/ledger/schema/embed.sh $(SCHEMA) Makefile
 	@mkdir -p $(@D)
-	sh src/ledger/schema/embed.sh $(SCHEMA) > $@.new && mv $@.new $@
+	sh src/ledger/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
 
 $(filter $(BUILD)/ledger/%,$(OBJECTS)): $(BUILD)/schema_sql.h
 
-$(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile
+$(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) -lcmocka $(LIBS)
 
 unit: $(UNIT_TESTS)
 	@for t in $(UNIT_TESTS); do $$t || exit 1; done
 
+# An existing configuration is not touched: what is installed is a sample beside it.
+install: all
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SYSCONFDIR)/oncedrop
+	$(INSTALL) -m 755 $(BUILD)/oncedrop $(DESTDIR)$(BINDIR)/oncedrop
+ifneq ($(SETGID_GROUP),)
+	chown root:$(SETGID_GROUP) $(DESTDIR)$(BINDIR)/oncedrop
+	chmod 2755 $(DESTDIR)$(BINDIR)/oncedrop
+endif
+	for page in man/*.[1-9]; do \
+	  section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
+	  $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
+	done
+	$(INSTALL) -m 640 conf/oncedrop.conf $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
+
+demo:
+	@tests/install-packages demo
+	@$(MAKE) --no-print-directory all
+	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
+
+check:
+	@tests/install-packages check
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
 clean:
 	rm -rf build build-*
 
-.PHONY: all unit clean
+FORCE:
+.PHONY: all unit install uninstall demo check help clean FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS))
+
+#: make             build/oncedrop
+#: make demo        installs the Debian packages that are missing, builds, and delivers a message to two people at
+#:                  once, with a PostgreSQL and a Dovecot of its own
+#: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
+#:                  every test; no system service is touched
+#: make install     the program, manuals and a sample configuration:
+#:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
+#:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
+#:                    set-group-ID to it, for Postfix's mailbox_command
+#: make uninstall   the same, away; configuration and ledger stay
+#: make unit        the unit tests alone
+#: make clean

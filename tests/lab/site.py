@@ -6,7 +6,6 @@ import glob
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -21,18 +20,15 @@ PROCESS_TIMEOUT = 90
 
 
 class Running:
-    """A process of the program that was started with something on its stdin."""
+    """A process of the program. stdin: bytes, which come through a pipe, or an open file."""
 
     def __init__(self, arguments, stdin, environment, merge):
         self.started = time.monotonic()
         self.ended = None
-        with tempfile.TemporaryFile() as file:
-            file.write(stdin)
-            file.seek(0)
-            self.process = subprocess.Popen(
-                arguments, stdin=file if len(stdin) < 50000 else subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if merge else subprocess.PIPE, env=environment, cwd="/")
-        self.stdin = stdin if self.process.stdin else None
+        self.stdin = stdin if isinstance(stdin, bytes) else None
+        self.process = subprocess.Popen(
+            arguments, stdin=stdin if self.stdin is None else subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merge else subprocess.PIPE, env=environment, cwd="/")
         self.output = None
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
