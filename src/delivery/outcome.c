@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/outcome.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sysexits.h>
+
+#include "base/log.h"
+
+/* Postfix bounces on every status but 0, 71 and 75: nothing outside this table ends a delivery. */
+static const struct outcome_row rows[OUTCOME_COUNT] = {
+    [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
+    [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},
+    [OUTCOME_DUPLICATE] = {"duplicate", EX_OK, "2.1.5", 250, "duplicate", true},
+    [OUTCOME_HELD] = {"held", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
+    [OUTCOME_CONFIG] = {"config", EX_TEMPFAIL, "4.3.5", 451, "deferred", false},
+    [OUTCOME_DATABASE] = {"database", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
+    [OUTCOME_MAILBOX] = {"mailbox", EX_TEMPFAIL, "4.4.1", 451, "deferred", false},
+    [OUTCOME_OVERQUOTA_DEFER] = {"overquota", EX_TEMPFAIL, "4.2.2", 452, "deferred", false},
+    [OUTCOME_OVERQUOTA_BOUNCE] = {"overquota", EX_UNAVAILABLE, "5.2.2", 552, "bounced", true},
+    [OUTCOME_UNKNOWN_DEFER] = {"unknown", EX_TEMPFAIL, "4.1.1", 450, "deferred", false},
+    [OUTCOME_UNKNOWN_BOUNCE] = {"unknown", EX_NOUSER, "5.1.1", 550, "bounced", true},
+    [OUTCOME_TOO_LARGE] = {"too-large", EX_UNAVAILABLE, "5.3.4", 552, "bounced", true},
+    [OUTCOME_REFUSED_DEFER] = {"refused", EX_TEMPFAIL, "4.6.0", 451, "deferred", false},
+    [OUTCOME_REFUSED_BOUNCE] = {"refused", EX_DATAERR, "5.6.0", 554, "bounced", true},
+};
+
+const struct outcome_row *outcome_row(enum outcome outcome)
+{
+    return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TROUBLE];
+}
+
+void report_set(struct report *report, enum outcome outcome, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    report->outcome = outcome;
+    vsnprintf(report->text, sizeof(report->text), format, arguments);
+    va_end(arguments);
+}
+
+const char *report_line(const struct report *report, char *line, size_t size)
+{
+    char escaped[sizeof(report->text) * 4];
+    snprintf(line, size, "%s %s", outcome_row(report->outcome)->dsn,
+             log_escape(report->text[0] != '\0' ? report->text : "internal error", escaped, sizeof(escaped)));
+    return line;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: ISC */
+#include "route/address.h"
+
+#include <glib.h>
+#include <string.h>
+
+static bool has_control(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            return true;
+    return false;
+}
+
+static char *lower(const char *text, size_t length)
+{
+    char *copy = base_strndup(text, length);
+    for (char *c = copy; *c != '\0'; c++)
+        *c = g_ascii_tolower(*c);
+    return copy;
+}
+
+bool address_parse(const char *text, struct address *ret, struct fault *fault)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
+    if (length >= 2 && text[0] == '<' && text[length - 1] == '>') {
+        text++;
+        length -= 2;
+    }
+    if (length == 0) {
+        fault_set(fault, "address is empty");
+        return false;
+    }
+    if (length > ADDRESS_MAX || has_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL)) {
+        fault_set(fault, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
+                  length > ADDRESS_MAX ? "longer than 512 bytes" : "control characters or bytes that are no UTF-8");
+        return false;
+    }
+    const char *at = memrchr(text, '@', length);
+    size_t local = at != NULL ? (size_t)(at - text) : length;
+    const char *plus = local > 1 ? memchr(text + 1, '+', local - 1) : NULL;
+    size_t user = plus != NULL ? (size_t)(plus - text) : local;
+    ret->user = lower(text, user);
+    ret->detail = base_strndup(plus != NULL ? plus + 1 : "", plus != NULL ? local - user - 1 : 0);
+    ret->domain = lower(at != NULL ? at + 1 : "", at != NULL ? length - local - 1 : 0);
+    ret->address = ret->domain[0] != '\0' ? base_printf("%s@%s", ret->user, ret->domain) : base_strdup(ret->user);
+    return true;
+}
+
+void address_clear(struct address *address)
+{
+    base_free(&address->address);
+    base_free(&address->user);
+    base_free(&address->detail);
+    base_free(&address->domain);
+}
+
+/* The value of the name that starts at *at, behind "%{", which is moved behind its '}'. */
+static const char *lookup(const char **at, const struct address *address)
+{
+    static const struct address none = {.address = "", .user = "", .detail = "", .domain = ""};
+    const struct address *from = address != NULL ? address : &none;
+    const struct {
+        const char *name;
+        const char *value;
+    } names[] = {
+        {"address}", from->address}, {"user}", from->user}, {"domain}", from->domain}, {"detail}", from->detail},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (g_str_has_prefix(*at, names[i].name)) {
+            *at += strlen(names[i].name);
+            return names[i].value;
+        }
+    }
+    return NULL;
+}
+
+char *address_expand(const char *template, const struct address *address, struct fault *fault)
+{
+    GString *text = g_string_new(NULL);
+    for (const char *at = template; *at != '\0';) {
+        const char *value;
+        if (*at != '%') {
+            g_string_append_c(text, *at++);
+        } else if (at[1] == '%') {
+            g_string_append_c(text, '%');
+            at += 2;
+        } else if (at[1] == '{' && (at += 2, value = lookup(&at, address)) != NULL) {
+            g_string_append(text, value);
+        } else {
+            fault_set(fault, "[route] account = %s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known",
+                      template);
+            g_string_free(text, TRUE);
+            return NULL;
+        }
+    }
+    return g_string_free(text, FALSE);
+}

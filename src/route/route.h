@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * From an address to an account and its mailboxes. */
+#ifndef ONCEDROP_ROUTE_H
+#define ONCEDROP_ROUTE_H
+
+#include "base/base.h"
+#include "base/config.h"
+#include "ledger/ledger.h"
+
+struct route {
+    char *address;  /* normalised, without the detail */
+    char *domain;   /* of the address, lower case */
+    char *account;
+    char *inbox;    /* mailbox for mail to this address */
+    char *sent;     /* mailbox for mail from this address */
+};
+
+enum route_result {
+    ROUTE_TROUBLE,  /* fault set */
+    ROUTE_OK,
+    ROUTE_NONE,     /* account_query succeeded and gave no row: there is no such account; fault set */
+};
+
+/* Finds the account of an address: by route.account_query when it is set, else by the template route.account. With
+ * route.detail = folder the detail names the mailbox, unless it is not fit for one (hierarchy separators, wildcards,
+ * longer than 64 bytes): then the inbox. *ret is set on ROUTE_OK only. */
+enum route_result route_find(const struct config *config, struct ledger *ledger, const char *address,
+                             struct route *ret, struct fault *fault) OD_MUST;
+
+void route_clear(struct route *route);  /* for OD_CLEANUP */
+
+/* Whether the settings of this group make sense; the fault says which does not. */
+bool route_check(const struct config *config, struct fault *fault) OD_MUST;
+
+#endif
