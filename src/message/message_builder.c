@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A message in the making: each byte is looked at once, for line ends and digest, on its way into the store. */
+#include "message/message_builder.h"
+
+#include "message/message_digest.h"
+#include "message/message_eol.h"
+#include "message/message_field.h"
+#include "message/message_store.h"
+#include "message/msgid.h"
+
+#define CHUNK_SIZE ((size_t)1 << 16)
+
+struct message_builder {
+    size_t size_limit;
+    size_t received_size;
+    size_t size;                /* as appended */
+    bool too_large;
+    struct message_eol eol;
+    struct message_digest *digest;
+    struct message_store *store;
+    unsigned char chunk[MESSAGE_EOL_ROOM(CHUNK_SIZE)];
+};
+
+struct message_builder *message_builder_new(size_t size_limit, const char *const *ignore)
+{
+    struct message_builder *builder = base_alloc(sizeof *builder);
+
+    builder->size_limit = size_limit;
+    builder->digest = message_digest_new(ignore);
+    builder->store = message_store_new();
+    return builder;
+}
+
+/* Keeps n bytes of the chunk. */
+static bool keep(struct message_builder *builder, size_t n, struct fault *fault)
+{
+    builder->size += n;
+    if (builder->size_limit > 0 && builder->size > builder->size_limit) {
+        builder->too_large = true;
+        message_store_free(&builder->store);
+        return true;
+    }
+    message_digest_feed(builder->digest, builder->chunk, n);
+    return message_store_append(builder->store, builder->chunk, n, fault);
+}
+
+bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct fault *fault)
+{
+    const unsigned char *at = bytes;
+
+    builder->received_size += size;
+    while (size > 0 && !builder->too_large) {
+        size_t n = size < CHUNK_SIZE ? size : CHUNK_SIZE;
+
+        if (!keep(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), fault))
+            return false;
+        at += n;
+        size -= n;
+    }
+    return true;
+}
+
+static struct message *finished_message(struct message_builder *builder, const unsigned char *data, size_t size)
+{
+    struct message *message = base_alloc(sizeof *message);
+    struct msgid id;
+
+    message->data = data;
+    message->size = size;
+    message->received_size = builder->received_size;
+    message->header_size = message_field_header_size(data, size);
+    message_digest_end(builder->digest, message->digest);
+    msgid_of_header(data, message->header_size, &id);
+    message->message_id = id.id;
+    message->message_id_length = id.length;
+    message->message_id_folded = id.folded;
+    message->message_id_count = id.count;
+    message->store = builder->store;
+    builder->store = NULL;
+    return message;
+}
+
+enum message_result message_builder_end(struct message_builder *builder, struct message **ret, struct fault *fault)
+{
+    const unsigned char *data;
+    size_t size;
+
+    if (!builder->too_large && !keep(builder, message_eol_end(&builder->eol, builder->chunk), fault))
+        return MESSAGE_TROUBLE;
+    if (builder->too_large) {
+        fault_set(fault, "message is larger than delivery.size_limit (%zu bytes)", builder->size_limit);
+        return MESSAGE_TOO_LARGE;
+    }
+    if (builder->size == 0) {
+        fault_set(fault, "no message: nothing to read (%zu bytes)", builder->received_size);
+        return MESSAGE_EMPTY;
+    }
+    if (!message_store_finish(builder->store, &data, &size, fault))
+        return MESSAGE_TROUBLE;
+    *ret = finished_message(builder, data, size);
+    return MESSAGE_OK;
+}
+
+void message_builder_free(struct message_builder **builder)
+{
+    if (!*builder)
+        return;
+    message_digest_free(&(*builder)->digest);
+    message_store_free(&(*builder)->store);
+    base_free(builder);
+}

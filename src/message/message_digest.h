@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The content digest: SHA-256 over a message without the fields that transport adds or that differ between copies of
+ * one message. Fed in chunks cut anywhere; holds back no more than a field's name. */
+#ifndef ONCEDROP_MESSAGE_DIGEST_H
+#define ONCEDROP_MESSAGE_DIGEST_H
+
+#include "message/message.h"
+
+/* ignore: as for message_read; it must outlive the digest. */
+struct message_digest *message_digest_new(const char *const *ignore) OD_MUST;
+
+void message_digest_feed(struct message_digest *digest, const unsigned char *bytes, size_t size);
+
+/* Ends it; to be called once. */
+void message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE]);
+
+void message_digest_free(struct message_digest **digest);
+
+#endif
