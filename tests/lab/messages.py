@@ -30,7 +30,7 @@ def encode(text):
 def on_the_wire(message_bytes):
     """The bytes as they should arrive in a mailbox: CRLF line ends, without the mbox From_ line, NUL as 0x80."""
     lines = message_bytes.split(b"\n")
-    if lines[0].startswith(b"From "):
+    if lines[0].startswith((b"From ", b">From ")):
         del lines[0]
     ended = [line[:-1] if line.endswith(b"\r") else line for line in lines[:-1]]
     return b"".join(line + b"\r\n" for line in ended).replace(b"\0", b"\x80") + lines[-1].replace(b"\0", b"\x80")

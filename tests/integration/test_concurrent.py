@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: ISC
+"""The lock: who holds it is alone, who does not get it goes away at once, and in the end each mailbox has one."""
+
+import contextlib
+import json
+import re
+import threading
+import time
+
+import expect
+import pytest
+from lab.messages import message, new_id
+
+
+def lock_key(site, id):
+    """The key that `oncedrop show` prints for any id."""
+    done = site.run("show", f"<{id}>", "--json")
+    found = re.search(r'"lock_key":\s*"?(-?\d+)', done.out)
+    assert found, done
+    return int(found[1])
+
+
+@contextlib.contextmanager
+def lock_held(site, key):
+    session = site.lab.postgres.connect(site.database)
+    session.autocommit = False
+    try:
+        session.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+        yield
+    finally:
+        session.close()
+
+
+def test_a_held_lock_defers_at_once_and_opens_no_imap_connection(site):
+    scuba = site.account()
+    id = new_id()
+    mail = message(id=id)
+    imap = site.imap_proxy()
+    with lock_held(site, lock_key(site, id)):
+        for _ in range(3):
+            done = site.deliver(mail, scuba)
+            expect.held(done)
+            assert done.seconds < 1
+    assert imap.accepted == 0
+    assert site.value("SELECT count(*) FROM oncedrop.message") == 0
+    expect.stored(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+def test_a_held_lock_holds_up_no_other_message(site):
+    scuba = site.account()
+    id = new_id()
+    with lock_held(site, lock_key(site, id)):
+        expect.held(site.deliver(message(id=id), scuba))
+        expect.stored(site.deliver(message(), scuba))
+
+
+def test_lock_wait_is_how_long_a_held_lock_is_waited_for(site):
+    scuba = site.account()
+    id = new_id()
+    site.settings["lock.wait"] = "1s"
+    with lock_held(site, lock_key(site, id)):
+        done = site.deliver(message(id=id), scuba)
+        expect.held(done)
+        assert 0.9 < done.seconds < 3
+
+
+def test_with_lock_wait_the_first_try_succeeds_when_the_lock_comes_free(site):
+    scuba = site.account()
+    id = new_id()
+    site.settings["lock.wait"] = "20s"
+    with lock_held(site, lock_key(site, id)):
+        delivery = site.start_delivery(message(id=id), scuba)
+        time.sleep(0.3)     # not a condition: some time spent waiting
+        assert delivery.process.poll() is None
+    done = delivery.finish()
+    expect.stored(done)
+    assert done.seconds < 5
+
+
+def test_the_namespace_separates_systems_in_one_database(site):
+    id = new_id()
+    first = lock_key(site, id)
+    site.settings["lock.namespace"] = "other"
+    assert lock_key(site, id) != first
+
+
+def finish_with_retries(site, mail, recipient, sender, results):
+    results += site.deliver_with_retries(mail, recipient, sender=sender)
+
+
+@pytest.mark.parametrize("wait", ["0s", "30s"])
+def test_twenty_at_once(site, wait):
+    lisa = site.account("lisa")
+    recipients = [site.account(f"r{number}") for number in range(10)]
+    mail = message(sender=lisa, to=", ".join(recipients))
+    site.settings["lock.wait"] = wait
+    results = []
+    threads = [threading.Thread(target=finish_with_retries, args=(site, mail, recipient, lisa, results))
+               for recipient in recipients * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for done in results:
+        if done.exit:
+            expect.held(done)
+    assert sum(done.exit == 0 for done in results) == 20
+    assert sum(done.out.startswith("2.1.5 stored") for done in results) == 10
+    if wait != "0s":
+        assert len(results) == 20
+    assert {recipient: site.count(recipient) for recipient in recipients} == dict.fromkeys(recipients, 1)
+    assert site.count(lisa, "Sent") == 1
+    assert site.value("SELECT count(*) FROM oncedrop.message") == 1
+    assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NOT NULL") == 10
+    assert site.value("SELECT count(*) FROM oncedrop.delivery") == 10
+    assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored'") == 11
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 11
+
+
+def test_different_messages_at_once_do_not_meet(site):
+    scuba = site.account()
+    deliveries = [site.start_delivery(message(), scuba) for _ in range(12)]
+    uids = [expect.stored(delivery.finish()) for delivery in deliveries]
+    assert len(set(uids)) == site.count(scuba) == 12
+
+
+def test_one_recipient_is_stored_once_however_many_try(site):
+    scuba = site.account()
+    mail = message()
+    deliveries = [site.start_delivery(mail, scuba) for _ in range(12)]
+    for delivery in deliveries:
+        done = delivery.finish()
+        assert done.exit in (0, 75), done
+    expect.duplicate(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+def test_through_pgbouncer(site):
+    """Transaction pooling: a session may belong to another client after each COMMIT."""
+    lisa = site.account("lisa")
+    recipients = [site.account(f"r{number}") for number in range(5)]
+    mail = message(sender=lisa)
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "mailer",
+                                                                    port=site.lab.pgbouncer.port)
+    site.settings["lock.wait"] = "30s"
+    deliveries = [site.start_delivery(mail, recipient, sender=lisa) for recipient in recipients]
+    for delivery in deliveries:
+        expect.stored(delivery.finish())
+    for recipient in recipients:
+        expect.duplicate(site.deliver(mail, recipient, sender=lisa))
+    assert [site.count(recipient) for recipient in recipients] == [1] * 5
+    assert site.count(lisa, "Sent") == 1
+
+
+def test_locks_lists_what_is_in_progress(site):
+    scuba = site.account()
+    id = new_id()
+    proxy = site.imap_proxy()
+    proxy.stall()
+    delivery = site.start_delivery(message(id=id), scuba)
+    from lab.process import wait_until
+    wait_until(lambda: id in site.run("locks").out, "the delivery is listed")
+    [entry] = json.loads(site.run("locks", "--json").out)
+    assert entry["message_id"] == id
+    assert entry["pid"] == delivery.process.pid
+    assert int(entry["key"]) == lock_key(site, id)
+    proxy.resume()
+    expect.stored(delivery.finish())
+    assert id not in site.run("locks").out
