@@ -184,15 +184,17 @@ static void derive_hold_off(struct config *config, const struct config_origin *o
         config->delivery.hold_off = safe;
 }
 
-static bool read_password(struct config *config, struct fault *fault)
+static bool read_password(struct config *config, const struct config_origin *origins, struct fault *fault)
 {
+    const struct setting *setting = config_table_find("imap", "password_file");
+    const char *set_by = origins->set_by[setting - config_table];
     char *content = NULL;
     size_t size = 0;
 
     if (*config->imap.command || !*config->imap.password_file)
         return true;
     if (!config_file_read(config->imap.password_file, SECRET_LIMIT, &content, &size, fault)) {
-        fault_prefix(fault, "[imap] password_file");
+        fault_prefix(fault, "%s: [imap] password_file", set_by);
         return false;
     }
     size_t length = strcspn(content, "\n");
@@ -204,7 +206,7 @@ static bool read_password(struct config *config, struct fault *fault)
     explicit_bzero(content, size);
     base_free(&content);
     if (nul || length == 0) {
-        fault_set(fault, "[imap] password_file: %s: its first line %s", config->imap.password_file,
+        fault_set(fault, "%s: [imap] password_file: %s: the first line %s", set_by, config->imap.password_file,
                   nul ? "contains a NUL byte" : "is empty");
         return false;
     }
@@ -220,7 +222,7 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))
         return NULL;
     derive_hold_off(config, &origins);
-    if (!config_check(config, &origins, fault) || !read_password(config, fault))
+    if (!config_check(config, &origins, fault) || !read_password(config, &origins, fault))
         return NULL;
     return g_steal_pointer(&config);
 }
