@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * APPEND (RFC 3501, 6.3.11), told as it is: what may be stored, what is stored, what is certainly not. */
+#include "mailbox/mailbox_session.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+
+/* date-time in UTC, with its quotes; locale must not matter. */
+static void format_date(int64_t seconds, char *text, size_t size)
+{
+    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    static const int64_t last = 253402300799;   /* end of the year 9999 */
+    time_t time = (time_t) (seconds < 0 ? 0 : seconds > last ? last : seconds);
+    struct tm tm;
+    gmtime_r(&time, &tm);
+    snprintf(text, size, "\"%2d-%s-%04d %02d:%02d:%02d +0000\"", tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900,
+             tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+/* With 0 seconds of lingering, what was not sent when the socket closes (or its process dies) is thrown away. */
+static void set_linger(struct mailbox *mailbox, bool on)
+{
+    struct linger linger = { .l_onoff = on, .l_linger = 0 };
+    (void) setsockopt(mailstream_low_get_fd(mailstream_get_low(mailbox->stream)), SOL_SOCKET, SO_LINGER, &linger,
+                      sizeof linger);
+}
+
+static bool send_command(struct mailbox *mailbox, const struct append *append, const char *name, struct fault *fault)
+{
+    size_t size = 0;
+    char date[64];
+    for (size_t i = 0; i < append->piece_count; i++)
+        size += append->pieces[i].iov_len;
+    format_date(append->internal_date, date, sizeof date);
+    return mailbox_dialogue_send(mailbox, "APPEND", fault, "APPEND %s %s%s {%zu}", name,
+                                 append->seen ? "(\\Seen) " : "", date, size);
+}
+
+/* What a tagged NO or BAD means. */
+static enum append_result refusal(const struct mailbox_reply *reply, bool literal_sent)
+{
+    static const struct {
+        const char *code;
+        enum append_result result;
+    } codes[] = {
+        { "TRYCREATE", APPEND_NO_MAILBOX }, { "OVERQUOTA", APPEND_OVERQUOTA }, { "TOOBIG", APPEND_TOOBIG },
+        { "NOPERM", APPEND_NOPERM }, { "LIMIT", APPEND_LIMIT },
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (strcmp(reply->code, codes[i].code) == 0)
+            return codes[i].result;
+    }
+    if (reply->status == STATUS_NO && reply->code[0] == '\0' && strcasestr(reply->text, "quota") != NULL)
+        return APPEND_OVERQUOTA;
+    return literal_sent ? APPEND_REFUSED : APPEND_UNAVAILABLE;
+}
+
+static enum append_result refused(struct mailbox *mailbox, const struct append *append,
+                                  const struct mailbox_reply *reply, bool literal_sent, struct fault *fault)
+{
+    fault_set(fault, "%s: APPEND to mailbox %s refused: %s", mailbox->where, append->mailbox, reply->data);
+    return refusal(reply, literal_sent);
+}
+
+/* Up to the server's readiness for the literal. True: it said '+'. */
+static bool ready_for_literal(struct mailbox *mailbox, const struct append *append, const char *name,
+                              enum append_result *ret, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    *ret = APPEND_NOT_SENT;
+    if (!send_command(mailbox, append, name, fault))
+        return false;
+    do {
+        if (!mailbox_dialogue_read(mailbox, &reply, fault))
+            return false;
+    } while (reply.kind == REPLY_UNTAGGED || reply.kind == REPLY_GARBAGE);
+    if (reply.kind == REPLY_CONTINUE)
+        return true;
+    if (reply.status != STATUS_OK) {
+        *ret = refused(mailbox, append, &reply, false, fault);
+        return false;
+    }
+    fault_set(fault, "%s: APPEND answered before it was sent: %s", mailbox->where, reply.data);
+    mailbox_dialogue_drop(mailbox);
+    return false;
+}
+
+/* From the first byte of the literal on, only the server's tagged answer tells what became of the message. */
+static enum append_result send_message(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
+                                       uint32_t *ret_uid, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    mailbox->step = "APPEND (the message may be stored)";
+    bool sent = mailbox_dialogue_literal(mailbox, append->pieces, append->piece_count);
+    if (!mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault))
+        return APPEND_UNKNOWN;
+    if (sent)
+        set_linger(mailbox, false);
+    else
+        mailbox_dialogue_drop(mailbox);
+    if (reply.status != STATUS_OK)
+        return refused(mailbox, append, &reply, true, fault);
+    if (!sent) {
+        fault_set(fault, "%s: APPEND answered before the message was sent: %s", mailbox->where, reply.data);
+        return APPEND_UNKNOWN;
+    }
+    uint32_t uidvalidity = 0, uid = 0;
+    (void) !mailbox_reply_appenduid(&reply, &uidvalidity, &uid);
+    *ret_uidvalidity = uidvalidity;
+    *ret_uid = uid;
+    return APPEND_STORED;
+}
+
+static enum append_result append_once(struct mailbox *mailbox, const struct append *append, const char *name,
+                                      uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+{
+    enum append_result result;
+    if (!ready_for_literal(mailbox, append, name, &result, fault))
+        return result;
+    set_linger(mailbox, true);
+    if (append->wanted == NULL || append->wanted(append->context))
+        return send_message(mailbox, append, ret_uidvalidity, ret_uid, fault);
+    fault_set(fault, "the message was no longer wanted when the IMAP server was ready for it");
+    mailbox_dialogue_drop(mailbox);     /* it waits for the literal: there is no other way out */
+    return APPEND_NOT_SENT;
+}
+
+enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault)
+{
+    OD_CLEANUP(base_free) char *name = mailbox_folder_name(mailbox, append->mailbox, fault);
+    if (name == NULL)
+        return APPEND_NOT_SENT;
+    enum append_result result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, fault);
+    if (result == APPEND_NO_MAILBOX && mailbox_folder_create(mailbox, name, fault))
+        result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, fault);
+    return result;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The socket. libetpan's own connect would not say why it failed, nor to whom it got through. */
+#include "mailbox/mailbox_session.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Connects within so many milliseconds; -1 with errno. */
+static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
+{
+    OD_CLEANUP(base_close) int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (connect(fd, address, length) < 0) {
+        if (errno != EINPROGRESS)
+            return -1;
+        struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+        int ready = poll(&poll_fd, 1, (int) (ms < INT32_MAX ? ms : INT32_MAX));
+        int error = ETIMEDOUT;
+        socklen_t size = sizeof error;
+        if (ready < 0 || (ready > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0))
+            return -1;
+        if (error != 0) {
+            errno = error;
+            return -1;
+        }
+    }
+    int connected = fd;
+    fd = -1;
+    return connected;
+}
+
+static bool is_local(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_UNIX)
+        return true;
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *) address;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    if (address->sa_family == AF_INET6) {
+        const struct in6_addr *in6 = &((const struct sockaddr_in6 *) (const void *) address)->sin6_addr;
+        return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
+    }
+    return false;
+}
+
+static int connect_unix(const struct config *config, const char *where, struct fault *fault)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (strlen(config->imap.host) >= sizeof address.sun_path) {
+        fault_set(fault, "%s: the path is too long for a socket", where);
+        return -1;
+    }
+    strcpy(address.sun_path, config->imap.host);
+    int fd = connect_socket((const struct sockaddr *) &address, sizeof address, config->imap.timeout);
+    if (fd < 0)
+        fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
+    return fd;
+}
+
+unsigned mailbox_connect_port(const struct config *config)
+{
+    if (config->imap.port != 0)
+        return (unsigned) config->imap.port;
+    return config->imap.tls == IMAP_TLS_IMAPS ? 993 : 143;
+}
+
+/* Each address gets an equal share of the time that is left: one that swallows packets leaves some for the next. */
+static int connect_tcp(const struct config *config, const char *where, struct fault *fault)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV };
+    struct addrinfo *addresses;
+    char port[8];
+    snprintf(port, sizeof port, "%u", mailbox_connect_port(config) & 0xffff);
+    int error = getaddrinfo(config->imap.host, port, &hints, &addresses);
+    if (error != 0) {
+        fault_set(fault, "%s: host name lookup failed: %s (check imap.host)", where,
+                  error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+        return -1;
+    }
+    int left = 0;
+    for (const struct addrinfo *p = addresses; p != NULL; p = p->ai_next)
+        left++;
+    int fd = -1;
+    int64_t end = base_now_ms() + config->imap.timeout;
+    for (const struct addrinfo *p = addresses; p != NULL && fd < 0; p = p->ai_next, left--) {
+        int64_t ms = (end - base_now_ms()) / left;
+        fd = connect_socket(p->ai_addr, p->ai_addrlen, ms > 0 ? ms : 0);
+    }
+    if (fd < 0)
+        fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
+    freeaddrinfo(addresses);
+    return fd;
+}
+
+int mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault)
+{
+    bool is_path = config->imap.host[0] == '/';
+    int fd = is_path ? connect_unix(config, where, fault) : connect_tcp(config, where, fault);
+    if (fd < 0)
+        return -1;
+    struct sockaddr_storage peer = { .ss_family = AF_UNSPEC };
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *) &peer, &size) < 0) {
+        fault_set(fault, "%s: connection lost: %s", where, strerror(errno));
+        close(fd);
+        return -1;
+    }
+    if (!is_path)   /* the end of a literal must not wait for the server's delayed acknowledgement */
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int) { 1 }, sizeof(int));
+    *ret_local = is_local((const struct sockaddr *) &peer);
+    return fd;
+}

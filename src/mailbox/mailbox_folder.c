@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Mailboxes on the server: their names, whether they exist, and making them. */
+#include "mailbox/mailbox_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* The shortest name wins: other people's and shared mailboxes stand below a prefix. */
+static void note_sent(void *context, struct mailbox_reply *reply)
+{
+    char **sent = context;
+    struct reply_list list;
+    if (!mailbox_reply_list(reply, &list) || !list.sent || !list.selectable)
+        return;
+    if (*sent != NULL && strlen(*sent) <= list.name_size)
+        return;
+    free(*sent);
+    *sent = base_strndup(list.name, list.name_size);
+}
+
+/* Asks for the mailbox with the attribute \Sent, once in a session; "Sent" when there is none. */
+static bool find_sent(struct mailbox *mailbox, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    if (mailbox->sent != NULL)
+        return true;
+    if (!mailbox_dialogue_capabilities(mailbox, fault))
+        return false;
+    bool by_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") && mailbox_dialogue_can(mailbox, "LIST-EXTENDED");
+    bool told = by_use && mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, fault,
+                                               "LIST (SPECIAL-USE) \"\" \"*\"");
+    if (!told && !mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, fault, "LIST \"\" \"*\"")) {
+        base_free(&mailbox->sent);
+        return false;
+    }
+    if (mailbox->sent == NULL)
+        mailbox->sent = base_strdup("Sent");
+    return true;
+}
+
+char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
+{
+    OD_CLEANUP(base_free) char *encoded = NULL;
+    bool by_use = strcmp(name, "\\Sent") == 0;
+    if (by_use && !find_sent(mailbox, fault))
+        return NULL;
+    if (!by_use && (encoded = mailbox_name_encode(name, fault)) == NULL)
+        return NULL;
+    char *quoted = mailbox_dialogue_quote(by_use ? mailbox->sent : encoded);
+    if (quoted == NULL)
+        fault_set(fault, "%s: the name of the Sent mailbox has a control character", mailbox->where);
+    return quoted;
+}
+
+bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    struct fault minor;
+    if (!mailbox->create) {
+        fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);
+        return false;
+    }
+    if (!mailbox_dialogue_ask(mailbox, "CREATE", NULL, NULL, &reply, fault, "CREATE %s", name)
+        && strcmp(reply.code, "ALREADYEXISTS") != 0)
+        return false;
+    if (mailbox->subscribe
+        && !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
+        log_warning("mailbox %s was created, but not subscribed to: %s", name, minor.text);
+    return true;
+}
+
+static void note_exists(void *context, struct mailbox_reply *reply)
+{
+    bool *exists = context;
+    struct reply_list list;
+    if (mailbox_reply_list(reply, &list) && list.selectable)
+        *exists = true;
+}
+
+bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    bool exists = false;
+    if (!mailbox_dialogue_ask(mailbox, "LIST", note_exists, &exists, &reply, fault, "LIST \"\" %s", name))
+        return false;
+    *ret_exists = exists;
+    return true;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), XOAUTH2, or LOGIN. Written out here rather
+ * than by Cyrus SASL: no plug-ins to find at run time, one round trip where the server has SASL-IR (RFC 4959). */
+#include "mailbox/mailbox_session.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct identity {
+    const char *login;      /* whose mailboxes */
+    const char *master;     /* "": login itself authenticates */
+    const char *password;
+};
+
+static void free_secret(char **secret)
+{
+    if (*secret != NULL)
+        explicit_bzero(*secret, strlen(*secret));
+    free(*secret);
+    *secret = NULL;
+}
+
+static bool has_control(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char) *text < 0x20 || *text == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+bool mailbox_login_valid(const char *account, struct fault *fault)
+{
+    if (*account != '\0' && !has_control(account))
+        return true;
+    fault_set(fault, "IMAP account \"%s\" is empty or has a control character", account);
+    return false;
+}
+
+/* Whether the settings and the server allow the method. */
+static bool check_method(struct mailbox *mailbox, const struct config *config, const struct identity *identity,
+                         struct fault *fault)
+{
+    bool login = config->imap.auth == IMAP_AUTH_LOGIN;
+    if (*identity->password == '\0') {
+        fault_set(fault, "%s asks for a login: imap.password_file is not set", mailbox->where);
+        return false;
+    }
+    if (has_control(identity->login) || has_control(identity->master) || has_control(identity->password)) {
+        fault_set(fault, "IMAP user, master user or password has a control character");
+        return false;
+    }
+    if (*identity->master != '\0' && config->imap.auth != IMAP_AUTH_PLAIN) {
+        fault_set(fault, "imap.master_user works with imap.auth=plain only");
+        return false;
+    }
+    if (!mailbox_dialogue_capabilities(mailbox, fault))
+        return false;
+    const char *capability = config->imap.auth == IMAP_AUTH_PLAIN ? "AUTH=PLAIN" : "AUTH=XOAUTH2";
+    bool refused = mailbox_dialogue_can(mailbox, login ? "LOGINDISABLED" : capability) == login;
+    if (refused && login)
+        fault_set(fault, "%s forbids LOGIN (LOGINDISABLED): set imap.tls or imap.auth otherwise", mailbox->where);
+    else if (refused)
+        fault_set(fault, "%s does not offer %s: set imap.tls or imap.auth otherwise", mailbox->where, capability);
+    return !refused;
+}
+
+/* The SASL initial response, in base64. */
+static char *initial_response(const struct config *config, const struct identity *identity)
+{
+    GString *bytes = g_string_new(NULL);
+    if (config->imap.auth == IMAP_AUTH_XOAUTH2) {
+        g_string_append_printf(bytes, "user=%s\1auth=Bearer %s\1\1", identity->login, identity->password);
+    } else {
+        bool master = *identity->master != '\0';
+        g_string_append(bytes, master ? identity->login : "");
+        g_string_append_c(bytes, '\0');
+        g_string_append(bytes, master ? identity->master : identity->login);
+        g_string_append_c(bytes, '\0');
+        g_string_append(bytes, identity->password);
+    }
+    char *encoded = g_base64_encode((const guchar *) bytes->str, bytes->len);
+    explicit_bzero(bytes->str, bytes->len);
+    g_string_free(bytes, TRUE);
+    return encoded;
+}
+
+/* AUTHENTICATE up to its tagged response. A second '+' is XOAUTH2's way to say why not: answered with an empty line,
+ * the tagged NO follows. */
+static bool authenticate(struct mailbox *mailbox, const char *mechanism, const char *response,
+                         struct mailbox_reply *ret, struct fault *fault)
+{
+    bool at_once = mailbox_dialogue_can(mailbox, "SASL-IR");
+    bool answered = at_once;
+    if (!mailbox_dialogue_send(mailbox, "AUTHENTICATE", fault, "AUTHENTICATE %s%s%s", mechanism, at_once ? " " : "",
+                               at_once ? response : ""))
+        return false;
+    for (;;) {
+        if (!mailbox_dialogue_read(mailbox, ret, fault))
+            return false;
+        if (ret->kind == REPLY_TAGGED)
+            return true;
+        if (ret->kind != REPLY_CONTINUE)
+            continue;
+        if (!mailbox_dialogue_line(mailbox, answered ? "" : response, fault))
+            return false;
+        answered = true;
+    }
+}
+
+/* LOGIN up to its tagged response. */
+static bool login(struct mailbox *mailbox, const char *user, const char *password, struct mailbox_reply *ret,
+                  struct fault *fault)
+{
+    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password)
+           && mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
+}
+
+static void refused(const struct identity *identity, const char *secret, const struct mailbox_reply *reply,
+                    struct fault *fault)
+{
+    const char *said = reply->data;
+    if (strstr(said, secret) != NULL || strstr(said, identity->password) != NULL)
+        said = "(the server's words repeat the password)";
+    bool master = *identity->master != '\0';
+    fault_set(fault, "IMAP login of %s%s%s refused: %s (check imap.user, imap.master_user and imap.password_file)",
+              identity->login, master ? " as master user " : "", identity->master, said);
+}
+
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *account, struct fault *fault)
+{
+    struct identity identity = {
+        .login = *config->imap.user != '\0' ? config->imap.user : account,
+        .master = config->imap.master_user,
+        .password = config->imap.password != NULL ? config->imap.password : "",
+    };
+    struct mailbox_reply reply = { .status = STATUS_NONE };
+    OD_CLEANUP(free_secret) char *secret = NULL;
+    bool answered;
+    if (!check_method(mailbox, config, &identity, fault))
+        return false;
+    if (config->imap.auth == IMAP_AUTH_LOGIN) {
+        OD_CLEANUP(base_free) char *user = mailbox_dialogue_quote(identity.login);
+        secret = mailbox_dialogue_quote(identity.password);
+        answered = login(mailbox, user, secret, &reply, fault);
+    } else {
+        secret = initial_response(config, &identity);
+        answered = authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, &reply,
+                                fault);
+    }
+    if (!answered)
+        return false;
+    if (reply.status != STATUS_OK) {
+        refused(&identity, secret, &reply, fault);
+        return false;
+    }
+    if (strcmp(reply.code, "CAPABILITY") != 0)      /* what was told before the login holds no longer */
+        base_free(&mailbox->capabilities);
+    return true;
+}

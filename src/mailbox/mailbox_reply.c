@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Parsing of IMAP responses. Lenient where servers are known to err, never beyond the bytes given. */
+#include "mailbox/mailbox_reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool starts_with(const char *text, const char *word)
+{
+    return strncasecmp(text, word, strlen(word)) == 0;
+}
+
+static bool is_word(const char *bytes, size_t size, const char *word)
+{
+    return size == strlen(word) && strncasecmp(bytes, word, size) == 0;
+}
+
+/* A decimal number at *at, before end; moves *at behind it. */
+static bool parse_number(const char **at, const char *end, uint32_t *ret)
+{
+    uint64_t number = 0;
+    const char *p = *at;
+    while (p < end && *p >= '0' && *p <= '9' && number <= UINT32_MAX)
+        number = number * 10 + (uint64_t) (*p++ - '0');
+    if (p == *at || number > UINT32_MAX)
+        return false;
+    *at = p;
+    *ret = (uint32_t) number;
+    return true;
+}
+
+static void parse_code(const char *bracket, struct mailbox_reply *reply)
+{
+    const char *end = strchr(bracket, ']');
+    if (end == NULL)
+        return;
+    const char *atom = bracket + 1;
+    size_t length = strcspn(atom, " ]");
+    for (size_t i = 0; i < length && i < sizeof reply->code - 1; i++)
+        reply->code[i] = (char) (atom[i] >= 'a' && atom[i] <= 'z' ? atom[i] - 32 : atom[i]);
+    reply->arguments = atom + length + (atom[length] == ' ');
+    reply->arguments_size = (size_t) (end - reply->arguments);
+    reply->text = end + 1 + (end[1] == ' ');
+}
+
+static void parse_status(struct mailbox_reply *reply)
+{
+    static const struct {
+        const char *word;
+        enum reply_status status;
+    } words[] = {
+        { "OK", STATUS_OK }, { "NO", STATUS_NO }, { "BAD", STATUS_BAD },
+        { "PREAUTH", STATUS_PREAUTH }, { "BYE", STATUS_BYE },
+    };
+    size_t length = strcspn(reply->data, " ");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (is_word(reply->data, length, words[i].word))
+            reply->status = words[i].status;
+    }
+    if (reply->status == STATUS_NONE)
+        return;
+    reply->text = reply->data + length + (reply->data[length] == ' ');
+    if (*reply->text == '[')
+        parse_code(reply->text, reply);
+}
+
+void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret)
+{
+    *ret = (struct mailbox_reply){ .kind = REPLY_GARBAGE, .data = bytes, .data_size = size, .text = bytes,
+                                   .arguments = "" };
+    size_t tag_size = strlen(tag);
+    size_t skip = 0;
+    if (bytes[0] == '+' && (bytes[1] == ' ' || size == 1)) {
+        ret->kind = REPLY_CONTINUE;
+        skip = size == 1 ? 1 : 2;
+    } else if (bytes[0] == '*' && bytes[1] == ' ') {
+        ret->kind = REPLY_UNTAGGED;
+        skip = 2;
+    } else if (tag_size > 0 && strncmp(bytes, tag, tag_size) == 0 && bytes[tag_size] == ' ') {
+        ret->kind = REPLY_TAGGED;
+        skip = tag_size + 1;
+    } else {
+        return;
+    }
+    ret->text = ret->data = bytes + skip;
+    ret->data_size = size - skip;
+    if (ret->kind != REPLY_CONTINUE)
+        parse_status(ret);
+    if (ret->kind == REPLY_TAGGED && (ret->status < STATUS_OK || ret->status > STATUS_BAD))
+        ret->kind = REPLY_GARBAGE;
+}
+
+bool mailbox_reply_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start)
+{
+    if (size < 3 || line[size - 1] != '}')
+        return false;
+    size_t start = size - 1;
+    while (start > 0 && line[start - 1] >= '0' && line[start - 1] <= '9')
+        start--;
+    size_t digits = size - 1 - start;
+    if (digits == 0 || digits > 15 || start == 0 || line[start - 1] != '{')
+        return false;
+    *ret_literal = strtoull(line + start, NULL, 10);
+    *ret_start = start - 1;
+    return true;
+}
+
+bool mailbox_reply_has_word(const char *list, const char *word)
+{
+    for (const char *p = list; *p != '\0';) {
+        size_t length = strcspn(p, " ");
+        if (is_word(p, length, word))
+            return true;
+        p += length;
+        p += strspn(p, " ");
+    }
+    return false;
+}
+
+bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
+{
+    const char *at = reply->arguments;
+    const char *end = at + reply->arguments_size;
+    uint32_t uidvalidity, uid;
+    if (strcmp(reply->code, "APPENDUID") != 0 || !parse_number(&at, end, &uidvalidity) || at == end || *at++ != ' '
+        || !parse_number(&at, end, &uid) || at != end)
+        return false;
+    *ret_uidvalidity = uidvalidity;
+    *ret_uid = uid;
+    return true;
+}
+
+bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret)
+{
+    const char *at = reply->arguments;
+    return strcmp(reply->code, "UIDVALIDITY") == 0 && parse_number(&at, at + reply->arguments_size, ret);
+}
+
+bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret)
+{
+    const char *at = reply->data;
+    const char *end = at + reply->data_size;
+    uint32_t number;
+    if (!parse_number(&at, end, &number) || at == end || *at++ != ' ' || !starts_with(at, "EXISTS"))
+        return false;
+    *ret = number;
+    return true;
+}
+
+bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, size_t *count)
+{
+    const char *at = reply->data;
+    const char *end = at + reply->data_size;
+    if (!starts_with(at, "SEARCH") || (at[6] != ' ' && at[6] != '\0'))
+        return false;
+    at += 6;
+    while (at < end) {
+        uint32_t uid;
+        if (*at == ' ') {
+            at++;
+        } else if (parse_number(&at, end, &uid)) {
+            if ((*count & (*count + 1)) == 0)
+                *uids = base_realloc(*uids, (2 * *count + 2) * sizeof **uids);
+            (*uids)[(*count)++] = uid;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum token { TOKEN_END, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_ATOM, TOKEN_STRING };
+
+/* Where the tokens of a response are read; `text` and `size` are those of the last atom or string. */
+struct cursor {
+    char *at;
+    char *end;
+    char *text;
+    size_t size;
+};
+
+static enum token quoted_token(struct cursor *cursor)
+{
+    char *out = cursor->text = ++cursor->at;
+    for (; cursor->at < cursor->end; cursor->at++) {
+        if (*cursor->at == '"') {
+            cursor->at++;
+            cursor->size = (size_t) (out - cursor->text);
+            return TOKEN_STRING;
+        }
+        if (*cursor->at == '\\' && cursor->at + 1 < cursor->end)
+            cursor->at++;
+        *out++ = *cursor->at;
+    }
+    return TOKEN_END;
+}
+
+static enum token literal_token(struct cursor *cursor)
+{
+    char *brace = memchr(cursor->at, '}', (size_t) (cursor->end - cursor->at));
+    size_t size, start;
+    if (brace == NULL || !mailbox_reply_literal(cursor->at, (size_t) (brace + 1 - cursor->at), &size, &start)
+        || cursor->end - brace < 3 || brace[1] != '\r' || brace[2] != '\n' || (size_t) (cursor->end - brace - 3) < size)
+        return TOKEN_END;
+    cursor->text = brace + 3;
+    cursor->size = size;
+    cursor->at = cursor->text + size;
+    return TOKEN_STRING;
+}
+
+static enum token atom_token(struct cursor *cursor)
+{
+    int depth = 0;  /* BODY[HEADER.FIELDS (MESSAGE-ID)] is one atom */
+    cursor->text = cursor->at;
+    for (; cursor->at < cursor->end; cursor->at++) {
+        char c = *cursor->at;
+        if (depth == 0 && (c == ' ' || c == '(' || c == ')'))
+            break;
+        depth += c == '[';
+        depth -= c == ']' && depth > 0;
+    }
+    cursor->size = (size_t) (cursor->at - cursor->text);
+    return TOKEN_ATOM;
+}
+
+static enum token next_token(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end && *cursor->at == ' ')
+        cursor->at++;
+    if (cursor->at == cursor->end)
+        return TOKEN_END;
+    switch (*cursor->at) {
+    case '(':
+        cursor->at++;
+        return TOKEN_OPEN;
+    case ')':
+        cursor->at++;
+        return TOKEN_CLOSE;
+    case '"':
+        return quoted_token(cursor);
+    case '{':
+    case '~':
+        return literal_token(cursor);
+    default:
+        return atom_token(cursor);
+    }
+}
+
+static bool next_word(struct cursor *cursor, const char *word)
+{
+    return next_token(cursor) == TOKEN_ATOM && is_word(cursor->text, cursor->size, word);
+}
+
+bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
+{
+    struct cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
+    struct reply_list list = { .selectable = true };
+    if (!next_word(&cursor, "LIST") || next_token(&cursor) != TOKEN_OPEN)
+        return false;
+    enum token token;
+    while ((token = next_token(&cursor)) == TOKEN_ATOM) {
+        list.sent |= is_word(cursor.text, cursor.size, "\\Sent");
+        list.selectable &= !is_word(cursor.text, cursor.size, "\\Noselect")
+                           && !is_word(cursor.text, cursor.size, "\\NonExistent");
+    }
+    if (token != TOKEN_CLOSE || next_token(&cursor) < TOKEN_ATOM || next_token(&cursor) < TOKEN_ATOM)
+        return false;
+    list.name = cursor.text;
+    list.name_size = cursor.size;
+    *ret = list;
+    return true;
+}
+
+/* Reads over a value: an atom, a string, or a list of values. */
+static bool skip_value(struct cursor *cursor, enum token token)
+{
+    int depth = 0;
+    for (;; token = next_token(cursor)) {
+        depth += token == TOKEN_OPEN;
+        depth -= token == TOKEN_CLOSE;
+        if (token == TOKEN_END || depth < 0)
+            return false;
+        if (depth == 0)
+            return true;
+    }
+}
+
+bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
+{
+    struct cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
+    struct reply_fetch fetch = { .uid = 0 };
+    if (next_token(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH") || next_token(&cursor) != TOKEN_OPEN)
+        return false;
+    enum token token;
+    while ((token = next_token(&cursor)) == TOKEN_ATOM) {
+        bool is_uid = is_word(cursor.text, cursor.size, "UID");
+        bool is_body = cursor.size > 5 && starts_with(cursor.text, "BODY[");
+        token = next_token(&cursor);
+        const char *text = cursor.text;
+        if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
+            return false;
+        if (is_body && token >= TOKEN_ATOM) {
+            fetch.body = cursor.text;
+            fetch.body_size = token == TOKEN_STRING ? cursor.size : 0;  /* an atom there is NIL */
+        }
+        if (!skip_value(&cursor, token))
+            return false;
+    }
+    if (token != TOKEN_CLOSE)
+        return false;
+    *ret = fetch;
+    return true;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Reading what an IMAP server says (RFC 3501, section 7): pure functions over bytes that may be anything. */
+#ifndef ONCEDROP_MAILBOX_REPLY_H
+#define ONCEDROP_MAILBOX_REPLY_H
+
+#include "base/base.h"
+
+enum reply_kind {
+    REPLY_GARBAGE,      /* nothing of the below; a tag that is not ours */
+    REPLY_CONTINUE,     /* + */
+    REPLY_UNTAGGED,     /* * */
+    REPLY_TAGGED,       /* our tag and OK, NO or BAD */
+};
+
+enum reply_status { STATUS_NONE, STATUS_OK, STATUS_NO, STATUS_BAD, STATUS_PREAUTH, STATUS_BYE };
+
+/* Points into the bytes parsed. */
+struct mailbox_reply {
+    enum reply_kind kind;
+    enum reply_status status;   /* NONE: the response is data */
+    char code[24];              /* atom of the response code in upper case; "": none */
+    const char *arguments;      /* of the code, */
+    size_t arguments_size;      /* up to its ']' */
+    char *data;                 /* all that follows "* " or the tag, the status included; NUL-terminated */
+    size_t data_size;
+    const char *text;           /* what follows status and code */
+};
+
+/* Parses one response without its line end: bytes[size], and bytes[size] is NUL. */
+void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret);
+
+/* Whether the line ends in a literal's announcement, "{n}". Status responses have none, whatever their text. */
+bool mailbox_reply_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start) OD_MUST;
+
+/* Whether the blank-separated list has the word (case-insensitive), as in capabilities. */
+bool mailbox_reply_has_word(const char *list, const char *word) OD_MUST;
+
+/* Arguments of [APPENDUID validity uid] (RFC 4315). */
+bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_uidvalidity, uint32_t *ret_uid) OD_MUST;
+
+/* Arguments of [UIDVALIDITY n]. */
+bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
+
+/* "n EXISTS". */
+bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
+
+/* "SEARCH n n ...": appends to the array, which the caller frees. */
+bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, size_t *count) OD_MUST;
+
+struct reply_list {
+    bool sent;          /* \Sent (RFC 6154) */
+    bool selectable;    /* neither \Noselect nor \NonExistent */
+    char *name;         /* as the server writes it (modified UTF-7); points into the data, not NUL-terminated */
+    size_t name_size;
+};
+
+/* "LIST (attributes) delimiter name"; quoted strings in the data are unquoted in place. */
+bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret) OD_MUST;
+
+struct reply_fetch {
+    uint32_t uid;       /* 0: not told */
+    const char *body;   /* content of BODY[...]; NULL: not told */
+    size_t body_size;
+};
+
+/* "n FETCH (...)"; quoted strings in the data are unquoted in place. */
+bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret) OD_MUST;
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Looking for a message. "Absent" is said only by a server that was asked and answered. */
+#include "mailbox/mailbox_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DAY 86400
+#define LITERAL_SLACK 65536     /* what a server may have added to a message */
+
+struct examined {
+    uint32_t uidvalidity;
+    uint32_t exists;
+    bool has_exists;
+};
+
+static void note_examined(void *context, struct mailbox_reply *reply)
+{
+    struct examined *examined = context;
+    if (mailbox_reply_exists(reply, &examined->exists))
+        examined->has_exists = true;
+    else
+        (void) !mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
+}
+
+/* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. */
+static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    *ret = (struct examined){ .exists = 0 };
+    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
+        if (ret->has_exists)
+            return SEARCH_FOUND;
+        fault_set(fault, "%s: EXAMINE did not tell the number of messages", mailbox->where);
+        return SEARCH_TROUBLE;
+    }
+    /* Only the list of mailboxes tells a missing one from one in trouble; other codes are trouble for certain. */
+    bool perhaps_missing = reply.status == STATUS_NO
+                           && (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0
+                               || strcmp(reply.code, "TRYCREATE") == 0);
+    bool exists = true;
+    struct fault list_fault;
+    if (perhaps_missing && mailbox_folder_exists(mailbox, name, &exists, &list_fault) && !exists)
+        return SEARCH_ABSENT;
+    return SEARCH_TROUBLE;
+}
+
+static void format_day(int64_t seconds, char *text, size_t size)
+{
+    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    time_t time = (time_t) (seconds < 0 ? 0 : seconds);
+    struct tm tm;
+    gmtime_r(&time, &tm);
+    snprintf(text, size, "%d-%s-%04d", tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900);
+}
+
+/* The search keys. SINCE and BEFORE disregard time and zone: a day more on each side for the server's zone. */
+static char *criteria(const struct search *search, uint32_t exists)
+{
+    char range[32] = "";
+    char sizes[64] = "";
+    char since[32], before[32];
+    if (search->newest > 0 && exists > search->newest)
+        snprintf(range, sizeof range, "%u:* ", exists - search->newest + 1);
+    if (search->message_id != NULL)
+        return base_printf("%sHEADER Message-ID \"%s\"", range, search->message_id);
+    format_day(search->internal_date - 2 * DAY, since, sizeof since);
+    format_day(search->internal_date + 3 * DAY, before, sizeof before);
+    if (search->size > 1)
+        snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long) search->size - 2,
+                 (long long) search->size + 2);
+    return base_printf("%sSINCE %s BEFORE %s%s", range, since, before, sizes);
+}
+
+struct candidates {
+    uint32_t *uids;
+    size_t count;
+    bool damaged;
+};
+
+static void free_candidates(struct candidates *candidates)
+{
+    free(candidates->uids);
+}
+
+static void note_candidates(void *context, struct mailbox_reply *reply)
+{
+    struct candidates *candidates = context;
+    if (reply->status == STATUS_NONE && strncasecmp(reply->data, "SEARCH", 6) == 0
+        && !mailbox_reply_search(reply, &candidates->uids, &candidates->count))
+        candidates->damaged = true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *) a;
+    uint32_t right = *(const uint32_t *) b;
+    return (left < right) - (left > right);
+}
+
+struct fetched {
+    const struct search *search;
+    uint32_t uid;
+    bool told;
+    bool same;
+};
+
+static void note_fetched(void *context, struct mailbox_reply *reply)
+{
+    struct fetched *fetched = context;
+    struct reply_fetch fetch;
+    if (!mailbox_reply_fetch(reply, &fetch) || fetch.uid != fetched->uid || fetch.body == NULL)
+        return;
+    fetched->told = true;
+    fetched->same |= fetched->search->same(fetched->search->context, fetch.body, fetch.body_size);
+}
+
+/* Fetches one candidate and has it compared. */
+static enum search_result compare(struct mailbox *mailbox, const struct search *search, uint32_t uid,
+                                  struct fault *fault)
+{
+    struct fetched fetched = { .search = search, .uid = uid };
+    struct mailbox_reply reply;
+    const char *part = search->header_only ? "HEADER.FIELDS (MESSAGE-ID)" : "";
+    if (!mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
+                              "UID FETCH %u (UID BODY.PEEK[%s])", uid, part))
+        return SEARCH_TROUBLE;
+    if (!fetched.told) {
+        fault_set(fault, "%s: UID FETCH of message %u gave nothing", mailbox->where, uid);
+        return SEARCH_TROUBLE;
+    }
+    return fetched.same ? SEARCH_FOUND : SEARCH_ABSENT;
+}
+
+static enum search_result search_mailbox(struct mailbox *mailbox, const struct search *search, const char *name,
+                                         uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+{
+    struct examined examined;
+    struct mailbox_reply reply;
+    OD_CLEANUP(free_candidates) struct candidates found = { .count = 0 };
+    enum search_result result = examine(mailbox, name, &examined, fault);
+    if (result != SEARCH_FOUND)
+        return result;
+    if (examined.exists == 0)
+        return SEARCH_ABSENT;
+    OD_CLEANUP(base_free) char *keys = criteria(search, examined.exists);
+    mailbox->line_max = MAILBOX_SEARCH_LINE_MAX;
+    if (!mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, &found, &reply, fault, "UID SEARCH %s", keys))
+        return SEARCH_TROUBLE;
+    if (found.damaged) {
+        fault_set(fault, "%s: the answer to UID SEARCH cannot be read", mailbox->where);
+        return SEARCH_TROUBLE;
+    }
+    if (found.count > 0)
+        qsort(found.uids, found.count, sizeof *found.uids, newest_first);
+    result = SEARCH_ABSENT;
+    for (size_t i = 0; i < found.count && result == SEARCH_ABSENT; i++) {
+        result = compare(mailbox, search, found.uids[i], fault);
+        if (result == SEARCH_FOUND) {
+            *ret_uidvalidity = examined.uidvalidity;
+            *ret_uid = found.uids[i];
+        }
+    }
+    return result;
+}
+
+enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
+                                  uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+{
+    OD_CLEANUP(mailbox_close) struct mailbox *mailbox = mailbox_open(config, account, fault);
+    if (mailbox == NULL)
+        return SEARCH_TROUBLE;
+    OD_CLEANUP(base_free) char *name = mailbox_folder_name(mailbox, search->mailbox, fault);
+    if (name == NULL)
+        return SEARCH_TROUBLE;
+    /* A message over the size limit is none of ours: it is passed over, not read into memory. */
+    if (config->delivery.size_limit > 0)
+        mailbox->literal_max = (size_t) config->delivery.size_limit + LITERAL_SLACK;
+    else
+        mailbox->literal_max = SIZE_MAX / 2;
+    return search_mailbox(mailbox, search, name, ret_uidvalidity, ret_uid, fault);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Inside of mailbox/: the session, and what its files do for each other. From libetpan comes the stream (buffers,
+ * timeouts, TLS); the dialogue over it is our own: libetpan's does not tell "refused" from "lost", waits for ever on
+ * an untagged line before a '+', reads lines without limit, and takes a cut line for a whole one. */
+#ifndef ONCEDROP_MAILBOX_SESSION_H
+#define ONCEDROP_MAILBOX_SESSION_H
+
+#include <sys/types.h>
+
+#include <libetpan/mailstream.h>
+
+#include "mailbox/mailbox.h"
+#include "mailbox/mailbox_reply.h"
+
+struct mailbox {
+    mailstream *stream;     /* NULL: not connected, lost, or given up */
+    char *where;            /* "IMAP server mail.example.org:993"; every fault begins with it */
+    int64_t timeout;        /* per read and write, ms */
+    bool create;
+    bool subscribe;
+    pid_t child;            /* imap.command, or 0 */
+    unsigned tag_number;
+    char tag[16];           /* of the command under way */
+    const char *step;       /* its name, for faults */
+    char *capabilities;     /* as told last; NULL: not told since TLS or the login changed them */
+    char *sent;             /* encoded name of the \Sent mailbox; NULL: not asked yet */
+    char *farewell;         /* what the server said in its BYE */
+    char *bytes;            /* the response read last, NUL-terminated, literals in place */
+    size_t size;
+    size_t capacity;
+    size_t line_max;        /* longest response, literals not counted */
+    size_t literal_max;     /* larger literals are skipped and read as NIL */
+    size_t budget;          /* bytes that may still come for the command under way, literals not counted */
+};
+
+#define MAILBOX_LINE_MAX ((size_t) 64 * 1024)
+#define MAILBOX_SEARCH_LINE_MAX ((size_t) 8 * 1024 * 1024)
+
+/* mailbox_connect.c: a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of the host
+ * share imap.timeout. *ret_local: the peer is a loopback address or a unix socket. */
+int mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault) OD_MUST;
+unsigned mailbox_connect_port(const struct config *config) OD_MUST;
+
+/* mailbox_spawn.c: starts imap.command with its standard input and output on a socketpair; returns our end (non-blocking)
+ * and *ret_child, or -1 with the fault set. */
+int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault) OD_MUST;
+
+/* Waits up to a second for the child to end by itself (its input is closed), then kills it. *child becomes 0.
+ * Returns its status as of waitpid(2), -1 when it had to be killed. */
+int mailbox_spawn_reap(pid_t *child);
+
+/* mailbox_tls.c: TLS over a plain stream (at once for imaps, after the OK to STARTTLS), then the certificate is verified.
+ * False with the fault set: the stream must only be closed. */
+bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault) OD_MUST;
+
+/* mailbox_login.c: whether the account can be sent at all. */
+bool mailbox_login_valid(const char *account, struct fault *fault) OD_MUST;
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *account,
+                   struct fault *fault) OD_MUST;
+
+/* mailbox_dialogue.c. The functions give up the connection (stream NULL) when they cannot go on with it. */
+
+/* Receives each untagged response of a command; may change the bytes. */
+typedef void mailbox_untagged(void *context, struct mailbox_reply *reply);
+
+/* Sends "TAG command CRLF" with a new tag. `step` names it in faults. */
+bool mailbox_dialogue_send(struct mailbox *mailbox, const char *step, struct fault *fault, const char *format, ...)
+    OD_PRINTF(4, 5) OD_MUST;
+
+/* Sends a line within a command, the line end added. */
+bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fault *fault) OD_MUST;
+
+/* Sends a literal and the end of its command. False: not all of it went out; the connection stays open, for the server
+ * may have said why. */
+bool mailbox_dialogue_literal(struct mailbox *mailbox, const struct iovec *pieces, size_t count) OD_MUST;
+
+/* Reads one response; *ret points into the session until the next read. */
+bool mailbox_dialogue_read(struct mailbox *mailbox, struct mailbox_reply *ret, struct fault *fault) OD_MUST;
+
+/* Reads up to the tagged response, whatever its status. `untagged` may be NULL. */
+bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
+                             struct mailbox_reply *ret, struct fault *fault) OD_MUST;
+
+/* A whole command. True: tagged OK. False: the fault is set and ret->status is NO, BAD, or NONE (connection lost). */
+bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_untagged *untagged, void *context,
+                          struct mailbox_reply *ret, struct fault *fault, const char *format, ...)
+    OD_PRINTF(7, 8) OD_MUST;
+
+/* Asks for the capabilities when they have not been told. */
+bool mailbox_dialogue_capabilities(struct mailbox *mailbox, struct fault *fault) OD_MUST;
+
+/* Whether the server told that capability. */
+bool mailbox_dialogue_can(const struct mailbox *mailbox, const char *capability) OD_MUST;
+
+/* Closes the connection without a word. */
+void mailbox_dialogue_drop(struct mailbox *mailbox);
+
+/* Text as an IMAP quoted string, or NULL when it has control characters. */
+char *mailbox_dialogue_quote(const char *text) OD_MUST;
+
+/* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
+char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
+
+/* CREATE and SUBSCRIBE as the settings allow; `name` as of mailbox_folder_name. */
+bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
+
+/* Asks LIST; false with the fault set when that gave no answer, else *ret_exists. */
+bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault) OD_MUST;
+
+#endif

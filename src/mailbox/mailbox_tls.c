@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * TLS: libetpan shakes hands but verifies nothing (its server_certificate functions are empty under GnuTLS), so the
+ * chain is fetched and judged here, before a byte of the dialogue and long before a credential. */
+#include "mailbox/mailbox_session.h"
+
+#include <arpa/inet.h>
+#include <gnutls/x509.h>
+#include <libetpan/mailstream_ssl.h>
+#include <libetpan/mmapstring.h>
+#include <string.h>
+
+#define CHAIN_MAX 16    /* as in GnuTLS itself */
+
+struct chain {
+    gnutls_x509_crt_t certificates[CHAIN_MAX];
+    unsigned count;
+};
+
+static void free_chain(struct chain *chain)
+{
+    for (unsigned i = 0; i < chain->count; i++)
+        gnutls_x509_crt_deinit(chain->certificates[i]);
+}
+
+static void free_trust(gnutls_x509_trust_list_t *trust)
+{
+    if (*trust != NULL)
+        gnutls_x509_trust_list_deinit(*trust, 1);
+}
+
+/* The name expected; also its binary form when it is an IP address. */
+struct peer {
+    char *name;
+    unsigned char address[sizeof(struct in6_addr)];
+    unsigned address_size;  /* 0: a DNS name */
+};
+
+static struct peer expected_peer(const struct config *config)
+{
+    struct peer peer = { .name = *config->imap.server_name != '\0' ? config->imap.server_name : config->imap.host };
+    if (inet_pton(AF_INET, peer.name, peer.address) == 1)
+        peer.address_size = sizeof(struct in_addr);
+    else if (inet_pton(AF_INET6, peer.name, peer.address) == 1)
+        peer.address_size = sizeof(struct in6_addr);
+    return peer;
+}
+
+/* SNI is for DNS names only (RFC 6066, section 3). */
+static void set_server_name(struct mailstream_ssl_context *context, void *data)
+{
+    struct peer *peer = data;
+    if (peer->address_size == 0)
+        (void) mailstream_ssl_set_server_name(context, peer->name);
+}
+
+static void get_chain(mailstream *stream, struct chain *ret)
+{
+    carray *array = mailstream_get_certificate_chain(stream);
+    ret->count = 0;
+    for (unsigned i = 0; array != NULL && i < carray_count(array) && ret->count < CHAIN_MAX; i++) {
+        MMAPString *der = carray_get(array, i);
+        gnutls_datum_t datum = { .data = (unsigned char *) der->str, .size = (unsigned) der->len };
+        gnutls_x509_crt_t *certificate = &ret->certificates[ret->count];
+        if (gnutls_x509_crt_init(certificate) < 0)
+            break;
+        ret->count++;
+        if (gnutls_x509_crt_import(*certificate, &datum, GNUTLS_X509_FMT_DER) < 0)
+            break;
+    }
+    mailstream_certificate_chain_free(array);
+}
+
+static bool get_trust(const struct config *config, gnutls_x509_trust_list_t *ret, struct fault *fault)
+{
+    const char *file = config->imap.ca_file;
+    int added = gnutls_x509_trust_list_init(ret, 0);
+    if (added >= 0)
+        added = *file != '\0' ? gnutls_x509_trust_list_add_trust_file(*ret, file, NULL, GNUTLS_X509_FMT_PEM, 0, 0)
+                              : gnutls_x509_trust_list_add_system_trust(*ret, 0, 0);
+    if (added > 0)
+        return true;
+    const char *why = added < 0 ? gnutls_strerror(added) : "no certificate in it";
+    if (*file != '\0')
+        fault_set(fault, "imap.ca_file %s: %s", file, why);
+    else
+        fault_set(fault, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)", why);
+    return false;
+}
+
+/* What an administrator would do about it. */
+static const char *remedy(unsigned status)
+{
+    if (status & GNUTLS_CERT_UNEXPECTED_OWNER)
+        return "set imap.host or imap.server_name to a name in the certificate";
+    if (status & (GNUTLS_CERT_EXPIRED | GNUTLS_CERT_NOT_ACTIVATED))
+        return "renew the certificate, or set the clock";
+    return "set imap.ca_file to the certificate of the authority that signed it";
+}
+
+static bool verify(const struct config *config, const char *where, const struct peer *peer, mailstream *stream,
+                   struct fault *fault)
+{
+    OD_CLEANUP(free_trust) gnutls_x509_trust_list_t trust = NULL;
+    OD_CLEANUP(free_chain) struct chain chain = { .count = 0 };
+    static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
+    unsigned char address[sizeof peer->address];
+    gnutls_typed_vdata_st wanted[] = {
+        { .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *) purpose },
+        { .type = GNUTLS_DT_DNS_HOSTNAME, .data = (unsigned char *) peer->name },
+    };
+    unsigned status = 0;
+
+    if (peer->address_size > 0) {
+        memcpy(address, peer->address, sizeof address);
+        wanted[1] = (gnutls_typed_vdata_st){ .type = GNUTLS_DT_IP_ADDRESS, .data = address,
+                                             .size = peer->address_size };
+    }
+    get_chain(stream, &chain);
+    if (chain.count == 0) {
+        fault_set(fault, "%s: the server presented no certificate", where);
+        return false;
+    }
+    if (!get_trust(config, &trust, fault))
+        return false;
+    int result = gnutls_x509_trust_list_verify_crt2(trust, chain.certificates, chain.count, wanted, 2, 0, &status,
+                                                    NULL);
+    if (result == 0 && status == 0)
+        return true;
+    gnutls_datum_t text = { .data = NULL };
+    if (result == 0)
+        result = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
+    fault_set(fault, "%s: certificate of %s not accepted: %s(%s)", where, peer->name,
+              text.data != NULL ? (const char *) text.data : gnutls_strerror(result), remedy(status));
+    gnutls_free(text.data);
+    return false;
+}
+
+bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault)
+{
+    struct peer peer = expected_peer(config);
+    mailstream_low *plain = mailstream_get_low(stream);
+    if (stream->read_buffer_len > 0) {
+        fault_set(fault, "%s: the server sent data ahead of the TLS handshake", where);
+        return false;
+    }
+    mailstream_low *low = mailstream_low_tls_open_with_callback_timeout(mailstream_low_get_fd(plain), 0,
+                                                                        set_server_name, &peer);
+    if (low == NULL) {
+        fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", where);
+        return false;
+    }
+    mailstream_low_free(plain);
+    mailstream_set_low(stream, low);
+    return verify(config, where, &peer, stream, fault);
+}
