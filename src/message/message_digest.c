@@ -13,6 +13,7 @@
 struct message_digest {
     GChecksum *sha256;
     const char *const *ignore;
+    size_t held_cr;                     /* not hashed yet */
     enum { IN_NAME, IN_FIELD, IN_BODY } state;
     bool left_out;                      /* the field that the line belongs to */
     size_t name_length;
@@ -41,10 +42,43 @@ static bool listed(const struct message_digest *digest, const char *const *patte
     return false;
 }
 
+/* The next CR that is not simply the CR of a CRLF within these bytes. */
+static const unsigned char *odd_cr(const unsigned char *bytes, const unsigned char *end)
+{
+    const unsigned char *cr = memchr(bytes, '\r', (size_t)(end - bytes));
+
+    while (cr && end - cr > 1 && cr[1] == '\n')
+        cr = memchr(cr + 2, '\r', (size_t)(end - cr - 2));
+    return cr;
+}
+
+static void release_cr(struct message_digest *digest, size_t count)
+{
+    while (count-- > 0)
+        g_checksum_update(digest->sha256, (const guchar *)"\r", 1);
+    digest->held_cr = 0;
+}
+
+/* Hashes bytes, but of several CR before an LF only one, and none at the very end: there a server's storage drops
+ * some (Dovecot one of them), and what comes back is still the same message. */
 static void update(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
-    if (size > 0)
-        g_checksum_update(digest->sha256, bytes, (gssize)size);
+    const unsigned char *end = bytes + size;
+
+    while (bytes < end) {
+        const unsigned char *cr;
+
+        if (digest->held_cr > 0 && *bytes == '\r') {
+            digest->held_cr++;
+            bytes++;
+            continue;
+        }
+        release_cr(digest, *bytes == '\n' && digest->held_cr > 0 ? 1 : digest->held_cr);
+        cr = odd_cr(bytes, end);
+        g_checksum_update(digest->sha256, bytes, (cr ? cr : end) - bytes);
+        digest->held_cr = cr != NULL;
+        bytes = cr ? cr + 1 : end;
+    }
 }
 
 /* What was held back turns out to be content. */
@@ -70,7 +104,7 @@ static bool take_name(struct message_digest *digest, unsigned char byte)
     } else if (first && (byte == ' ' || byte == '\t')) {
         digest->state = IN_FIELD;   // a continuation line goes with its field
         return false;
-    } else if (digest->name_length == NAME_MAX_SIZE || byte == '\n' || after_cr || (byte == '\r' && !first)) {
+    } else if (digest->name_length == NAME_MAX_SIZE || byte == '\n' || (after_cr != (byte == '\r') && !first)) {
         digest->left_out = false;
         digest->state = IN_FIELD;
     } else {

@@ -29,9 +29,12 @@ static const unsigned char *after_line(const unsigned char *line, const unsigned
     return lf ? lf + 1 : end;
 }
 
+/* Several CR before the LF: a server's storage may drop some, and then it is an empty line. */
 static bool is_empty_line(const unsigned char *line, const unsigned char *end)
 {
-    return *line == '\n' || (end - line > 1 && line[0] == '\r' && line[1] == '\n');
+    while (line < end && *line == '\r')
+        line++;
+    return line < end && *line == '\n';
 }
 
 size_t message_field_header_size(const unsigned char *bytes, size_t size)
@@ -50,7 +53,7 @@ static void set_value(struct message_field *field, const unsigned char *value)
 
     if (end > value && end[-1] == '\n')
         end--;
-    if (end > value && end[-1] == '\r')
+    while (end > value && end[-1] == '\r')
         end--;
     field->value = (const char *)value;
     field->value_length = (size_t)(end - value);
