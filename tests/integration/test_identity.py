@@ -6,7 +6,7 @@ import pytest
 from lab.messages import message, new_id, on_the_wire
 
 BODY = b"\nThe same body.\n"
-START = b"From: lisa@example.org\nSubject: x\n"
+START = b"From: lisa@elsewhere.example\nSubject: x\n"
 
 # All of them have the same content but for what stands in or around the Message-ID.
 IDENTITIES = {

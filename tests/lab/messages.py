@@ -12,7 +12,7 @@ def new_id():
     return f"{os.getpid()}.{next(COUNTER)}.{os.urandom(4).hex()}@test.example"
 
 
-def message(sender="lisa@example.org", to="scuba@example.org", id=None, subject="Hello", body="Hello.\n", headers=""):
+def message(sender="lisa@elsewhere.example", to="scuba@example.org", id=None, subject="Hello", body="Hello.\n", headers=""):
     """id: None makes a new one, False leaves the field out, bytes or str is put as it is between < and >.
     headers: more header lines, each with its line end."""
     if id is None:

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: ISC
+"""From an address to an account and its mailboxes, and whose Sent mailbox gets a copy."""
+
+import expect
+import pytest
+from lab.messages import message
+
+
+@pytest.fixture
+def directory(site):
+    """A table of addresses for account_query."""
+    site.sql("CREATE TABLE public.address (address text PRIMARY KEY, account text, inbox text, sent text)")
+    site.sql("GRANT SELECT ON public.address TO mailer")
+    site.settings["route.account_query"] = "SELECT account, inbox, sent FROM public.address WHERE address = $1"
+
+    def add(*row):
+        site.sql("INSERT INTO public.address VALUES (%s, %s, %s, %s)", row)
+    return add
+
+
+def test_template(site):
+    scuba = site.account()
+    user = scuba.split("@")[0]
+    site.settings["route.account"] = "%{user}@example.org"
+    expect.stored(site.deliver(message(), f"{user}+detail@elsewhere.org"))
+    assert site.count(scuba) == 1
+
+
+def test_addresses_are_compared_without_case(site):
+    scuba = site.account()
+    mail = message()
+    expect.stored(site.deliver(mail, scuba.upper()))
+    expect.duplicate(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+def test_query(site, directory):
+    scuba = site.account()
+    directory("info@example.org", scuba, None, None)
+    directory("sales@example.org", scuba, "Sales", None)
+    expect.stored(site.deliver(message(), "info@example.org"))
+    expect.stored(site.deliver(message(), "Sales@Example.ORG"), "Sales")
+    assert (site.count(scuba), site.count(scuba, "Sales")) == (1, 1)
+
+
+def test_query_with_sent_mailbox(site, directory):
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    directory(scuba, scuba, None, None)
+    directory("lisa@example.org", lisa, None, "Outbox")
+    expect.stored(site.deliver(message(sender="lisa@example.org"), scuba))
+    assert site.count(lisa, "Outbox") == 1
+
+
+def test_query_without_a_row(site, directory):
+    mail = message()
+    nobody = site.account()
+    expect.bounced(site.deliver(mail, nobody), 67, "5.1.1", nobody)
+    site.settings["route.unknown"] = "defer"
+    expect.deferred(site.deliver(mail, nobody), r"4\.1\.1", nobody)
+    directory(nobody, nobody, None, None)
+    expect.stored(site.deliver(mail, nobody))
+
+
+@pytest.mark.parametrize("query", ["SELECT nonsense", "SELECT account FROM nowhere WHERE a = $1", "SELECT 1; SELECT $1",
+                                   "SELECT a FROM (VALUES ('x'), ('y')) t(a) WHERE $1 <> ''", "DROP SCHEMA oncedrop CASCADE",
+                                   "SELECT pg_sleep(100)::text || $1"])
+def test_a_query_that_fails_never_bounces(site, query):
+    site.settings["route.account_query"] = query
+    site.settings["delivery.deadline"] = "2s"
+    site.settings["delivery.hold_off"] = "300s"
+    done = site.deliver(message(), "scuba@example.org")
+    expect.deferred(done)
+    assert site.value("SELECT count(*) FROM oncedrop.message") == 0
+
+
+def test_an_account_unknown_to_imap_is_trouble_of_ours(site):
+    expect.deferred(site.deliver(message(), "nobody@example.org"))
+
+
+def test_detail_as_folder(site):
+    scuba = site.account()
+    user, domain = scuba.split("@")
+    site.settings["route.detail"] = "folder"
+    expect.stored(site.deliver(message(), f"{user}+Lists@{domain}"), "Lists")
+    expect.stored(site.deliver(message(), f"{user}+a/b*@{domain}"))
+    expect.stored(site.deliver(message(), f"{user}+@{domain}"))
+    site.settings["route.detail"] = "off"
+    expect.stored(site.deliver(message(), f"{user}+Lists@{domain}"))
+    assert (site.count(scuba, "Lists"), site.count(scuba)) == (1, 3)
+
+
+# sent_copy. The message says it is from lisa; who believes that?
+
+AUTHENTICATED = "Received: from host (host [192.0.2.1])\n\t(Authenticated sender: {})\n\tby mx.example.org; " \
+    "Fri, 1 Aug 2025 10:00:00 +0200\n"
+PLAIN = "Received: from host (host [192.0.2.1]) by mx.example.org; Fri, 1 Aug 2025 10:00:00 +0200\n"
+
+SENT_COPIES = {
+    "off": ("off", ["-u", "LISA"], {}, "", 0),
+    "from": ("from", [], {}, "", 1),
+    "not authenticated": ("authenticated", [], {}, "", 0),
+    "-u": ("authenticated", ["-u", "LISA"], {}, "", 1),
+    "-u of somebody else": ("authenticated", ["-u", "SCUBA"], {}, "", 0),
+    "SASL_USERNAME": ("authenticated", [], {"SASL_USERNAME": "LISA"}, "", 1),
+    "SASL_USERNAME of somebody else": ("authenticated", [], {"SASL_USERNAME": "SCUBA"}, "", 0),
+    "topmost Received": ("authenticated", [], {}, AUTHENTICATED.format("LISA") + PLAIN, 1),
+    "Received below": ("authenticated", [], {}, PLAIN + AUTHENTICATED.format("LISA"), 0),
+    "Received of somebody else": ("authenticated", [], {}, AUTHENTICATED.format("SCUBA"), 0),
+}
+
+
+@pytest.mark.parametrize("setting,arguments,environment,header,count", SENT_COPIES.values(), ids=SENT_COPIES.keys())
+def test_sent_copy(site, setting, arguments, environment, header, count):
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+
+    def named(text):
+        return text.replace("LISA", lisa).replace("SCUBA", scuba)
+    site.settings["route.sent_copy"] = setting
+    done = site.deliver(named(header).encode() + message(sender=lisa, to=scuba), scuba, *map(named, arguments),
+                        env={name: named(value) for name, value in environment.items()}, sender=lisa)
+    expect.stored(done)
+    assert site.count(scuba) == 1
+    assert site.count(lisa, "Sent") == count
+    assert site.count(scuba, "Sent") == 0
+
+
+def test_from_a_stranger_makes_no_sent_copy(site):
+    scuba = site.account()
+    expect.stored(site.deliver(message(sender="stranger@elsewhere.example"), scuba))
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
