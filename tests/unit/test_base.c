@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * base.h, log.h, deadline.h. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/deadline.h"
+#include "base/log.h"
+
+/* The C library's syslog is replaced, under both names that it has. */
+static char sys_line[4096];
+static int sys_priority;
+static unsigned sys_count;
+
+static void take_syslog(int priority, const char *format, va_list arguments) OD_PRINTF(2, 0);
+
+static void take_syslog(int priority, const char *format, va_list arguments)
+{
+    sys_priority = priority;
+    sys_count++;
+    (void)vsnprintf(sys_line, sizeof sys_line, format, arguments);
+    errno = EIO;
+}
+
+void syslog(int priority, const char *format, ...) OD_PRINTF(2, 3);
+void __syslog_chk(int priority, int flag, const char *format, ...) OD_PRINTF(3, 4);
+
+void syslog(int priority, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    take_syslog(priority, format, arguments);
+    va_end(arguments);
+}
+
+void __syslog_chk(int priority, int flag, const char *format, ...)
+{
+    (void)flag;
+    va_list arguments;
+    va_start(arguments, format);
+    take_syslog(priority, format, arguments);
+    va_end(arguments);
+}
+
+enum { MAIL_ERR = 2 << 3 | 3, MAIL_WARNING = 2 << 3 | 4, MAIL_INFO = 2 << 3 | 6 };
+
+static void test_memory(void **state)
+{
+    (void)state;
+    unsigned char *zeroed = base_alloc(3);
+    assert_memory_equal(zeroed, "\0\0\0", 3);
+    zeroed = base_realloc(zeroed, 0);
+    assert_non_null(zeroed);
+    base_free(&zeroed);
+    assert_null(zeroed);
+
+    char *text = base_alloc(0);
+    assert_non_null(text);
+    base_free(&text);
+    assert_null(base_strdup(NULL));
+    assert_null(base_strndup(NULL, 3));
+    text = base_strndup("abc", 2);
+    assert_string_equal(text, "ab");
+    base_free(&text);
+    text = base_printf("%d-%s", 7, "x");
+    assert_string_equal(text, "7-x");
+    base_free(&text);
+}
+
+static void test_no_memory_never_returns(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        volatile size_t huge = SIZE_MAX / 4;
+        close(STDERR_FILENO);
+        void *memory = base_alloc(huge);
+        (void)memory;
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    /* A sanitizer's allocator ends the process before abort(3) can. */
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+}
+
+static void test_close(void **state)
+{
+    (void)state;
+    int fd = dup(0);
+    int none = -1;
+    int copy = fd;
+
+    errno = ENOENT;
+    base_close(&fd);
+    assert_int_equal(fd, -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(write(copy, "", 0), -1);
+    errno = ENOENT;
+    base_close(&none);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void test_hex(void **state)
+{
+    (void)state;
+    char text[9];
+
+    base_hex((const unsigned char *)"\x00\x0f\xf0\xff", 4, text);
+    assert_string_equal(text, "000ff0ff");
+    base_hex(NULL, 0, text);
+    assert_string_equal(text, "");
+}
+
+static void test_fault_text(void **state)
+{
+    (void)state;
+    struct fault fault;
+
+    fault_set(&fault, "a\r\n\tb\x7f%s", "\x1b[1m c\n");
+    assert_string_equal(fault.text, "a   b  [1m c");
+    fault_prefix(&fault, "%s %d", "step", 3);
+    assert_string_equal(fault.text, "step 3: a   b  [1m c");
+    fault_set(&fault, "again: %s", fault.text);
+    assert_string_equal(fault.text, "again: step 3: a   b  [1m c");
+    errno = ENOENT;
+    fault_set(&fault, "%m");
+    assert_string_equal(fault.text, "No such file or directory");
+}
+
+static void test_fault_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tail;
+        size_t at;          /* where the tail begins */
+        size_t length;      /* of the result */
+    } cases[] = {
+        {"", 511, 511},
+        {"x", 511, 511},
+        {"\xc3\xa4", 509, 511},             /* fits */
+        {"\xc3\xa4", 510, 510},
+        {"\xe2\x82\xac", 508, 511},
+        {"\xe2\x82\xac", 509, 509},
+        {"\xe2\x82\xac", 510, 510},
+        {"\xf0\x9f\x93\xa7", 507, 511},
+        {"\xf0\x9f\x93\xa7", 508, 508},
+        {"\xf0\x9f\x93\xa7", 510, 510},
+        {"\xc3\xa4zz", 509, 511},           /* whole character at the very end, cut behind it */
+        {"\x80\x80\x80\x80\x80\x80", 507, 511}, /* no UTF-8 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fault fault;
+        char text[600];
+        memset(text, 'a', sizeof text);
+        strcpy(text + cases[i].at, cases[i].tail);
+        fault_set(&fault, "%s", text);
+        if (strlen(fault.text) != cases[i].length)
+            fail_msg("case %zu: %zu bytes", i, strlen(fault.text));
+        assert_memory_equal(fault.text, text, cases[i].length);
+        fault_prefix(&fault, "p");
+        assert_memory_equal(fault.text, "p: aaa", 6);
+    }
+}
+
+static void test_escape(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *want;
+    } cases[] = {
+        {"plain text", 64, "plain text"},
+        {"a\nb\r\t\x7f\x01", 64, "a\\012b\\015\\011\\177\\001"},
+        {"back\\slash", 64, "back\\\\slash"},
+        {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x93\xa7", 64, "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x93\xa7"},
+        {"\xc2\x9b" "1m", 64, "\\302\\2331m"},                      /* CSI, as terminals take it */
+        {"\xff\xc3", 64, "\\377\\303"},
+        {"\xc0\xaf", 64, "\\300\\257"},                             /* overlong */
+        {"\xe0\x80\xaf", 64, "\\340\\200\\257"},
+        {"\xed\xa0\x80", 64, "\\355\\240\\200"},                    /* surrogate */
+        {"\xf4\x90\x80\x80", 64, "\\364\\220\\200\\200"},           /* above U+10FFFF */
+        {"\xf0\x8f\xbf\xbf", 64, "\\360\\217\\277\\277"},
+        {"\xe2\x82z", 64, "\\342\\202z"},
+        {"abc", 4, "abc"},
+        {"abc", 3, "ab"},
+        {"a\xc3\xa4", 3, "a"},
+        {"a\n", 5, "a"},
+        {"a\n", 6, "a\\012"},
+        {"a\\", 3, "a"},
+        {"abc", 1, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[64];
+        assert_ptr_equal(log_escape(cases[i].text, out, cases[i].size), out);
+        if (strcmp(out, cases[i].want) != 0)
+            fail_msg("case %zu: %s", i, out);
+    }
+    char untouched = 'x';
+    log_escape("abc", &untouched, 0);
+    assert_int_equal(untouched, 'x');
+}
+
+static void test_log_before_open(void **state)
+{
+    (void)state;
+    sys_count = 0;
+    log_info("not yet");
+    log_debug("not yet");
+    assert_int_equal(sys_count, 0);
+    errno = ENOENT;
+    log_warning("early %m");
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(sys_count, 1);
+    assert_int_equal(sys_priority, MAIL_WARNING);
+    assert_string_equal(sys_line, "warning: early No such file or directory");
+    log_error("x");
+    assert_int_equal(sys_priority, MAIL_ERR);
+    assert_string_equal(sys_line, "error: x");
+}
+
+/* What was written to a file since the last call. */
+static const char *written(int fd)
+{
+    static char text[8192];
+    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+
+    assert_true(got >= 0);
+    text[got] = '\0';
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return text;
+}
+
+static void test_log_targets(void **state)
+{
+    (void)state;
+    static const struct {
+        enum log_to to;
+        enum log_level level;
+        bool verbose;
+        bool has_fd;
+        unsigned syslog;        /* how many of the four levels */
+        unsigned copy;
+    } cases[] = {
+        {LOG_TO_SYSLOG, LOG_LEVEL_ERROR, false, true, 1, 0},
+        {LOG_TO_SYSLOG, LOG_LEVEL_INFO, false, true, 3, 0},
+        {LOG_TO_SYSLOG, LOG_LEVEL_INFO, true, true, 4, 4},
+        {LOG_TO_SYSLOG, LOG_LEVEL_DEBUG, true, true, 4, 4},
+        {LOG_TO_SYSLOG, LOG_LEVEL_WARNING, true, false, 3, 0},
+        {LOG_TO_STDERR, LOG_LEVEL_WARNING, false, true, 0, 2},
+        {LOG_TO_STDERR, LOG_LEVEL_WARNING, true, true, 0, 3},
+        {LOG_TO_STDERR, LOG_LEVEL_DEBUG, false, false, 4, 0},
+    };
+    int fd = memfd_create("log", 0);
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        log_open(cases[i].to, cases[i].level, cases[i].verbose, cases[i].has_fd ? fd : -1);
+        sys_count = 0;
+        errno = E2BIG;
+        log_error("e");
+        log_warning("w");
+        log_info("i");
+        log_debug("d");
+        assert_int_equal(errno, E2BIG);
+        unsigned lines = 0;
+        for (const char *at = written(fd); (at = strchr(at, '\n')); at++)
+            lines++;
+        if (sys_count != cases[i].syslog || lines != cases[i].copy)
+            fail_msg("case %zu: syslog %u, copy %u", i, sys_count, lines);
+    }
+    close(fd);
+}
+
+static void test_log_line(void **state)
+{
+    (void)state;
+    int fd = memfd_create("log", 0);
+    char want[64];
+    char *text;
+
+    log_open(LOG_TO_STDERR, LOG_LEVEL_INFO, false, fd);
+    log_info("to=<%s>, \\012", "a\n\xc3\xa4");
+    snprintf(want, sizeof want, "oncedrop[%d]: info: to=<a\\012\xc3\xa4>, \\012\n", (int)getpid());
+    assert_string_equal(written(fd), want);
+
+    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, false, -1);
+    log_info("%s", "status=stored");
+    assert_int_equal(sys_priority, MAIL_INFO);
+    assert_string_equal(sys_line, "status=stored");
+
+    text = base_alloc(5000);
+    memset(text, 'a', 2000);
+    log_info("%s", text);
+    assert_string_equal(sys_line, text);
+    text[2000] = 'a';
+    log_info("%s", text);
+    assert_int_equal(strlen(sys_line), 2000);
+    assert_memory_equal(sys_line, text, 1997);
+    assert_string_equal(sys_line + 1997, "...");
+    memcpy(text + 1995, "\xf0\x9f\x93\xa7zzz", 7);
+    log_info("%s", text);
+    assert_string_equal(sys_line + 1994, "a...");
+    memset(text, '\n', 4999);
+    log_info("%s", text);
+    assert_int_equal(strlen(sys_line), 1996 + 3);   /* 499 whole escapes */
+    base_free(&text);
+    close(fd);
+}
+
+/* Runs body in a child whose signals are blocked, as a careless parent may leave them; returns the wait status. */
+static int in_child(void (*body)(void))
+{
+    sigset_t all;
+    int status;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, NULL);
+        body();
+        _exit(3);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void end_with_signal(int signal)
+{
+    sigset_t mask;
+
+    /* The others wait while one ends the process. */
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    if (!sigismember(&mask, SIGTERM) || !sigismember(&mask, SIGALRM) || !sigismember(&mask, SIGXCPU))
+        _exit(4);
+    _exit(100 + signal);
+}
+
+static void pause_a_while(void)
+{
+    for (int i = 0; i < 1000; i++)
+        usleep(10000);
+}
+
+static void deadline_runs_out(void)
+{
+    struct fault fault;
+
+    deadline_install(end_with_signal);
+    if (!deadline_arm(60000, &fault) || !deadline_arm(30, &fault))
+        _exit(5);
+    pause_a_while();
+}
+
+static void deadline_is_over_already(void)
+{
+    struct fault fault;
+
+    deadline_install(end_with_signal);
+    if (!deadline_arm(-5, &fault))
+        _exit(5);
+    pause_a_while();
+}
+
+static void deadline_after_fork(void)
+{
+    struct fault fault;
+
+    deadline_install(end_with_signal);
+    if (!deadline_arm(60000, &fault))
+        _exit(5);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!deadline_arm(30, &fault))
+            _exit(6);
+        pause_a_while();
+        _exit(7);
+    }
+    int status;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        _exit(8);
+    _exit(WEXITSTATUS(status));
+}
+
+static void deadline_disarmed(void)
+{
+    struct fault fault;
+
+    deadline_install(end_with_signal);
+    deadline_disarm();
+    if (deadline_left_ms() != INT64_MAX || !deadline_arm(200, &fault))
+        _exit(5);
+    int64_t left = deadline_left_ms();
+    if (left < 1 || left > 200)
+        _exit(6);
+    deadline_disarm();
+    if (deadline_left_ms() != INT64_MAX)
+        _exit(7);
+    usleep(300000);
+    _exit(42);
+}
+
+static int raised;
+
+static void raise_one(void)
+{
+    deadline_install(end_with_signal);
+    raise(raised);
+}
+
+static void raise_ignored(void)
+{
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    deadline_install(end_with_signal);
+    raise(SIGHUP);
+    raise(SIGINT);
+    raise(SIGPIPE);
+    _exit(42);
+}
+
+static void test_deadline(void **state)
+{
+    (void)state;
+    static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
+    int status;
+
+    assert_int_equal(in_child(deadline_runs_out), W_EXITCODE(100 + SIGALRM, 0));
+    assert_int_equal(in_child(deadline_is_over_already), W_EXITCODE(100 + SIGALRM, 0));
+    assert_int_equal(in_child(deadline_after_fork), W_EXITCODE(100 + SIGALRM, 0));
+    assert_int_equal(in_child(deadline_disarmed), W_EXITCODE(42, 0));
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        raised = ending[i];
+        status = in_child(raise_one);
+        assert_int_equal(status, W_EXITCODE(100 + raised, 0));
+    }
+    assert_int_equal(in_child(raise_ignored), W_EXITCODE(42, 0));
+}
+
+static void test_clock(void **state)
+{
+    (void)state;
+    int64_t before = base_now_ms();
+
+    usleep(20000);
+    int64_t passed = base_now_ms() - before;
+    assert_in_range(passed, 19, 5000);
+    assert_false(base_is_privileged());
+}
+
+int main(void)
+{
+    /* A test that hangs fails: SIGALRM's default ends it. */
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    alarm(60);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_no_memory_never_returns),
+        cmocka_unit_test(test_close),
+        cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_fault_text),
+        cmocka_unit_test(test_fault_cut),
+        cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_log_before_open),
+        cmocka_unit_test(test_log_targets),
+        cmocka_unit_test(test_log_line),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_clock),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
