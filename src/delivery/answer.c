@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t given;
+static volatile sig_atomic_t status = EX_TEMPFAIL;  /* the exit status that goes with the answer */
 static int answer_fd = STDOUT_FILENO;
 
 static bool same_pipe(int a, int b)
@@ -37,10 +39,11 @@ int answer_open(void)
     return log_fd;
 }
 
-void answer_give_raw(const char *line, size_t length)
+static void give(const char *line, size_t length, int exit_status)
 {
     if (given)
         return;
+    status = exit_status;
     given = 1;
     int saved = errno;
     while (length > 0) {    /* a reader that is gone, or full, changes nothing: the exit status speaks too */
@@ -61,14 +64,20 @@ void answer_give(const struct report *report)
     report_line(report, line, sizeof(line) - 1);
     size_t length = strlen(line);
     line[length++] = '\n';
-    answer_give_raw(line, length);
+    give(line, length, outcome_row(report->outcome)->exit_status);
+}
+
+void answer_exit(const char *line, size_t length)
+{
+    give(line, length, EX_TEMPFAIL);
+    _exit(status);
 }
 
 bool answer_reader_gone(void)
 {
-    struct stat status;
+    struct stat output_status;
     struct pollfd output = {.fd = answer_fd, .events = 0};
-    if (fstat(answer_fd, &status) != 0 || !S_ISFIFO(status.st_mode))
+    if (fstat(answer_fd, &output_status) != 0 || !S_ISFIFO(output_status.st_mode))
         return false;
     return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }

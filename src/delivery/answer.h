@@ -14,8 +14,9 @@ int answer_open(void) OD_MUST;
 /* Writes the line "report" and a line end, unless an answer was given already. */
 void answer_give(const struct report *report);
 
-/* For signal handlers: the same with a ready line (with line end); async-signal-safe. */
-void answer_give_raw(const char *line, size_t length);
+/* For signal handlers: if no answer was given yet, gives this line (with its line end), which defers; then ends the
+ * process with the status that goes with the answer given. Async-signal-safe. */
+_Noreturn void answer_exit(const char *line, size_t length);
 
 /* True when stdout is a pipe whose reader is gone: then Postfix was stopped, and what we read may be cut short. */
 bool answer_reader_gone(void) OD_MUST;

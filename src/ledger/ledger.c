@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "ledger/ledger_session.h"
@@ -88,6 +89,14 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
                   " pg_catalog.set_config('statement_timeout', $2, true),"
                   " pg_catalog.set_config('lock_timeout', $3, true)",
                   3, params, fault);
+}
+
+bool ledger_random(int64_t *ret, struct fault *fault)
+{
+    if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
+        return true;
+    fault_set(fault, "no random number from the kernel");
+    return false;
 }
 
 void ledger_rollback(struct ledger *ledger)

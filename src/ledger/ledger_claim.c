@@ -265,10 +265,8 @@ static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
 {
     size_t *statements = &ledger->claim_statements;
     *statements = 0;
-    if (getrandom(&claim->token, sizeof(claim->token), 0) != sizeof(claim->token)) {
-        fault_set(fault, "no random number from the kernel");
+    if (!ledger_random(&claim->token, fault))
         return false;
-    }
     if (!claim->known && !ledger_add_record(ledger, claim, decoded, statements, fault))
         return false;
     for (size_t i = 0; i < claim->delivery_count; i++)

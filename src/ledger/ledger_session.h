@@ -24,6 +24,9 @@ struct ledger {
 /* Connects anew when the connection is not usable any more; false with the fault set when that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 
+/* A random number from the kernel. */
+bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
+
 /* Adds BEGIN and the transaction's settings: LEDGER_BEGIN_STATEMENTS results. lock_ms is the lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 

@@ -341,6 +341,25 @@ bool pg_finish(struct pg *pg)
     return pg_usable(pg);
 }
 
+bool pg_script(struct pg *pg, const char *sql, struct fault *fault)
+{
+    bool done = true;
+    if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
+        return lose(pg, fault, "connection lost");
+    if (!flush(pg, fault))
+        return false;
+    for (;;) {
+        if (!wait_result(pg, fault))
+            return false;
+        PGresult *result OD_CLEANUP(pg_clear) = PQgetResult(pg->conn);
+        if (result == NULL)
+            return done;
+        ExecStatusType status = PQresultStatus(result);
+        if (done && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+            done = statement_failed(pg, result, fault);
+    }
+}
+
 const char *pg_sqlstate(const struct pg *pg)
 {
     return pg->sqlstate;

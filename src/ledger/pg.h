@@ -66,6 +66,9 @@ bool pg_committed(struct pg *pg, struct fault *fault) OD_MUST;
 /* Drops what is left of the batch's results and ends it; false when the connection is lost. */
 bool pg_finish(struct pg *pg);
 
+/* Runs several statements, separated by semicolons, in one transaction (the simple query protocol). */
+bool pg_script(struct pg *pg, const char *sql, struct fault *fault) OD_MUST;
+
 /* SQLSTATE of the last failed statement, "" when there was none (connection lost). */
 const char *pg_sqlstate(const struct pg *pg) OD_MUST;
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The commands: arguments in, exit status out. Those for people use ordinary statuses and say errors on stderr. */
+#ifndef ONCEDROP_CMD_H
+#define ONCEDROP_CMD_H
+
+#include "base/config.h"
+#include "ledger/ledger.h"
+
+/* What stands before the command's name. */
+struct cmd_options {
+    const char *config_file;
+    const char *const *overrides;   /* NULL-terminated */
+    bool verbose;
+};
+
+struct cmd {
+    const char *name;
+    int (*run)(const struct cmd_options *options, int argc, char **argv);   /* argv[0] is the command's name */
+    bool delivers;          /* called by Postfix: every failure defers, every usage error too */
+    const char *arguments;  /* for the usage line */
+    const char *summary;    /* one line */
+    const char *help;       /* the rest of `help COMMAND` */
+};
+
+/* All of them; ends with a NULL name. */
+extern const struct cmd cmd_table[];
+
+const struct cmd *cmd_find(const char *name) OD_MUST;
+
+int cmd_deliver(const struct cmd_options *options, int argc, char **argv);
+int cmd_schema(const struct cmd_options *options, int argc, char **argv);
+int cmd_check(const struct cmd_options *options, int argc, char **argv);
+int cmd_config(const struct cmd_options *options, int argc, char **argv);
+int cmd_show(const struct cmd_options *options, int argc, char **argv);
+int cmd_locks(const struct cmd_options *options, int argc, char **argv);
+int cmd_version(const struct cmd_options *options, int argc, char **argv);
+int cmd_help(const struct cmd_options *options, int argc, char **argv);
+
+/* For the commands that people use: "oncedrop: text" on stderr. Returns status. */
+int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
+
+/* The usage line of a command on stderr. Returns EX_USAGE. */
+int cmd_usage(const char *name);
+
+/* Loads and checks the configuration and opens the log; NULL with the fault set. log_fd as for log_open. */
+struct config *cmd_config_load(const struct cmd_options *options, int log_fd, struct fault *fault) OD_MUST;
+
+/* For the commands that people use: the configuration and, when `ledger` is not NULL, the database. On failure says
+ * why on stderr and returns the exit status: EX_CONFIG or EX_UNAVAILABLE; else 0. */
+int cmd_open(const struct cmd_options *options, struct config **config, struct ledger **ledger) OD_MUST;
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * deliver: what Postfix runs, once for each recipient. Whatever goes wrong here ends in 75 and one line. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "delivery/answer.h"
+#include "delivery/delivery.h"
+#include "message/message.h"
+
+/* The envelope: from the command line, else from the environment, else from the header. */
+struct envelope {
+    char *sender;
+    char *recipient;
+    char *original;
+    char *queue_id;
+    char *sasl_user;
+    int64_t size;   /* at least so many bytes are to come; 0: not told */
+};
+
+static void envelope_clear(struct envelope *envelope)
+{
+    base_free(&envelope->sender);
+    base_free(&envelope->recipient);
+    base_free(&envelope->original);
+    base_free(&envelope->queue_id);
+    base_free(&envelope->sasl_user);
+}
+
+/* The deadline, or a signal that asks us to end. What was begun is left as the ledger has it: a claim ends with its
+ * hold-off. */
+static void end_by_signal(int signal)
+{
+    static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
+    static const char asked[] = "4.3.0 ended by a signal\n";
+    if (signal == SIGALRM)
+        answer_exit(over, sizeof(over) - 1);
+    answer_exit(asked, sizeof(asked) - 1);
+}
+
+static bool parse_arguments(int argc, char **argv, struct envelope *envelope, struct report *report)
+{
+    opterr = 0;
+    for (int c; (c = getopt(argc, argv, "+:f:d:a:q:s:u:")) != -1;) {
+        char **field = c == 'f'   ? &envelope->sender
+                       : c == 'd' ? &envelope->recipient
+                       : c == 'a' ? &envelope->original
+                       : c == 'q' ? &envelope->queue_id
+                       : c == 'u' ? &envelope->sasl_user
+                                  : NULL;
+        if (field != NULL) {
+            base_free(field);
+            *field = base_strdup(optarg);
+        } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
+            report_set(report, OUTCOME_CONFIG, "deliver: option -%c %s; see oncedrop help deliver", c == 's' ? 's' : optopt,
+                       c == 's' ? "needs a number of bytes" : c == ':' ? "needs a value" : "is unknown");
+            return false;
+        }
+    }
+    if (optind < argc)
+        report_set(report, OUTCOME_CONFIG, "deliver: argument '%s' too many; see oncedrop help deliver", argv[optind]);
+    return optind == argc;
+}
+
+static void from_environment(char **field, const char *name, bool empty_counts)
+{
+    const char *value = getenv(name);
+    if (*field == NULL && value != NULL && (*value != '\0' || empty_counts))
+        *field = base_strdup(value);
+}
+
+static void from_header(char **field, const struct message *message, const char *name)
+{
+    if (*field == NULL)
+        *field = message_header(message, name, NULL);
+}
+
+/* Takes one pair of <> off: Return-Path has them. */
+static void strip_brackets(char *text)
+{
+    size_t length = strlen(text);
+    if (length >= 2 && text[0] == '<' && text[length - 1] == '>') {
+        memmove(text, text + 1, length - 2);
+        text[length - 2] = '\0';
+    }
+}
+
+static bool complete_envelope(struct envelope *envelope, const struct message *message, struct report *report)
+{
+    from_environment(&envelope->sender, "SENDER", true);
+    from_environment(&envelope->recipient, "RECIPIENT", false);
+    from_environment(&envelope->original, "ORIGINAL_RECIPIENT", false);
+    from_environment(&envelope->sasl_user, "SASL_USERNAME", false);
+    from_header(&envelope->sender, message, "Return-Path");
+    from_header(&envelope->recipient, message, "Delivered-To");
+    from_header(&envelope->recipient, message, "X-Original-To");
+    from_header(&envelope->original, message, "X-Original-To");
+    if (envelope->sender == NULL)
+        envelope->sender = base_strdup("");
+    strip_brackets(envelope->sender);
+    if (envelope->recipient == NULL || envelope->recipient[0] == '\0') {
+        report_set(report, OUTCOME_CONFIG, "no recipient: give -d, RECIPIENT in the environment, or Delivered-To");
+        return false;
+    }
+    return true;
+}
+
+/* A pipe that was cut gives a clean end of file. Postfix's ${size} counts its own record marks too, so it is only
+ * roughly the size on the wire. */
+static bool cut_short(const struct message *message, int64_t size)
+{
+    return (int64_t)message->size + size / 32 + 1024 < size;
+}
+
+static struct message *read_message(const struct config *config, const struct envelope *envelope,
+                                    struct report *report)
+{
+    struct message *message = NULL;
+    struct fault fault;
+    switch (message_read(STDIN_FILENO, (size_t)config->delivery.size_limit,
+                         (const char *const *)config->identity.ignore, &message, &fault)) {
+    case MESSAGE_OK:
+        break;
+    case MESSAGE_EMPTY:
+        report_set(report, OUTCOME_TROUBLE, "nothing on standard input: no message to deliver");
+        return NULL;
+    case MESSAGE_TOO_LARGE:
+        report_set(report, OUTCOME_TOO_LARGE, "%s", fault.text);
+        return NULL;
+    case MESSAGE_TROUBLE:
+        report_set(report, OUTCOME_TROUBLE, "%s", fault.text);
+        return NULL;
+    }
+    if (cut_short(message, envelope->size))
+        report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes came: the message is cut short",
+                   message->received_size, (long long)envelope->size);
+    else if (answer_reader_gone())
+        report_set(report, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
+    else
+        return message;
+    message_free(&message);
+    return NULL;
+}
+
+/* Everything between a message in memory and its report. */
+static void deliver_message(const struct config *config, const struct envelope *envelope, const struct message *message,
+                            int64_t started_ms, struct report *report)
+{
+    struct fault fault;
+    struct delivery_recipient recipient = {.address = envelope->recipient, .original = envelope->original};
+    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
+    struct delivery delivery = {
+        .config = config, .sessions = sessions, .message = message, .sender = envelope->sender,
+        .sasl_user = envelope->sasl_user, .queue_id = envelope->queue_id, .reader_gone = answer_reader_gone,
+        .recipients = &recipient, .recipient_count = 1, .started_ms = started_ms,
+        .read_ms = base_now_ms() - started_ms,
+    };
+    ledger = ledger_open(config, envelope->queue_id, &fault);
+    delivery.ledger = ledger;
+    if (ledger == NULL)
+        report_set(&recipient.report, OUTCOME_DATABASE, "%s", fault.text);
+    else
+        delivery_run(&delivery);
+    *report = recipient.report;
+    answer_give(report);    /* from here on nothing can change it */
+    delivery_log(&delivery);
+    delivery_clear(&delivery);
+}
+
+static void deliver(const struct cmd_options *options, int argc, char **argv, int log_fd, struct report *report)
+{
+    struct envelope envelope OD_CLEANUP(envelope_clear) = {.size = 0};
+    struct config *config OD_CLEANUP(config_free) = NULL;
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    struct fault fault;
+    int64_t started_ms = base_now_ms();
+    if (!parse_arguments(argc, argv, &envelope, report))
+        return;
+    config = cmd_config_load(options, log_fd, &fault);
+    if (config == NULL) {
+        report_set(report, OUTCOME_CONFIG, "%s", fault.text);
+        return;
+    }
+    if (!deadline_arm(config->delivery.deadline, &fault)) {
+        report_set(report, OUTCOME_TROUBLE, "%s", fault.text);
+        return;
+    }
+    message = read_message(config, &envelope, report);
+    if (message != NULL && complete_envelope(&envelope, message, report))
+        deliver_message(config, &envelope, message, started_ms, report);
+}
+
+int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
+{
+    struct report report = {.text = ""};
+    close_range(3, ~0U, 0);
+    int log_fd = answer_open();
+    deadline_install(end_by_signal);
+    deliver(options, argc, argv, log_fd, &report);
+    answer_give(&report);
+    return outcome_row(report.outcome)->exit_status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/append.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+#define SENT_NEWEST 500     /* how far back the Sent mailbox is searched for the Message-ID */
+
+/* What a result of APPEND means. For the Sent copy `permanent` is read as `failed`. */
+static const struct {
+    enum copy_state state;
+    bool certain;       /* this attempt stored nothing: doubt is as before, or cleared by a search that found nothing */
+    enum outcome outcome;
+} meanings[] = {
+    [APPEND_UNKNOWN] = {COPY_APPENDING, false, OUTCOME_MAILBOX},
+    [APPEND_STORED] = {COPY_STORED, true, OUTCOME_STORED},
+    [APPEND_NOT_SENT] = {COPY_PENDING, true, OUTCOME_MAILBOX},
+    [APPEND_NO_MAILBOX] = {COPY_PENDING, true, OUTCOME_TROUBLE},
+    [APPEND_OVERQUOTA] = {COPY_PENDING, true, OUTCOME_OVERQUOTA_DEFER},
+    [APPEND_TOOBIG] = {COPY_FAILED, true, OUTCOME_TOO_LARGE},
+    [APPEND_NOPERM] = {COPY_PENDING, true, OUTCOME_TROUBLE},
+    [APPEND_LIMIT] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
+    [APPEND_UNAVAILABLE] = {COPY_PENDING, true, OUTCOME_MAILBOX},
+    [APPEND_REFUSED] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
+};
+
+static const char *const *ignored_fields(const struct delivery_work *work)
+{
+    return (const char *const *)work->delivery->config->identity.ignore;
+}
+
+static bool same_content(void *context, const void *bytes, size_t size)
+{
+    const struct delivery_work *work = context;
+    return message_same_content(work->delivery->message, bytes, size, ignored_fields(work));
+}
+
+static bool same_id(void *context, const void *header, size_t size)
+{
+    const struct delivery_work *work = context;
+    return message_same_id(work->delivery->message, header, size);
+}
+
+/* The mailbox is looked into for a copy that an earlier attempt may have made, and, for Sent, for one that anybody
+ * filed under this Message-ID. */
+static bool to_search(const struct delivery_work *work, const struct ledger_copy *copy)
+{
+    bool by_id = copy->role == COPY_SENT && work->delivery->message->message_id != NULL;
+    return copy->doubt || by_id || work->delivery->config->imap.search == IMAP_SEARCH_ALWAYS;
+}
+
+static enum search_result search_copy(struct delivery_work *work, struct ledger_copy *copy, size_t size,
+                                      struct fault *fault)
+{
+    const struct message *message = work->delivery->message;
+    bool by_id = copy->role == COPY_SENT && message->message_id != NULL;
+    bool searchable = message->message_id != NULL &&
+                      mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
+    const struct search search = {
+        .mailbox = copy->mailbox,
+        .message_id = searchable ? message->message_id : NULL,
+        .internal_date = work->claim.received_at,
+        .size = by_id ? 0 : (int64_t)size,
+        .newest = by_id && !copy->doubt ? SENT_NEWEST : 0,
+        .header_only = by_id,
+        .same = by_id ? same_id : same_content,
+        .context = work,
+    };
+    return mailbox_search(work->delivery->config, copy->account, &search, &copy->new_uidvalidity, &copy->new_uid,
+                          fault);
+}
+
+static bool still_wanted(void *context)
+{
+    const struct delivery_work *work = context;
+    return work->delivery->reader_gone == NULL || !work->delivery->reader_gone();
+}
+
+/* The server does not take this content; Postfix is told so only after reject_after. */
+static enum outcome refused(const struct delivery_work *work, const struct ledger_copy *copy)
+{
+    return copy->first_age_ms >= work->delivery->config->delivery.reject_after ? OUTCOME_REFUSED_BOUNCE
+                                                                              : OUTCOME_REFUSED_DEFER;
+}
+
+static enum outcome final_outcome(const struct delivery_work *work, const struct ledger_copy *copy,
+                                  enum append_result result)
+{
+    enum outcome outcome = meanings[result].outcome;
+    if (outcome == OUTCOME_REFUSED_DEFER)
+        return refused(work, copy);
+    if (outcome == OUTCOME_OVERQUOTA_DEFER && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
+        return OUTCOME_OVERQUOTA_BOUNCE;
+    return outcome;
+}
+
+/* Writes down an APPEND's result. `absent`: this attempt has looked, and the copy was not there before. */
+static void take_result(struct delivery_work *work, struct ledger_copy *copy, enum append_result result, bool absent,
+                        const struct fault *fault, struct report *report)
+{
+    enum outcome outcome = final_outcome(work, copy, result);
+    copy->new_state = meanings[result].state;
+    copy->new_doubt = result != APPEND_STORED && (!meanings[result].certain || (copy->doubt && !absent));
+    if (outcome_row(outcome)->final && result != APPEND_STORED)
+        copy->new_state = COPY_FAILED;
+    if (result == APPEND_STORED) {
+        report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s", copy->new_uid, copy->mailbox);
+        return;
+    }
+    snprintf(copy->error, sizeof(copy->error), "%s", fault->text);
+    report_set(report, outcome, "%s", fault->text);
+}
+
+static void append(struct delivery_work *work, struct ledger_copy *copy, const struct iovec *pieces, size_t count,
+                   bool absent, struct report *report)
+{
+    struct fault fault;
+    const struct append request = {
+        .mailbox = copy->mailbox,
+        .seen = copy->role == COPY_SENT,
+        .internal_date = work->claim.received_at,
+        .pieces = pieces,
+        .piece_count = count,
+        .wanted = still_wanted,
+        .context = work,
+    };
+    enum append_result result = APPEND_NOT_SENT;
+    struct mailbox *mailbox = sessions_get(work->delivery->sessions, copy->account, &fault);
+    if (mailbox != NULL)
+        result = mailbox_append(mailbox, &request, &copy->new_uidvalidity, &copy->new_uid, &fault);
+    if (result == APPEND_UNKNOWN || result == APPEND_NOT_SENT)
+        sessions_drop(work->delivery->sessions, copy->account);
+    take_result(work, copy, result, absent, &fault, report);
+}
+
+void append_copy(struct delivery_work *work, struct ledger_copy *copy, struct report *report)
+{
+    size_t count, size;
+    struct fault fault;
+    struct iovec *pieces OD_CLEANUP(base_free) =
+        message_pieces(work->delivery->message, copy->role == COPY_SENT, &count, &size);
+    copy->error[0] = '\0';
+    copy->new_uidvalidity = copy->new_uid = 0;
+    if (!to_search(work, copy)) {
+        append(work, copy, pieces, count, false, report);
+        return;
+    }
+    switch (search_copy(work, copy, size, &fault)) {
+    case SEARCH_FOUND:
+        copy->new_state = COPY_STORED;
+        copy->new_doubt = false;
+        report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s (found there)", copy->new_uid, copy->mailbox);
+        break;
+    case SEARCH_ABSENT:
+        append(work, copy, pieces, count, true, report);
+        break;
+    case SEARCH_TROUBLE:    /* never taken for absent */
+        take_result(work, copy, APPEND_NOT_SENT, false, &fault, report);
+        break;
+    }
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/delivery.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/deadline.h"
+#include "base/log.h"
+#include "delivery/append.h"
+#include "delivery/copies.h"
+#include "message/decode.h"
+
+/* Gives every recipient that has a copy and no answer yet this one. */
+static void report_rest(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        struct delivery_recipient *recipient = &delivery->recipients[i];
+        if (recipient->copy != COPIES_NO_COPY && recipient->report.text[0] == '\0')
+            report_set(&recipient->report, outcome, "%s", text);
+    }
+}
+
+static void report_held(struct delivery_work *work)
+{
+    char *text OD_CLEANUP(base_free) =
+        base_printf("message <%s> is being delivered elsewhere", work->message_id != NULL ? work->message_id : "");
+    report_rest(work, OUTCOME_HELD, text);
+}
+
+static void report_ledger(struct delivery_work *work, enum ledger_result result, const struct fault *fault)
+{
+    if (result == LEDGER_HELD)
+        report_held(work);
+    else
+        report_rest(work, OUTCOME_DATABASE, fault->text);
+}
+
+/* A Sent copy that still has to be made keeps its owner's delivery from succeeding, so that Postfix comes again. */
+static void report_sent(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    struct report *report = &work->delivery->recipients[work->sent_owner].report;
+    if (outcome_row(report->outcome)->exit_status == 0)
+        report_set(report, outcome, "Sent copy of %s: %s", work->sender.account, text);
+}
+
+static int64_t lap(int64_t *since)
+{
+    int64_t now = base_now_ms(), passed = now - *since;
+    *since = now;
+    return passed;
+}
+
+/* The answers as they stand go into the delivery rows with the next call to the ledger. */
+static void write_deliveries(struct delivery_work *work, bool sent_is_open)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        const struct report *report = &delivery->recipients[i].report;
+        struct ledger_delivery *row = &work->deliveries[i];
+        bool answered = report->text[0] != '\0';
+        row->outcome = answered ? outcome_row(report->outcome)->name : "claimed";
+        row->reason = answered ? report->text : NULL;
+        row->finished = answered && outcome_row(report->outcome)->final && !(sent_is_open && i == work->sent_owner);
+    }
+}
+
+/* Claim: what is to be made is committed as `appending` before anything is sent; the record goes with it, and while
+ * the database works the first IMAP session is opened. */
+static void claim(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct decoded *decoded = NULL;
+    if (!work->claim.known)
+        decoded = decode_message(delivery->message, delivery->config->record.level);
+    write_deliveries(work, work->sent_waits || (work->sent != NULL && work->sent->wanted));
+    ledger_claim(delivery->ledger, &work->claim, decoded);
+    decoded_free(&decoded);
+    for (size_t i = 0; i < work->claim.copy_count; i++) {
+        struct fault ignored;   /* met again, and told, when the copy is appended */
+        if (work->copies[i].wanted && work->copies[i].role == COPY_INBOX &&
+            sessions_get(delivery->sessions, work->copies[i].account, &ignored) != NULL)
+            break;
+    }
+}
+
+/* Nothing is to be made: what was found is written down, as far as that works. */
+static void record_answers(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct fault fault;
+    bool any = false;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        any = any || work->deliveries[i].wanted;
+    if (!any) {
+        ledger_rollback(delivery->ledger);
+        return;
+    }
+    write_deliveries(work, work->sent_waits);
+    ledger_claim(delivery->ledger, &work->claim, NULL);
+    if (ledger_hold(delivery->ledger, &work->claim, &fault) != LEDGER_OK)
+        log_warning("a duplicate could not be recorded: %s", fault.text);
+}
+
+/* Hold: only when this says true may anything be appended. */
+static bool hold(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct fault fault = {.text = ""};
+    enum ledger_result result = ledger_hold(delivery->ledger, &work->claim, &fault);
+    bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
+    if (result == LEDGER_OK && !gone)
+        return true;
+    if (result == LEDGER_OK)
+        report_rest(work, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
+    else
+        report_ledger(work, result, &fault);
+    if (work->sent != NULL && work->sent->wanted)
+        report_sent(work, OUTCOME_HELD, "not held");
+    write_deliveries(work, true);
+    ledger_undo(delivery->ledger, &work->claim);
+    return false;
+}
+
+static void append_inboxes(struct delivery_work *work, struct report *reports)
+{
+    for (size_t i = 0; i < work->claim.copy_count; i++)
+        if (work->copies[i].wanted && work->copies[i].role == COPY_INBOX)
+            append_copy(work, &work->copies[i], &reports[i]);
+}
+
+/* The recipients of each copy made are given its report. */
+static void report_copies(struct delivery_work *work, const struct report *reports)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        struct delivery_recipient *recipient = &delivery->recipients[i];
+        if (recipient->copy == COPIES_NO_COPY || recipient->report.text[0] != '\0')
+            continue;
+        recipient->report = reports[recipient->copy];
+        recipient->uid = work->copies[recipient->copy].new_uid;
+    }
+}
+
+/* After settling: a success stands only if the ledger has it. */
+static void retract(struct delivery_work *work, enum ledger_result result, const struct fault *fault)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        struct delivery_recipient *recipient = &delivery->recipients[i];
+        if (recipient->copy == COPIES_NO_COPY || !work->copies[recipient->copy].wanted)
+            continue;
+        if (result == LEDGER_TROUBLE)
+            report_set(&recipient->report, OUTCOME_DATABASE, "%s", fault->text);
+        else if (work->copies[recipient->copy].new_state == COPY_NONE)
+            report_set(&recipient->report, OUTCOME_HELD, "another delivery has taken over");
+    }
+}
+
+/* The recipients' mailboxes: append, then settle, which is their commit point. Returns whether Sent is held next. */
+static bool deliver_inboxes(struct delivery_work *work, struct ledger_copy *sent)
+{
+    struct delivery *delivery = work->delivery;
+    struct report *reports OD_CLEANUP(base_free) = base_alloc((work->claim.copy_count + 1) * sizeof(*reports));
+    struct fault fault;
+    bool sent_held = false;
+    int64_t since = base_now_ms();
+    append_inboxes(work, reports);
+    report_copies(work, reports);
+    delivery->imap_ms = lap(&since);
+    write_deliveries(work, sent != NULL || work->sent_waits);
+    if (sent != NULL)
+        sent->wanted = false;
+    enum ledger_result result = ledger_settle(delivery->ledger, &work->claim, sent, &sent_held, &fault);
+    if (result != LEDGER_OK)
+        retract(work, result, &fault);
+    for (size_t i = 0; i < work->claim.copy_count; i++)
+        work->copies[i].wanted = false;
+    delivery->settle_ms = lap(&since);
+    return sent_held;
+}
+
+/* What stands in the way of the Sent copy for longer than sent_retry is given up: it never bounces the message. */
+static void give_up_sent(struct delivery_work *work, struct ledger_copy *sent, const struct report *report)
+{
+    bool permanent = outcome_row(report->outcome)->final;
+    bool too_long = sent->first_age_ms >= work->delivery->config->delivery.sent_retry;
+    if (sent->new_state == COPY_STORED || (!permanent && !too_long))
+        return;
+    sent->new_state = COPY_FAILED;
+    log_warning("Sent copy of <%s> for %s given up: %s", work->message_id != NULL ? work->message_id : "",
+                sent->account, report->text);
+}
+
+/* The sender's Sent mailbox, held anew: so that a slow or broken one holds up nobody's inbox. */
+static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, bool held)
+{
+    struct report report = {.text = ""};
+    struct fault fault;
+    bool ignored;
+    sent->wanted = true;
+    if (!held) {
+        report_sent(work, OUTCOME_HELD, "not held");
+        write_deliveries(work, true);
+        ledger_undo(work->delivery->ledger, &work->claim);
+        return;
+    }
+    append_copy(work, sent, &report);
+    give_up_sent(work, sent, &report);
+    bool done = sent->new_state == COPY_STORED || sent->new_state == COPY_FAILED;
+    if (!done)
+        report_sent(work, report.outcome, report.text);
+    write_deliveries(work, false);
+    enum ledger_result result = ledger_settle(work->delivery->ledger, &work->claim, NULL, &ignored, &fault);
+    if (result == LEDGER_TROUBLE)
+        report_sent(work, OUTCOME_DATABASE, fault.text);
+    else if (result == LEDGER_HELD)
+        report_sent(work, OUTCOME_HELD, "another delivery has taken over");
+}
+
+/* The whole story. Each step's failure is reported where it is met, and leaves nothing half done that the next
+ * delivery of this message would not find out about from the ledger. */
+static void deliver(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct fault fault = {.text = ""};
+    int64_t since = base_now_ms();
+    if (!copies_collect(work))
+        return;
+    enum ledger_result locked = ledger_lock(delivery->ledger, &work->claim, &fault);
+    if (locked != LEDGER_OK) {
+        report_ledger(work, locked, &fault);
+        return;
+    }
+    size_t wanted = copies_decide(work);
+    struct ledger_copy *sent = work->sent != NULL && work->sent->wanted ? work->sent : NULL;
+    if (wanted == 0) {
+        record_answers(work);
+    } else {
+        claim(work);
+        bool held = hold(work);
+        delivery->lock_ms = lap(&since);
+        if (!held)
+            return;
+        if (wanted > (sent != NULL))
+            held = deliver_inboxes(work, sent);
+        if (sent != NULL)
+            deliver_sent(work, sent, held);
+    }
+    if (work->sent_waits)
+        report_sent(work, OUTCOME_HELD, "its last attempt may still be under way");
+}
+
+void delivery_run(struct delivery *delivery)
+{
+    struct delivery_work work = {.delivery = delivery};
+    struct fault fault;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        memset(&delivery->recipients[i].route, 0, sizeof(struct route));
+        memset(&delivery->recipients[i].report, 0, sizeof(struct report));
+        delivery->recipients[i].copy = COPIES_NO_COPY;
+        delivery->recipients[i].uid = 0;
+    }
+    work.claim.received_at = (int64_t)time(NULL);
+    if (deadline_arm(delivery->config->delivery.deadline, &fault)) {
+        deliver(&work);
+    } else {
+        for (size_t i = 0; i < delivery->recipient_count; i++)
+            report_set(&delivery->recipients[i].report, OUTCOME_TROUBLE, "%s", fault.text);
+    }
+    copies_clear(&work);
+}
+
+void delivery_clear(struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        route_clear(&delivery->recipients[i].route);
+}
+
+void delivery_log(const struct delivery *delivery)
+{
+    const struct message *message = delivery->message;
+    char id[1024], to[1024], account[1024], mailbox[1024], queue_id[128], text[2048];
+    log_escape(message->message_id != NULL ? message->message_id : "", id, sizeof(id));
+    log_escape(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", queue_id, sizeof(queue_id));
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        const struct delivery_recipient *recipient = &delivery->recipients[i];
+        const struct outcome_row *row = outcome_row(recipient->report.outcome);
+        const struct route *route = &recipient->route;
+        log_info("%s: message-id=<%s>, to=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, delay=%.3f,"
+                 " delays=%.3f/%.3f/%.3f/%.3f, dsn=%s, status=%s (%s)",
+                 queue_id, id, log_escape(recipient->address, to, sizeof(to)),
+                 log_escape(route->account != NULL ? route->account : "", account, sizeof(account)),
+                 log_escape(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
+                 message->size, (double)(base_now_ms() - delivery->started_ms) / 1000, (double)delivery->read_ms / 1000,
+                 (double)delivery->lock_ms / 1000, (double)delivery->imap_ms / 1000,
+                 (double)delivery->settle_ms / 1000, row->dsn, row->status,
+                 log_escape(recipient->report.text, text, sizeof(text)));
+    }
+}

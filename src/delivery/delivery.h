@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The story of a delivery: claim, hold, append, settle; first for the recipients' mailboxes, then for the sender's. */
+#ifndef ONCEDROP_DELIVERY_H
+#define ONCEDROP_DELIVERY_H
+
+#include "base/config.h"
+#include "delivery/outcome.h"
+#include "delivery/sessions.h"
+#include "ledger/ledger.h"
+#include "message/message.h"
+#include "route/route.h"
+
+struct delivery_recipient {
+    const char *address;    /* envelope recipient; set by the caller */
+    const char *original;   /* before Postfix rewrote it; may be NULL; set by the caller */
+    struct route route;     /* set by delivery_run, where known */
+    struct report report;   /* the answer for this recipient */
+    size_t copy;            /* its place among the copies; used by delivery_run */
+    uint32_t uid;           /* in route.inbox, when known */
+};
+
+/* One message and its recipients. The caller sets everything up to `recipients`. */
+struct delivery {
+    const struct config *config;
+    struct ledger *ledger;
+    struct sessions *sessions;
+    const struct message *message;
+    const char *sender;         /* envelope sender, "" for a bounce */
+    const char *sasl_user;      /* SASL login with which the mail entered, as far as known; NULL: see Received */
+    const char *queue_id;       /* NULL: not told */
+    bool (*reader_gone)(void);  /* asked after the claim and before each APPEND: true stops the delivery; NULL: never */
+    struct delivery_recipient *recipients;
+    size_t recipient_count;
+    int64_t started_ms;         /* base_now_ms() when we began to read */
+    int64_t read_ms, lock_ms, imap_ms, settle_ms;   /* how long each step took; set by delivery_run, read_ms by the caller */
+};
+
+/* Delivers. Arms the deadline anew before the claim. Every recipient's report is set; nothing else is to be asked. */
+void delivery_run(struct delivery *delivery);
+
+/* Frees what delivery_run left in the recipients. */
+void delivery_clear(struct delivery *delivery);
+
+/* One line a recipient in Postfix's style. */
+void delivery_log(const struct delivery *delivery);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/sender.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "message/decode.h"
+#include "route/address.h"
+
+/* The login that Postfix's smtpd writes with smtpd_sasl_authenticated_header = yes: only the topmost Received field is
+ * our own server's, the others are the sender's to invent. */
+static char *login_of_received(const struct message *message)
+{
+    static const char mark[] = "(Authenticated sender: ";
+    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
+    char *at = received != NULL ? strstr(received, mark) : NULL;
+    if (at == NULL)
+        return NULL;
+    at += strlen(mark);
+    size_t length = strcspn(at, ")\r\n");
+    return at[length] == ')' && length > 0 ? base_strndup(at, length) : NULL;
+}
+
+static enum route_result same_account(struct delivery *delivery, const char *login, const struct route *from,
+                                      struct fault *fault)
+{
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    if (strcmp(login, from->account) == 0)
+        return ROUTE_OK;
+    enum route_result result = route_find(delivery->config, delivery->ledger, login, &route, fault);
+    return result == ROUTE_OK && strcmp(route.account, from->account) != 0 ? ROUTE_NONE : result;
+}
+
+static bool local_domain(const struct delivery *delivery, const struct route *from)
+{
+    if (delivery->config->route.account_query[0] != '\0')
+        return true;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (delivery->recipients[i].route.domain != NULL &&
+            strcmp(delivery->recipients[i].route.domain, from->domain) == 0)
+            return true;
+    return false;
+}
+
+static enum route_result is_due(struct delivery *delivery, const char *login, const struct route *from,
+                                struct fault *fault)
+{
+    if (login != NULL)
+        return same_account(delivery, login, from, fault);
+    return local_domain(delivery, from) ? ROUTE_OK : ROUTE_NONE;
+}
+
+/* What a stranger wrote into From leads nowhere, instead of being trouble of ours. */
+static bool is_address(const char *text)
+{
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct fault ignored;
+    return address_parse(text, &address, &ignored);
+}
+
+enum route_result sender_route(struct delivery *delivery, struct route *ret, struct fault *fault)
+{
+    enum route_sent_copy mode = delivery->config->route.sent_copy;
+    char *login OD_CLEANUP(base_free) = NULL;
+    if (mode == SENT_COPY_OFF)
+        return ROUTE_NONE;
+    if (mode == SENT_COPY_AUTHENTICATED) {
+        bool told = delivery->sasl_user != NULL && delivery->sasl_user[0] != '\0';
+        login = told ? base_strdup(delivery->sasl_user) : login_of_received(delivery->message);
+        if (login == NULL || !is_address(login))
+            return ROUTE_NONE;
+    }
+    char *from_address OD_CLEANUP(base_free) = decode_from(delivery->message);
+    if (from_address == NULL || !is_address(from_address))
+        return ROUTE_NONE;
+    struct route from OD_CLEANUP(route_clear) = {.account = NULL};
+    enum route_result result = route_find(delivery->config, delivery->ledger, from_address, &from, fault);
+    if (result == ROUTE_OK)
+        result = is_due(delivery, login, &from, fault);
+    if (result == ROUTE_OK) {
+        *ret = from;
+        memset(&from, 0, sizeof(from));
+    }
+    return result;
+}

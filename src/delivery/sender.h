@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Whether the sender has an account here, and so gets a Sent copy. */
+#ifndef ONCEDROP_SENDER_H
+#define ONCEDROP_SENDER_H
+
+#include "delivery/delivery.h"
+
+/* The sender's account and Sent mailbox, as far as route.sent_copy allows:
+ *
+ *   authenticated  the SASL login (struct delivery's, else "Authenticated sender" in the topmost Received field)
+ *                  leads to the same account as the From address
+ *   from           the From address leads to an account: by account_query, else when its domain is that of one of the
+ *                  recipients (a template alone would give every stranger an account)
+ *
+ * ROUTE_OK: *ret is set. ROUTE_NONE: no Sent copy is due. ROUTE_TROUBLE: not known (fault set). */
+enum route_result sender_route(struct delivery *delivery, struct route *ret, struct fault *fault) OD_MUST;
+
+#endif

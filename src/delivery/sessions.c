@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/sessions.h"
+
+#include <string.h>
+
+struct session {
+    char *account;
+    struct mailbox *mailbox;
+    uint64_t used;      /* clock of last use */
+};
+
+struct sessions {
+    const struct config *config;
+    uint64_t clock;
+    struct session kept[SESSIONS_MAX];
+};
+
+struct sessions *sessions_new(const struct config *config)
+{
+    struct sessions *sessions = base_alloc(sizeof(*sessions));
+    sessions->config = config;
+    return sessions;
+}
+
+static void end_session(struct session *session)
+{
+    mailbox_close(&session->mailbox);
+    base_free(&session->account);
+}
+
+void sessions_free(struct sessions **sessions)
+{
+    if (*sessions == NULL)
+        return;
+    for (size_t i = 0; i < SESSIONS_MAX; i++)
+        end_session(&(*sessions)->kept[i]);
+    base_free(sessions);
+}
+
+static struct session *find(struct sessions *sessions, const char *account)
+{
+    for (size_t i = 0; i < SESSIONS_MAX; i++)
+        if (sessions->kept[i].account != NULL && strcmp(sessions->kept[i].account, account) == 0)
+            return &sessions->kept[i];
+    return NULL;
+}
+
+static struct session *longest_unused(struct sessions *sessions)
+{
+    struct session *oldest = &sessions->kept[0];
+    for (size_t i = 1; i < SESSIONS_MAX; i++)
+        if (sessions->kept[i].used < oldest->used)
+            oldest = &sessions->kept[i];
+    return oldest;
+}
+
+struct mailbox *sessions_get(struct sessions *sessions, const char *account, struct fault *fault)
+{
+    struct session *session = find(sessions, account);
+    if (session != NULL && !mailbox_alive(session->mailbox))
+        end_session(session);
+    if (session == NULL || session->mailbox == NULL) {
+        struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
+        if (mailbox == NULL)
+            return NULL;
+        session = session != NULL ? session : longest_unused(sessions);
+        end_session(session);
+        session->account = base_strdup(account);
+        session->mailbox = mailbox;
+    }
+    session->used = ++sessions->clock;
+    return session->mailbox;
+}
+
+void sessions_drop(struct sessions *sessions, const char *account)
+{
+    struct session *session = find(sessions, account);
+    if (session != NULL)
+        end_session(session);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The schema: installed and upgraded by version, from the files in schema/. */
+#ifndef ONCEDROP_LEDGER_SCHEMA_H
+#define ONCEDROP_LEDGER_SCHEMA_H
+
+#include "ledger/ledger.h"
+
+/* The version this program works with. */
+int ledger_schema_needed(void) OD_MUST;
+
+/* The version in the database; *ret is 0 when the schema is not installed. */
+bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault) OD_MUST;
+
+/* Applies every file newer than the version in the database, all in one transaction. Nothing to do is
+ * success; of two at once one fails. *ret_from is the version found. */
+bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *fault) OD_MUST;
+
+/* The SQL of all versions after `from`, with the schema's name filled in: a new string (free(3)). */
+char *ledger_schema_sql(const struct config *config, int from) OD_MUST;
+
+#endif
