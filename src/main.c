@@ -97,10 +97,11 @@ int main(int argc, char **argv)
         return refuse("no such command");
     if (base_is_privileged() && (own_settings || !cmd->delivers) && !drop_group())
         return refuse("the group of the set-group-ID installation cannot be given up");
-    char *none[] = {NULL, NULL};
-    bool from_argv = optind < argc && strcmp(argv[optind], name) == 0;
-    int cmd_argc = from_argv ? argc - optind : 1;
-    char **cmd_argv = from_argv ? argv + optind : (none[0] = (char *)cmd->name, none);
+    char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
+    char *own_argv[] = {own_name, NULL};
+    bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0;     /* not so with --help, --version */
+    int cmd_argc = given ? argc - optind : 1;
+    char **cmd_argv = given ? argv + optind : own_argv;
     optind = 0;     /* glibc: starts getopt(3) anew */
     return cmd->run(&options, cmd_argc, cmd_argv);
 }

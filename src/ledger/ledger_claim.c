@@ -12,12 +12,7 @@
 #define POLL_FIRST_MS 5
 #define POLL_LONGEST_MS 100
 
-static struct pg_param bytes_param(const unsigned char bytes[LEDGER_HASH_SIZE])
-{
-    return (struct pg_param){.data = (const char *)bytes, .length = LEDGER_HASH_SIZE, .binary = true};
-}
-
-static const struct ledger_copy *sent_copy(const struct ledger_claim *claim)
+static struct ledger_copy *sent_copy(const struct ledger_claim *claim)
 {
     for (size_t i = 0; i < claim->copy_count; i++)
         if (claim->copies[i].role == COPY_SENT)
@@ -27,7 +22,7 @@ static const struct ledger_copy *sent_copy(const struct ledger_claim *claim)
 
 static bool add_message_query(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
 {
-    const struct pg_param params[] = {bytes_param(claim->identity), bytes_param(claim->digest)};
+    const struct pg_param params[] = {pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE)};
     return pg_add(ledger->pg,
                   "SELECT extract(epoch FROM received_at)::bigint FROM @schema@.message"
                   " WHERE identity = $1 AND digest = $2",
@@ -45,7 +40,7 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_claim *c
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, claim->copy_count);
     char *recipient_array OD_CLEANUP(base_free) = pg_text_array(recipients, claim->delivery_count);
     const struct pg_param params[] = {
-        bytes_param(claim->identity), bytes_param(claim->digest), {.data = account_array}, {.data = recipient_array},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = account_array}, {.data = recipient_array},
     };
     return pg_add(ledger->pg,
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
@@ -64,7 +59,7 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_claim *
 {
     char hold_off[24];
     const struct pg_param params[] = {
-        bytes_param(claim->identity), bytes_param(claim->digest), {.data = sent->account}, {.data = sent->mailbox},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = sent->account}, {.data = sent->mailbox},
         {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
     };
     return pg_add(ledger->pg,
@@ -122,7 +117,7 @@ static bool take_known(struct ledger *ledger, struct ledger_claim *claim, struct
  * there now that the lock is ours; without the lock it is not looked at. */
 static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
 {
-    const struct ledger_copy *sent = sent_copy(claim);
+    struct ledger_copy *sent = sent_copy(claim);
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sending = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
@@ -132,7 +127,7 @@ static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *c
                    pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
     PGresult *lock OD_CLEANUP(pg_clear) = sending ? pg_next(ledger->pg, fault) : NULL;
     enum ledger_result result = lock == NULL ? LEDGER_TROUBLE : lock_granted(lock) ? LEDGER_OK : LEDGER_HELD;
-    if (result == LEDGER_OK && !take_known(ledger, claim, (struct ledger_copy *)sent, fault))
+    if (result == LEDGER_OK && !take_known(ledger, claim, sent, fault))
         result = LEDGER_TROUBLE;
     if (!pg_finish(ledger->pg) && result == LEDGER_OK) {
         fault_set(fault, "database: connection lost");
@@ -170,7 +165,7 @@ static bool add_delivery(struct ledger *ledger, const struct ledger_claim *claim
                          const struct ledger_delivery *delivery, struct fault *fault)
 {
     const struct pg_param params[] = {
-        bytes_param(claim->identity), bytes_param(claim->digest), {.data = delivery->recipient},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = delivery->recipient},
         {.data = delivery->original_recipient}, {.data = delivery->account}, {.data = delivery->mailbox},
         {.data = claim->queue_id}, {.data = ledger->host}, {.data = delivery->outcome}, {.data = delivery->reason},
         {.data = delivery->finished ? "t" : "f"},
@@ -194,7 +189,7 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
 {
     char token[24], pid[24], attempt[24];
     const struct pg_param params[] = {
-        bytes_param(claim->identity), bytes_param(claim->digest), {.data = copy->account}, {.data = copy->mailbox},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = copy->account}, {.data = copy->mailbox},
         {.data = ledger_role_name(copy->role)}, {.data = copy->doubt ? "t" : "f"},
         {.data = pg_number(claim->token, token)}, {.data = ledger->host}, {.data = pg_number(getpid(), pid)},
         {.data = copy->recipient}, {.data = pg_number(copy->attempt, attempt)},
@@ -225,7 +220,7 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, co
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
     char token[24];
     const struct pg_param params[] = {
-        bytes_param(claim->identity), bytes_param(claim->digest), {.data = account_array}, {.data = mailbox_array},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = account_array}, {.data = mailbox_array},
         {.data = pg_number(claim->token, token)},
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);

@@ -56,9 +56,7 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                                           const unsigned char *digest, const char *queue_id, struct fault *fault)
 {
     const struct pg_param params[] = {
-        {.data = (const char *)identity, .length = LEDGER_HASH_SIZE, .binary = true},
-        {.data = (const char *)digest, .length = LEDGER_HASH_SIZE, .binary = true},
-        {.data = queue_id},
+        pg_bytes(identity, LEDGER_HASH_SIZE), pg_bytes(digest, LEDGER_HASH_SIZE), {.data = queue_id},
     };
     return query(ledger,
                  "SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, \"from\", subject, date, size,"

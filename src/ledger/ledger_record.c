@@ -8,11 +8,6 @@
 
 #define RAW_CHUNK (1024 * 1024)
 
-static struct pg_param bytes_param(const void *bytes, size_t length)
-{
-    return (struct pg_param){.data = bytes, .length = (int)length, .binary = true};
-}
-
 static size_t list_length(char *const *list)
 {
     size_t count = 0;
@@ -28,7 +23,7 @@ static bool add_message(struct ledger *ledger, const struct ledger_claim *claim,
     char *references OD_CLEANUP(base_free) =
         pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
     const struct pg_param params[] = {
-        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = pg_number(claim->lock_key, key)}, {.data = claim->message_id}, {.data = claim->sender},
         {.data = decoded->from}, {.data = decoded->subject},
         {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(claim->size, size)},
@@ -61,7 +56,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_claim *clai
     }
     char *arrays[COLUMNS];
     struct pg_param params[2 + COLUMNS] = {
-        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
     };
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = pg_text_array(columns[i], count);
@@ -86,10 +81,10 @@ static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, co
 {
     char size[24];
     const struct pg_param params[] = {
-        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = part->path}, {.data = part->type}, {.data = part->charset}, {.data = part->disposition},
         {.data = part->filename}, {.data = pg_number(part->size, size)},
-        bytes_param(part->sha256, sizeof(part->sha256)), {.data = part->text},
+        pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
@@ -103,9 +98,9 @@ static bool add_raw(struct ledger *ledger, const struct ledger_claim *claim, siz
     char number[24];
     size_t at = chunk * RAW_CHUNK, left = (size_t)claim->size - at;
     const struct pg_param params[] = {
-        bytes_param(claim->identity, LEDGER_HASH_SIZE), bytes_param(claim->digest, LEDGER_HASH_SIZE),
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = pg_number((int64_t)chunk, number)},
-        bytes_param((const char *)claim->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
+        pg_bytes((const char *)claim->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"

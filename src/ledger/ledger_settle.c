@@ -12,8 +12,7 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
 {
     char uidvalidity[24], uid[24], token[24], attempt[24];
     const struct pg_param params[] = {
-        {.data = (const char *)claim->identity, .length = LEDGER_HASH_SIZE, .binary = true},
-        {.data = (const char *)claim->digest, .length = LEDGER_HASH_SIZE, .binary = true},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = copy->account}, {.data = copy->mailbox},
         {.data = pg_number(copy->attempt + 1, attempt)}, {.data = pg_number(claim->token, token)},
         {.data = ledger_state_name(copy->new_state)}, {.data = copy->new_doubt ? "t" : "f"},
@@ -33,8 +32,7 @@ static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_clai
                                  const struct ledger_delivery *delivery, struct fault *fault)
 {
     const struct pg_param params[] = {
-        {.data = (const char *)claim->identity, .length = LEDGER_HASH_SIZE, .binary = true},
-        {.data = (const char *)claim->digest, .length = LEDGER_HASH_SIZE, .binary = true},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = delivery->recipient}, {.data = delivery->outcome}, {.data = delivery->reason},
         {.data = delivery->finished ? "t" : "f"},
     };
@@ -50,8 +48,7 @@ static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_clai
 static bool add_notify(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
 {
     const struct pg_param params[] = {
-        {.data = (const char *)claim->identity, .length = LEDGER_HASH_SIZE, .binary = true},
-        {.data = (const char *)claim->digest, .length = LEDGER_HASH_SIZE, .binary = true},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = ledger->config->record.notify},
     };
     return pg_add(ledger->pg,

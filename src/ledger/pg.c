@@ -148,6 +148,11 @@ void pg_extend_timeout(struct pg *pg, int64_t ms)
     pg->extra_ms = ms;
 }
 
+struct pg_param pg_bytes(const void *bytes, size_t length)
+{
+    return (struct pg_param){.data = bytes, .length = (int)length, .binary = true};
+}
+
 const char *pg_number(int64_t number, char text[24])
 {
     snprintf(text, 24, "%lld", (long long)number);

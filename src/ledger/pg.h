@@ -40,6 +40,9 @@ struct pg_param {
     bool binary;
 };
 
+/* A bytea parameter. */
+struct pg_param pg_bytes(const void *bytes, size_t length);
+
 /* Writes a number for a parameter into text; returns text. */
 const char *pg_number(int64_t number, char text[24]);
 

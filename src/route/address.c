@@ -61,13 +61,14 @@ void address_clear(struct address *address)
 /* The value of the name that starts at *at, behind "%{", which is moved behind its '}'. */
 static const char *lookup(const char **at, const struct address *address)
 {
-    static const struct address none = {.address = "", .user = "", .detail = "", .domain = ""};
-    const struct address *from = address != NULL ? address : &none;
     const struct {
         const char *name;
         const char *value;
     } names[] = {
-        {"address}", from->address}, {"user}", from->user}, {"domain}", from->domain}, {"detail}", from->detail},
+        {"address}", address != NULL ? address->address : ""},
+        {"user}", address != NULL ? address->user : ""},
+        {"domain}", address != NULL ? address->domain : ""},
+        {"detail}", address != NULL ? address->detail : ""},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (g_str_has_prefix(*at, names[i].name)) {
