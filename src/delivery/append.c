@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/append.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -109,8 +108,8 @@ static void take_result(struct delivery_work *work, struct ledger_copy *copy, en
         report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s", copy->new_uid, copy->mailbox);
         return;
     }
-    snprintf(copy->error, sizeof(copy->error), "%s", fault->text);
     report_set(report, outcome, "%s", fault->text);
+    strcpy(copy->error, report->text);
 }
 
 static void append(struct delivery_work *work, struct ledger_copy *copy, const struct iovec *pieces, size_t count,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/outcome.h"
 
+#include <glib.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include "base/log.h"
@@ -30,13 +32,22 @@ const struct outcome_row *outcome_row(enum outcome outcome)
     return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TROUBLE];
 }
 
+/* The text goes into the ledger, which takes nothing but UTF-8; what IMAP servers say may be anything. */
 void report_set(struct report *report, enum outcome outcome, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    report->outcome = outcome;
-    vsnprintf(report->text, sizeof(report->text), format, arguments);
+    char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
+    char *valid = g_utf8_make_valid(text, -1);
+    size_t length = strlen(valid);
+    if (length >= sizeof(report->text))
+        length = (size_t)(g_utf8_find_prev_char(valid, valid + sizeof(report->text)) - valid);
+    memcpy(report->text, valid, length);
+    report->text[length] = '\0';
+    report->outcome = outcome;
+    g_free(valid);
+    g_free(text);
 }
 
 const char *report_line(const struct report *report, char *line, size_t size)

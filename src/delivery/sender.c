@@ -70,7 +70,7 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
         if (login == NULL || !is_address(login))
             return ROUTE_NONE;
     }
-    char *from_address OD_CLEANUP(base_free) = decode_from(delivery->message);
+    char *from_address OD_CLEANUP(base_free) = decode_from_address(delivery->message);
     if (from_address == NULL || !is_address(from_address))
         return ROUTE_NONE;
     struct route from OD_CLEANUP(route_clear) = {.account = NULL};

@@ -53,7 +53,7 @@ struct ledger_copy {
     enum copy_state new_state;
     bool new_doubt;
     uint32_t new_uidvalidity, new_uid;
-    char error[256];
+    char error[512];            /* valid UTF-8; "": none */
 };
 
 /* One recipient of the message. */

@@ -47,7 +47,7 @@ void decoded_free(struct decoded **decoded);
 
 /* Address of the first mailbox in the first From field, as written: a new string, or NULL. Does not need the rest of
  * the message to be decoded. */
-char *decode_from(const struct message *message) OD_MUST;
+char *decode_from_address(const struct message *message) OD_MUST;
 
 /* A new string: the bytes as valid UTF-8 without NUL, what is neither is replaced by U+FFFD. */
 char *decode_scrub(const char *bytes, size_t length) OD_MUST;
