@@ -126,7 +126,11 @@ static void append(struct delivery_work *work, struct ledger_copy *copy, const s
         .context = work,
     };
     enum append_result result = APPEND_NOT_SENT;
-    struct mailbox *mailbox = sessions_get(work->delivery->sessions, copy->account, &fault);
+    struct mailbox *mailbox = NULL;
+    if (copy == work->unreachable)
+        fault = work->unreachable_fault;
+    else
+        mailbox = sessions_get(work->delivery->sessions, copy->account, &fault);
     if (mailbox != NULL)
         result = mailbox_append(mailbox, &request, &copy->new_uidvalidity, &copy->new_uid, &fault);
     if (result == APPEND_UNKNOWN || result == APPEND_NOT_SENT)

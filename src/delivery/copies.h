@@ -15,6 +15,8 @@ struct delivery_work {
     struct ledger_copy *sent;           /* among copies, or NULL */
     struct route sender;                /* account and Sent mailbox of the sender, when sent is set */
     size_t sent_owner;                  /* recipient that answers for the Sent copy */
+    const struct ledger_copy *unreachable;  /* the copy whose IMAP session was not to be had during the claim ... */
+    struct fault unreachable_fault;         /* ... and why */
     bool sent_waits;                    /* our own earlier claim of it is too fresh to be looked into */
     char *message_id;                   /* valid UTF-8, or NULL */
     char *sender_text;                  /* valid UTF-8 */

@@ -66,6 +66,18 @@ static void write_deliveries(struct delivery_work *work, bool sent_is_open)
     }
 }
 
+static void open_first_session(struct delivery_work *work)
+{
+    for (size_t i = 0; i < work->claim.copy_count; i++) {
+        const struct ledger_copy *copy = &work->copies[i];
+        if (!copy->wanted || copy->role != COPY_INBOX)
+            continue;
+        if (sessions_get(work->delivery->sessions, copy->account, &work->unreachable_fault) == NULL)
+            work->unreachable = copy;
+        return;
+    }
+}
+
 /* Claim: what is to be made is committed as `appending` before anything is sent; the record goes with it, and while
  * the database works the first IMAP session is opened. */
 static void claim(struct delivery_work *work)
@@ -77,12 +89,7 @@ static void claim(struct delivery_work *work)
     write_deliveries(work, work->sent_waits || (work->sent != NULL && work->sent->wanted));
     ledger_claim(delivery->ledger, &work->claim, decoded);
     decoded_free(&decoded);
-    for (size_t i = 0; i < work->claim.copy_count; i++) {
-        struct fault ignored;   /* met again, and told, when the copy is appended */
-        if (work->copies[i].wanted && work->copies[i].role == COPY_INBOX &&
-            sessions_get(delivery->sessions, work->copies[i].account, &ignored) != NULL)
-            break;
-    }
+    open_first_session(work);
 }
 
 /* Nothing is to be made: what was found is written down, as far as that works. */
