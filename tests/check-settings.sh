@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 #
-# Every setting of the program is in the manual and in the sample file, with its default, and they have no others.
+# Every setting of the program is in the manual and in the sample file, with its default, and they have no others; the
+# program takes the sample file.
 #
 #   tests/check-settings.sh [BINARY]      default: $BUILD/oncedrop
 set -eu
@@ -66,6 +67,16 @@ compare() {     # NAME FILE LIST: says what differs from the program
         }
     done
 }
+
 compare manual "$manual" manual
 compare sample "$sample" sample
+
+umask 077
+cp "$sample" "$work/oncedrop.conf"
+chmod 600 "$work/oncedrop.conf"
+echo secret >"$work/password"
+"$binary" -c "$work/oncedrop.conf" -o "imap.password_file=$work/password" config -n >"$work/effective" || {
+    echo "$sample: the program does not take it" >&2
+    status=1
+}
 exit "$status"

@@ -118,6 +118,7 @@ static bool set_group(struct config *config, struct config_origin *origins, GKey
     /* A name that the file has twice is listed twice, each time with the last value. */
     for (char **name = names; *name; name++) {
         const struct setting *setting = config_table_find(group, *name);
+        /* Raw: \Sent is no escape. */
         g_autofree char *value = g_key_file_get_value(keys, group, *name, NULL);
 
         if (setting && origins->set_by[setting - config_table]) {
@@ -142,7 +143,7 @@ static bool set_from_file(struct config *config, struct config_origin *origins, 
         fault_set(fault, "%s: contains a NUL byte", origins->file);
         return false;
     }
-    /* Without KEEP_TRANSLATIONS, host[de] = ... would be dropped in silence. Values are taken raw: \Sent has no escape. */
+    /* Without KEEP_TRANSLATIONS, host[de] = ... would be dropped in silence. */
     if (size > 0 && !g_key_file_load_from_data(keys, content, size, G_KEY_FILE_KEEP_TRANSLATIONS, NULL)) {
         name_bad_line(origins->file, content, fault);
         return false;

@@ -88,6 +88,9 @@ struct config {
  * file       path of the configuration file
  * overrides  NULL-terminated list of "GROUP.NAME=VALUE" (from -o), later ones win; may be NULL
  *
+ * Values are taken literally, outer blanks off: no quotes, no escapes. delivery.hold_off, when not set, is at least the
+ * deadline and 200 seconds.
+ *
  * Returns a new configuration, or NULL with the fault set (file, group and key named): file missing, unreadable or
  * accessible to others, unknown group or key, value out of range, behaviour not built yet, unreadable secret. */
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;

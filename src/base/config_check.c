@@ -4,6 +4,7 @@
 #include "base/config_table.h"
 
 #include <arpa/inet.h>
+#include <glib.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -72,6 +73,16 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
+static bool check_command(const struct checking *c)
+{
+    const char *command = c->config->imap.command;
+    g_auto(GStrv) words = NULL;
+
+    if (*command && !g_shell_parse_argv(command, NULL, &words, NULL))
+        return refuse(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+    return true;
+}
+
 static bool check_server(const struct checking *c)
 {
     const struct config *config = c->config;
@@ -84,8 +95,8 @@ static bool check_server(const struct checking *c)
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
         return refuse(c, &config->imap.tls, "passwords and mail would cross the network in the clear to host = %s; "
                       "only for localhost, 127.0.0.0/8, ::1 and unix sockets", config->imap.host);
-    if (config->imap.tls != IMAP_TLS_NONE && is_path && !*config->imap.server_name)
-        return refuse(c, &config->imap.server_name, "must be set for TLS over a unix socket (or tls = none)");
+    if (config->imap.tls != IMAP_TLS_NONE && is_path)
+        return refuse(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
     return true;
 }
 
@@ -97,8 +108,6 @@ static bool check_login(const struct checking *c)
         return true;
     if (!*config->imap.password_file)
         return refuse(c, &config->imap.password_file, "must be set: logging in to the IMAP server needs a password");
-    if (*config->imap.master_user && *config->imap.user)
-        return refuse(c, &config->imap.user, "cannot be set together with master_user: the account is the login name");
     if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
         return refuse(c, &config->imap.auth, "master_user needs auth = plain");
     return true;
@@ -133,6 +142,6 @@ bool config_check(const struct config *config, const struct config_origin *origi
 {
     struct checking c = {config, origin, fault};
 
-    return check_schema(&c) && check_times(&c) && check_server(&c) && check_paths(&c) && check_login(&c) &&
-           check_names(&c);
+    return check_schema(&c) && check_times(&c) && check_command(&c) && check_server(&c) && check_paths(&c) &&
+           check_login(&c) && check_names(&c);
 }

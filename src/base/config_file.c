@@ -37,7 +37,8 @@ bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_si
     ssize_t got;
 
     if (fd < 0) {
-        fault_set(fault, "%s: cannot be opened as user %u, group %u: %m", path, (unsigned)geteuid(), (unsigned)getegid());
+        fault_set(fault, "%s: cannot be opened as user %u, group %u: %m", path, (unsigned)geteuid(),
+                  (unsigned)getegid());
         return false;
     }
     if (!check_private(path, fd, fault))

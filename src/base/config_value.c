@@ -89,7 +89,8 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
     if (!zero && (value < setting->min || value > setting->max)) {
         OD_CLEANUP(base_free) char *min = number_text(setting->min, setting->type);
         OD_CLEANUP(base_free) char *max = number_text(setting->max, setting->type);
-        fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "", min, max);
+        fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "",
+                  min, max);
         return false;
     }
     *field = value;

@@ -7,11 +7,14 @@
 #include "base/base.h"
 
 /* Installs the function that SIGALRM (deadline over), SIGTERM, SIGINT, SIGHUP and SIGXCPU run; it gets the signal
- * number, may call only async-signal-safe functions (signal-safety(7)), and must not return. SIGPIPE is ignored. */
+ * number, may call only async-signal-safe functions (signal-safety(7)), and must not return; the others wait meanwhile.
+ * They are unblocked, whatever mask was inherited. SIGHUP and SIGINT stay ignored when they were (nohup(1)).
+ * SIGPIPE is ignored. */
 void deadline_install(void (*end)(int signal));
 
 /* Starts the clock anew: in `ms` milliseconds by CLOCK_BOOTTIME the process ends. Falls back to nothing: when the
- * timer cannot be had, false and the fault set, and the caller must not go on. */
+ * timer cannot be had, false and the fault set, and the caller must not go on.
+ * A child of fork(2) has no timer: it arms its own. */
 bool deadline_arm(int64_t ms, struct fault *fault) OD_MUST;
 
 /* Milliseconds left, at least 0; INT64_MAX when not armed. */

@@ -280,7 +280,8 @@ static const struct refusal syntax[] = {
 static const struct refusal values[] = {
     {"[delivery]\ndeadline = 5x\n", NULL, "FILE: [delivery] deadline = 5x: not a duration (examples: 90s, 2m, 1h)"},
     {"[delivery]\ndeadline =\n", NULL, "FILE: [delivery] deadline = : not a duration"},
-    {"[delivery]\ndeadline = 90s # c\n", NULL, "[delivery] deadline = 90s # c: a comment must stand on a line of its own"},
+    {"[delivery]\ndeadline = 90s # c\n", NULL,
+     "[delivery] deadline = 90s # c: a comment must stand on a line of its own"},
     {"[route]\ninbox = INBOX # c\n", NULL, "[route] inbox = INBOX # c: a comment must stand"},
     {"[imap]\npassword_file = # none\n", NULL, "[imap] password_file = # none: a comment must stand"},
     {"", "delivery.deadline=99ms", "-o: [delivery] deadline = 99ms: out of range; allowed is 100ms to 15m"},
@@ -329,21 +330,24 @@ static const struct refusal together[] = {
     {"", "database.schema=a\"b", "must be at most 63 letters"},
     {"", "database.schema=" SIXTY_FOUR, "must be at most 63 letters"},
     {"", "database.schema=pg_mail", "names that begin with pg_ belong to PostgreSQL"},
-    {"[delivery]\ndeadline = 10s\n[lock]\nwait = 10s\n", NULL, "FILE: [lock] wait = 10s: must be less than [delivery] deadline"},
+    {"[delivery]\ndeadline = 10s\n[lock]\nwait = 10s\n", NULL,
+     "FILE: [lock] wait = 10s: must be less than [delivery] deadline"},
     {"[lock]\nwait = 10s\n", "delivery.deadline=5s", "FILE: [lock] wait = 10s: must be less than"},
     {"", "delivery.hold_off=120s", "-o: [delivery] hold_off = 2m: must be more than [delivery] deadline"},
     {"[delivery]\ndeadline = 5s\nhold_off = 5s\n", NULL, "FILE: [delivery] hold_off = 5s: must be more than"},
     {"[imap]\nhost=\n", NULL, "FILE: [imap] host: must be set, or command"},
-    {"[imap]\nhost = mail.example.org\ntls = none\n", NULL, "FILE: [imap] tls = none: passwords and mail would cross the"},
+    {"[imap]\nhost = mail.example.org\ntls = none\n", NULL,
+     "FILE: [imap] tls = none: passwords and mail would cross the"},
     {"[imap]\nhost = 128.0.0.1\ntls = none\n", NULL, "FILE: [imap] tls = none"},
     {"[imap]\nhost = 127.0.0.1.example.org\ntls = none\n", NULL, "FILE: [imap] tls = none"},
     {"[imap]\nhost = localhost.example.org\ntls = none\n", NULL, "FILE: [imap] tls = none"},
     {"[imap]\nhost = ::2\ntls = none\n", NULL, "FILE: [imap] tls = none"},
-    {"[imap]\nhost = /run/imap\n", NULL, "FILE: [imap] server_name: must be set for TLS over a unix socket"},
+    {"[imap]\nhost = /run/imap\n", NULL, "FILE: [imap] tls = imaps: a unix socket (host = /run/imap) needs tls = none"},
     {"", "imap.ca_file=ca.pem", "-o: [imap] ca_file = ca.pem: must be an absolute path"},
     {"", "imap.password_file=pw", "-o: [imap] password_file = pw: must be an absolute path"},
     {"", "imap.password_file=", "[imap] password_file: must be set: logging in to the IMAP server needs a password"},
-    {"[imap]\nmaster_user = m\nuser = u\n", NULL, "FILE: [imap] user = u: cannot be set together with master_user"},
+    {"[imap]\ncommand = a 'b\n", NULL, "FILE: [imap] command = a 'b: cannot be split into words"},
+    {"[imap]\ncommand = # none\n", NULL, "FILE: [imap] command = # none: cannot be split into words"},
     {"[imap]\nmaster_user = m\nauth = login\n", NULL, "FILE: [imap] auth = login: master_user needs auth = plain"},
     {"", "route.inbox=\\Inbox", "[route] inbox = \\Inbox: must be the name of a mailbox"},
     {"", "route.sent=\\\\Sent", "[route] sent = \\\\Sent: must be the name of a mailbox, or \\Sent"},
@@ -401,7 +405,8 @@ static void test_accepted(void **state)
         {"[imap]\ntls = none\nhost = 127.9.9.9\n", NULL},
         {"[imap]\ntls = none\nhost = ::1\n", NULL},
         {"[imap]\ntls = none\nhost = /run/dovecot/imap\n", NULL},
-        {"[imap]\nhost = /run/imap\nserver_name = mail.example.org\n", NULL},
+        {"[imap]\nmaster_user = m\nuser = u\n", NULL},
+        {"[imap]\ncommand = a 'b c' %{account}\n", NULL},
         {"[imap]\ntls = none\nhost = mail.example.org\ncommand = x\n", NULL},
         {"[imap]\nhost =\ncommand = x\n", NULL},
         {"[imap]\nuser = archive\n", NULL},
@@ -435,7 +440,8 @@ static void test_file_access(void **state)
         mode_t mode;
         bool good;
     } modes[] = {
-        {0600, true}, {0400, true}, {0640, true}, {0660, true}, {0644, false}, {0602, false}, {0601, false}, {0666, false},
+        {0600, true}, {0400, true}, {0640, true}, {0660, true}, {0644, false},
+        {0602, false}, {0601, false}, {0666, false},
     };
     OD_CLEANUP(base_free) char *override = base_printf("imap.password_file=%s", other);
     OD_CLEANUP(base_free) char *remedy = base_printf("accessible to others (mode 0644); remedy: chmod o-rwx %s", other);
@@ -575,7 +581,8 @@ static void test_print_round_trip(void **state)
     (void)state;
     OD_CLEANUP(config_free) struct config *c = must_load(
         "[delivery]\ndeadline = 70s\nhold_off = 5m\nsize_limit = 1025\n[lock]\nwait = 7ms\n"
-        "[identity]\nignore = A;B\n[route]\ninbox = a \\ \"b\n[log]\nlevel = debug\n[imap]\nsubscribe = no\n", NULL, NULL);
+        "[identity]\nignore = A;B\n[route]\ninbox = a \\ \"b\n[log]\nlevel = debug\n[imap]\nsubscribe = no\n",
+        NULL, NULL);
     OD_CLEANUP(base_free) char *text = printed(c, CONFIG_PRINT_ALL);
     OD_CLEANUP(base_free) char *lines = base_strdup(text);
     const char *overrides[100];
