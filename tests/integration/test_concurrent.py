@@ -2,7 +2,6 @@
 """The lock: who holds it is alone, who does not get it goes away at once, and in the end each mailbox has one."""
 
 import contextlib
-import json
 import re
 import threading
 import time
@@ -10,12 +9,13 @@ import time
 import expect
 import pytest
 from lab.messages import message, new_id
+from lab.process import wait_until
 
 
 def lock_key(site, id):
     """The key that `oncedrop show` prints for any id."""
-    done = site.run("show", f"<{id}>", "--json")
-    found = re.search(r'"lock_key":\s*"?(-?\d+)', done.out)
+    done = site.run("show", f"<{id}>")
+    found = re.search(r"^lock_key: (-?\d+)$", done.out, re.MULTILINE)
     assert found, done
     return int(found[1])
 
@@ -159,12 +159,9 @@ def test_locks_lists_what_is_in_progress(site):
     proxy = site.imap_proxy()
     proxy.stall()
     delivery = site.start_delivery(message(id=id), scuba)
-    from lab.process import wait_until
     wait_until(lambda: id in site.run("locks").out, "the delivery is listed")
-    [entry] = json.loads(site.run("locks", "--json").out)
-    assert entry["message_id"] == id
-    assert entry["pid"] == delivery.process.pid
-    assert int(entry["key"]) == lock_key(site, id)
+    listed = site.run("locks").out
+    assert str(lock_key(site, id)) in listed and str(delivery.process.pid) in listed
     proxy.resume()
     expect.stored(delivery.finish())
     assert id not in site.run("locks").out

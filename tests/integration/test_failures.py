@@ -192,7 +192,8 @@ def test_wrong_usage_of_deliver_defers(site, arguments):
     expect.deferred(site.run(*arguments, stdin=message()), r"4\.3\.5")
 
 
-@pytest.mark.parametrize("recipient", ["", " ", "a\nb@example.org", "a\x01@example.org", "x" * 2000, b"\xff@example.org"])
+@pytest.mark.parametrize("recipient", ["", " ", "a\nb@example.org", "a\x01@example.org", "x" * 2000, b"\xff@example.org"],
+                         ids=["empty", "blank", "line end", "control", "long", "8 bit"])
 def test_impossible_recipients_defer(site, recipient):
     expect.deferred(site.run("deliver", "-d", recipient, stdin=message()))
 
@@ -264,7 +265,8 @@ def test_what_may_have_been_stored_is_looked_for_after_the_hold_off(site):
     assert (copy.state, copy.uid) == ("stored", site.messages(scuba)[0].uid)
 
 
-@pytest.mark.parametrize("id", [False, b"x" * 300 + b"@example.org", b"=?utf-8?q?abc?=@example.org", b"\xff@example.org"])
+@pytest.mark.parametrize("id", [False, b"x" * 300 + b"@example.org", b"=?utf-8?q?abc?=@example.org", b"\xff@example.org"],
+                         ids=["none", "long", "RFC 2047", "8 bit"])
 def test_it_is_found_without_a_searchable_message_id(site, id):
     scuba = site.account()
     mail = message(id=id)

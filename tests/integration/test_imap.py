@@ -209,7 +209,8 @@ def test_hostile_answers_reach_neither_the_line_nor_the_log(site):
     assert sys.getsizeof(done.out) < 1200
 
 
-@pytest.mark.parametrize("greeting", ["* BYE go away", "HTTP/1.1 400 Bad Request", "* NO", "", "x" * 100_000])
+@pytest.mark.parametrize("greeting", ["* BYE go away", "HTTP/1.1 400 Bad Request", "* NO", "", "x" * 100_000],
+                         ids=["BYE", "HTTP", "NO", "empty", "long"])
 def test_strange_greetings(site, greeting):
     fake(site, script={"GREETING": lambda client, *_: client.send(greeting)})
     done = site.deliver(message(), SCUBA)

@@ -170,8 +170,11 @@ def test_notify(site):
         listener.close()
 
 
-@pytest.mark.parametrize("subject", [b"\xff\xfe raw", b"=?utf-8?q?=00nul?=", b"=?x-nonsense?q?a?=", b"x" * 200_000,
-                                     b"=?utf-8?b?" + b"w" * 1001 + b"?=", b"a\0b"])
+SUBJECTS = {"8 bit": b"\xff\xfe raw", "encoded NUL": b"=?utf-8?q?=00nul?=", "no charset": b"=?x-nonsense?q?a?=",
+            "long": b"x" * 200_000, "broken base64": b"=?utf-8?b?" + b"w" * 1001 + b"?=", "NUL": b"a\0b"}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS.keys())
 def test_what_cannot_be_decoded_is_delivered(site, subject):
     scuba = site.account()
     mail = b"Subject: " + subject + b"\n" + message()

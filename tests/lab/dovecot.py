@@ -51,11 +51,11 @@ passdb {{
 }}
 passdb {{
   driver = passwd-file
-  args = scheme=plain username_format=%u {directory}/users
+  args = scheme=plain username_format=%u {directory}/users/%u
 }}
 userdb {{
   driver = passwd-file
-  args = username_format=%u {directory}/users
+  args = username_format=%u {directory}/users/%u
   default_fields = uid={uid} gid={gid} home={directory}/mail/%u
 }}
 namespace inbox {{
@@ -110,15 +110,14 @@ class Dovecot(process.Server):
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
         self.port = self.tls_port = None
-        for name in ("run", "state", "mail"):
+        for name in ("run", "state", "mail", "users"):
             os.mkdir(self.path(name), 0o755)
         os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
         self.write("masters", f"{MASTER}:{self.password}\n")
-        self.write("users", "")
 
-    def write(self, name, text, mode="w"):
-        with open(self.path(name), mode, encoding="utf-8") as file:
-            os.chmod(file.name, 0o644)
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o644)
             file.write(text)
 
     def launch(self):
@@ -140,9 +139,11 @@ class Dovecot(process.Server):
         return [process.find_program("doveadm"), "-c", self.path("dovecot.conf"), "exec", "imap", "-u", account]
 
     def add_account(self, account, **fields):
-        """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'."""
+        """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'.
+
+        In a file of its own: Dovecot does not notice what is added to a file in the second in which it was read."""
         extra = " ".join(f"userdb_{name}={value}" for name, value in fields.items())
-        self.write("users", f"{account}:{account}::::::{extra}\n", mode="a")
+        self.write(f"users/{account}", f"{account}:{account}::::::{extra}\n")
 
     def session(self, account):
         """A logged-in imaplib session, as the master user."""

@@ -207,7 +207,7 @@ def install_schema(lab):
     site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)
     done = site.run("schema", "install")
     if done.exit:
-        raise RuntimeError(f"schema install: {done}")
+        raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
     lab.postgres.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
     return database
 

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: ISC
+"""The commands for people: ordinary statuses, errors on stderr."""
+
+import os
+import re
+import subprocess
+
+import expect
+import pytest
+from lab import certificates, lab as lab_module
+from lab.messages import message, new_id
+
+COMMANDS = ["deliver", "schema", "check", "config", "show", "locks", "version", "help"]
+
+
+def test_version(site):
+    done = site.run("version", config=False)
+    assert done.exit == 0 and re.fullmatch(r"oncedrop \d+\.\d+\n", done.out) and not done.err, done
+
+
+def test_help(site):
+    done = site.run("help", config=False)
+    assert done.exit == 0 and not done.err, done
+    for command in COMMANDS:
+        assert command in done.out
+        more = site.run("help", command, config=False)
+        assert more.exit == 0 and command in more.out, more
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["-x", "deliver"], ["-c"], ["-o"]])
+def test_what_is_wrong_before_the_command_defers(site, arguments):
+    """It may be Postfix that calls us so."""
+    expect.deferred(site.run(*arguments, config=False))
+
+
+@pytest.mark.parametrize("arguments", [["schema"], ["schema", "nonsense"], ["show"], ["show", "a", "b"], ["locks", "a"],
+                                       ["config", "-x"], ["help", "nonsense"]])
+def test_wrong_usage_for_people(site, arguments):
+    done = site.run(*arguments)
+    assert done.exit == 64 and done.err and not done.out, done
+
+
+@pytest.mark.parametrize("arguments", [["schema", "install"], ["show", "a"], ["locks"], ["check"], ["config"]])
+def test_a_bad_configuration_for_people(site, arguments):
+    site.settings["imap.hots"] = "x"
+    done = site.run(*arguments)
+    assert done.exit == 78 and "hots" in done.err and "oncedrop.conf" in done.err and not done.out, done
+
+
+@pytest.mark.parametrize("arguments", [["schema", "install"], ["schema", "version"], ["show", "a"], ["locks"]])
+def test_a_database_that_is_not_there_for_people(site, arguments):
+    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
+    done = site.run(*arguments)
+    assert done.exit in (69, 75) and done.err, done
+
+
+def settings_of(done):
+    assert done.exit == 0 and not done.err, done
+    return dict(re.split(r"\s*=\s*", line, maxsplit=1) for line in done.out.splitlines())
+
+
+def test_config(site):
+    site.settings["lock.wait"] = "5s"
+    everything, changed = settings_of(site.run("config")), settings_of(site.run("config", "-n"))
+    defaults = settings_of(site.run("config", "-d"))
+    assert everything.keys() == defaults.keys()
+    assert len(everything) > 35
+    assert {name: everything[name] for name in changed} == changed
+    assert changed == {name: value for name, value in everything.items() if value != defaults[name]}
+    assert everything["lock.wait"] == "5s" and defaults["lock.wait"] == "0s"
+    assert defaults["delivery.hold_off"] in ("320s", "5m20s")
+
+
+def test_config_shows_no_password(site):
+    done = site.run("config")
+    assert "password=***" in done.out.replace("'", "").replace(" = ", "="), done
+    assert site.lab.dovecot.password not in done.out and "password=mailer" not in done.out
+
+
+def test_override(site):
+    settings = settings_of(site.run("config", options=["-o", "lock.wait=7s", "-o", "lock.wait=8s"]))
+    assert settings["lock.wait"] == "8s"
+    for override in ("lock.wait", "lock.wait=x", "lock.nonsense=1", "nonsense=1", "=", ""):
+        done = site.run("config", options=["-o", override])
+        assert done.exit == 78 and not done.out, done
+        expect.deferred(site.deliver(message(), "scuba@example.org", options=["-o", override]), r"4\.3\.5")
+
+
+def test_schema(site):
+    fresh = site.lab.postgres.create_database(lab_module.OWNER)
+    try:
+        site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
+        assert site.run("schema", "version").exit == 1
+        done = site.run("schema", "upgrade")
+        assert done.exit == 1 and "install" in done.err, done
+        for command in ("install", "install", "upgrade", "version"):
+            done = site.run("schema", command)
+            assert done.exit == 0 and not done.err, (command, done)
+    finally:
+        site.lab.postgres.drop_database(fresh)
+
+
+def test_schema_installed_by_several_at_once(site):
+    fresh = site.lab.postgres.create_database(lab_module.OWNER)
+    try:
+        site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
+        running = [site.start("schema", "install") for _ in range(5)]
+        for process in running:
+            done = process.finish()
+            assert done.exit == 0, done
+    finally:
+        site.lab.postgres.drop_database(fresh)
+
+
+def test_schema_print_is_sql(site):
+    done = site.run("schema", "print")
+    assert done.exit == 0 and "@schema@" not in done.out, done
+    fresh = site.lab.postgres.create_database(lab_module.OWNER)
+    try:
+        site.lab.postgres.admin(done.out, database=fresh)
+        site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
+    finally:
+        site.lab.postgres.drop_database(fresh)
+
+
+def test_every_table_and_column_has_a_comment(site):
+    bare = site.sql("""
+        SELECT c.relname, a.attname FROM pg_class c
+          JOIN pg_attribute a ON a.attrelid = c.oid AND (a.attnum > 0) AND NOT a.attisdropped
+         WHERE c.relnamespace = 'oncedrop'::regnamespace AND c.relkind = 'r'
+           AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL)""")
+    assert bare == []
+
+
+def test_show(site):
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    id = new_id()
+    done = site.run("show", id)
+    assert done.exit == 1 and "lock_key: " in done.out, done
+    expect.stored(site.deliver(message(id=id, sender=lisa, subject="What is this?"), scuba, "-q", "4abcDEF", sender=lisa))
+    for name in (id, f"<{id}>", "4abcDEF", site.value("SELECT encode(digest, 'hex') FROM oncedrop.message")):
+        done = site.run("show", name)
+        assert done.exit == 0 and not done.err, done
+        for word in (id, scuba, lisa, "INBOX", "Sent", "stored"):
+            assert word in done.out, (word, done)
+
+
+def test_show_prints_no_control_characters(site):
+    scuba = site.account()
+    expect.stored(site.deliver(b"Subject: =?utf-8?q?=1b[31m_red?=\n" + message(id=b"x\x1b[31m@y"), scuba))
+    done = site.run("show", "x\x1b[31m@y")
+    assert done.exit == 0, done
+    assert "\x1b" not in done.out
+
+
+def test_locks_when_there_are_none(site):
+    done = site.run("locks")
+    assert done.exit == 0 and not done.err, done
+
+
+def test_check(site):
+    scuba = site.account()
+    done = site.run("check", scuba)
+    assert done.exit == 0 and "failed" not in done.out, done
+    assert site.count(scuba) == 0
+
+
+def wrong_imap_password(site):
+    site.settings["imap.password_file"] = site.write("wrong", "wrong\n")
+
+
+def untrusted_certificate(site):
+    site.settings["imap.ca_file"] = certificates.Authority(site.directory, "other").certificate
+
+
+def no_schema(site):
+    site.settings["database.schema"] = "elsewhere"
+
+
+def no_rights(site):
+    site.sql("REVOKE ALL ON oncedrop.copy FROM oncedrop_delivery")
+
+
+def no_database(site):
+    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
+
+
+@pytest.mark.parametrize("break_it", [wrong_imap_password, untrusted_certificate, no_schema, no_rights, no_database],
+                         ids=lambda function: function.__name__)
+def test_check_finds(site, break_it):
+    scuba = site.account()
+    break_it(site)
+    done = site.run("check", scuba)
+    assert done.exit == 1 and "failed" in done.out, done
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_descriptors(site, closed):
+    scuba = site.account()
+    path = site.write("oncedrop.conf", site.configuration())
+    words = [lab_module.program(), "-c", path, "deliver", "-d", scuba]
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], input=message(), env=site.environment(),
+                          stdout=subprocess.PIPE, check=False)
+    assert done.returncode == (75 if "<&-" in closed else 0)
+    assert site.count(scuba) == (0 if "<&-" in closed else 1)
+
+
+def test_surplus_descriptors_and_an_empty_environment(site):
+    scuba = site.account()
+    path = site.write("oncedrop.conf", site.configuration())
+    read, write = os.pipe()
+    done = subprocess.run([lab_module.program(), "-c", path, "deliver", "-d", scuba], input=message(), env={},
+                          stdout=subprocess.PIPE, pass_fds=[read, write], check=False)
+    os.close(read)
+    os.close(write)
+    assert done.returncode == 0
