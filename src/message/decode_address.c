@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Address fields. The list is cut into its addresses here and only those are given to gmime, which parses groups in
+ * groups by recursion and takes time by the square of a list's length. */
+#include <string.h>
+
+#include "message/decode_internal.h"
+
+/* Up to the ',' ';' or ':' that ends an address or a group's name; one that is quoted, commented or in brackets does
+ * not. What is never closed reaches to the end. */
+static size_t piece_length(const char *text)
+{
+    char closing = '\0';
+    size_t i, depth = 0;
+
+    for (i = 0; text[i]; i++) {
+        if (text[i] == '\\' && text[i + 1])
+            i++;
+        else if (text[i] == '(' && (closing == '\0' || closing == ')'))
+            closing = ')', depth++;
+        else if (closing == ')')
+            closing = text[i] == ')' && --depth == 0 ? '\0' : ')';
+        else if (closing != '\0')
+            closing = text[i] == closing ? '\0' : closing;
+        else if (text[i] == '"')
+            closing = '"';
+        else if (text[i] == '<')
+            closing = '>';
+        else if (text[i] == '[')
+            closing = ']';
+        else if (strchr(",;:", text[i]))
+            break;
+    }
+    return i;
+}
+
+static char *decoded_phrase(GMimeParserOptions *options, char *phrase)
+{
+    g_strstrip(phrase);
+    g_mime_utils_unquote_string(phrase);
+    return decode_take(g_mime_utils_header_decode_phrase(options, phrase));
+}
+
+/* A new string: as written, but the domain in lower case. */
+static char *normal_address(const char *address)
+{
+    char *copy = decode_scrub(address, strlen(address));
+
+    for (char *at = strrchr(copy, '@'); at && *at; at++)
+        *at = g_ascii_tolower(*at);
+    return copy;
+}
+
+/* Called for each mailbox found; false ends it. */
+typedef bool (*mailbox_function)(void *context, const char *group, InternetAddressMailbox *mailbox);
+
+static bool each_mailbox(InternetAddressList *list, const char *group, mailbox_function function, void *context)
+{
+    for (int i = 0; list && i < internet_address_list_length(list); i++) {
+        InternetAddress *address = internet_address_list_get_address(list, i);
+        const char *text;
+
+        if (!INTERNET_ADDRESS_IS_MAILBOX(address))
+            continue;
+        text = internet_address_mailbox_get_addr(INTERNET_ADDRESS_MAILBOX(address));
+        if (text && *text && !function(context, group, INTERNET_ADDRESS_MAILBOX(address)))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_piece(GMimeParserOptions *options, const char *piece, const char *group, mailbox_function function,
+                        void *context)
+{
+    InternetAddressList *list = internet_address_list_parse(options, piece);
+    bool more = each_mailbox(list, group, function, context);
+
+    if (list)
+        g_object_unref(list);
+    return more;
+}
+
+static void parse_list(GMimeParserOptions *options, const char *value, mailbox_function function, void *context)
+{
+    OD_CLEANUP(base_free) char *group = NULL;
+    bool more = true;
+
+    while (more && *value) {
+        size_t length = piece_length(value);
+        OD_CLEANUP(base_free) char *piece =
+            base_strndup(value, length < DECODE_ADDRESS_MAX ? length : DECODE_ADDRESS_MAX);
+        char end = value[length];
+
+        if (end == ':') {
+            base_free(&group);
+            group = decoded_phrase(options, piece);
+        } else {
+            more = parse_piece(options, piece, group, function, context);
+        }
+        if (end == ';')
+            base_free(&group);
+        value += length + (end != '\0');
+    }
+}
+
+struct collector {
+    struct decoded *decoded;
+    size_t allocated;
+    const char *role;
+    int position;
+};
+
+static bool collect(void *context, const char *group, InternetAddressMailbox *mailbox)
+{
+    struct collector *to = context;
+    const char *name = internet_address_get_name(INTERNET_ADDRESS(mailbox));
+    struct decoded_address *new;
+
+    if (to->decoded->address_count == DECODE_ADDRESSES_MAX)
+        return false;
+    if (to->decoded->address_count == to->allocated) {
+        to->allocated += to->allocated / 2 + 8;
+        to->decoded->addresses = base_realloc(to->decoded->addresses, to->allocated * sizeof *new);
+    }
+    new = &to->decoded->addresses[to->decoded->address_count++];
+    *new = (struct decoded_address){
+        .role = to->role,
+        .position = ++to->position,
+        .group = base_strdup(group),
+        .name = name && *name ? decode_scrub(name, strlen(name)) : NULL,
+        .address = normal_address(internet_address_mailbox_get_addr(mailbox)),
+    };
+    return true;
+}
+
+void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value)
+{
+    struct collector to = {.decoded = decoded, .allocated = decoded->address_count, .role = role};
+
+    parse_list(options, value, collect, &to);
+}
+
+static bool take_first(void *context, const char *group, InternetAddressMailbox *mailbox)
+{
+    char **first = context;
+
+    (void)group;
+    *first = normal_address(internet_address_mailbox_get_addr(mailbox));
+    return false;
+}
+
+char *decode_first_address(GMimeParserOptions *options, const char *value)
+{
+    char *first = NULL;
+
+    parse_list(options, value, take_first, &first);
+    return first;
+}

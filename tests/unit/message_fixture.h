@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * For the tests of message/: messages from bytes, and the usual headers. */
+#ifndef ONCEDROP_MESSAGE_FIXTURE_H
+#define ONCEDROP_MESSAGE_FIXTURE_H
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "message/message.h"
+
+/* A string literal that may hold NUL, and its size. */
+#define BYTES(literal) (literal), sizeof(literal) - 1
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static inline struct message *message_of(const void *bytes, size_t size)
+{
+    struct message *message = NULL;
+    struct fault fault = {""};
+
+    if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) != MESSAGE_OK)
+        fail_msg("no message: %s", fault.text);
+    return message;
+}
+
+/* `count` times `unit` between two strings: the inputs that punish what is not linear. */
+static inline char *repeated(const char *before, const char *unit, size_t count, const char *after, size_t *ret_size)
+{
+    size_t head = strlen(before), step = strlen(unit), tail = strlen(after);
+    char *bytes = base_alloc(head + count * step + tail + 1);
+
+    memcpy(bytes, before, head);
+    for (size_t i = 0; i < count; i++)
+        memcpy(bytes + head + i * step, unit, step);
+    memcpy(bytes + head + count * step, after, tail);
+    *ret_size = head + count * step + tail;
+    return bytes;
+}
+
+/* Numbers that look random and are the same every time (xorshift). */
+static inline unsigned next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (unsigned)(*state >> 32);
+}
+
+/* What takes the square of the time ends here, by a signal. */
+static inline void must_end_soon(void)
+{
+    signal(SIGALRM, SIG_DFL);
+    alarm(120);
+}
+
+#endif
