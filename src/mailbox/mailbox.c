@@ -6,6 +6,7 @@
 #include <libetpan/mailstream_socket.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,9 +57,10 @@ static bool connect_stream(struct mailbox *mailbox, const struct config *config,
     /* libetpan's timeouts per stream are whole seconds; 0 there means this variable */
     mailstream_network_delay.tv_sec = config->imap.timeout / 1000;
     mailstream_network_delay.tv_usec = config->imap.timeout % 1000 * 1000;
-    mailbox->stream = mailstream_socket_open_timeout(fd, 0);
+    if (fd < FD_SETSIZE - 8)    /* libetpan waits with select(2), also on descriptors of its own */
+        mailbox->stream = mailstream_socket_open_timeout(fd, 0);
     if (mailbox->stream == NULL) {
-        fault_set(fault, "%s: no memory or descriptors for a stream", mailbox->where);
+        fault_set(fault, "%s: out of memory, or too many descriptors are open", mailbox->where);
         close(fd);
         return false;
     }

@@ -136,8 +136,11 @@ enum append_result mailbox_append(struct mailbox *mailbox, const struct append *
     OD_CLEANUP(base_free) char *name = mailbox_folder_name(mailbox, append->mailbox, fault);
     if (name == NULL)
         return APPEND_NOT_SENT;
-    enum append_result result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, fault);
-    if (result == APPEND_NO_MAILBOX && mailbox_folder_create(mailbox, name, fault))
-        result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, fault);
+    struct fault why;
+    enum append_result result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, &why);
+    if (result == APPEND_NO_MAILBOX && mailbox_folder_create(mailbox, name, &why))
+        result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, &why);
+    if (result != APPEND_STORED)
+        *fault = why;
     return result;
 }

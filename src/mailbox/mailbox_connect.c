@@ -79,7 +79,7 @@ unsigned mailbox_connect_port(const struct config *config)
 /* Each address gets an equal share of the time that is left: one that swallows packets leaves some for the next. */
 static int connect_tcp(const struct config *config, const char *where, struct fault *fault)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV };
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
     struct addrinfo *addresses;
     char port[8];
     snprintf(port, sizeof port, "%u", mailbox_connect_port(config) & 0xffff);

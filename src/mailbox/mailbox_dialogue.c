@@ -105,11 +105,13 @@ static bool read_line(struct mailbox *mailbox, struct fault *fault)
     return true;
 }
 
-/* Reads the literal announced at `start`; one that is too large is dropped and stands as NIL. */
+/* Reads the literal announced at `start`. */
 static bool read_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
 {
     bool keep = literal <= mailbox->literal_max;
-    if (keep && mailbox->size + literal > mailbox->literal_max + 2 * mailbox->line_max)
+    bool too_much = keep ? mailbox->size + literal > mailbox->literal_max + 2 * mailbox->line_max
+                         : !mailbox->skip_literals;
+    if (too_much)
         return give_up(mailbox, fault, "the server says more than it should");
     if (!keep)
         mailbox->size = start;

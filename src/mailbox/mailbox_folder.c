@@ -30,7 +30,8 @@ static bool find_sent(struct mailbox *mailbox, struct fault *fault)
     if (!mailbox_dialogue_capabilities(mailbox, fault))
         return false;
     bool by_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") && mailbox_dialogue_can(mailbox, "LIST-EXTENDED");
-    bool told = by_use && mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, fault,
+    struct fault ignored;
+    bool told = by_use && mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, &ignored,
                                                "LIST (SPECIAL-USE) \"\" \"*\"");
     if (!told && !mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, fault, "LIST \"\" \"*\"")) {
         base_free(&mailbox->sent);

@@ -30,8 +30,9 @@ static void note_examined(void *context, struct mailbox_reply *reply)
 static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
 {
     struct mailbox_reply reply;
+    struct fault refused, list_fault;
     *ret = (struct examined){ .exists = 0 };
-    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
+    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, &refused, "EXAMINE %s", name)) {
         if (ret->has_exists)
             return SEARCH_FOUND;
         fault_set(fault, "%s: EXAMINE did not tell the number of messages", mailbox->where);
@@ -42,9 +43,9 @@ static enum search_result examine(struct mailbox *mailbox, const char *name, str
                            && (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0
                                || strcmp(reply.code, "TRYCREATE") == 0);
     bool exists = true;
-    struct fault list_fault;
     if (perhaps_missing && mailbox_folder_exists(mailbox, name, &exists, &list_fault) && !exists)
         return SEARCH_ABSENT;
+    *fault = refused;
     return SEARCH_TROUBLE;
 }
 
@@ -178,6 +179,7 @@ enum search_result mailbox_search(const struct config *config, const char *accou
     if (name == NULL)
         return SEARCH_TROUBLE;
     /* A message over the size limit is none of ours: it is passed over, not read into memory. */
+    mailbox->skip_literals = true;
     if (config->delivery.size_limit > 0)
         mailbox->literal_max = (size_t) config->delivery.size_limit + LITERAL_SLACK;
     else

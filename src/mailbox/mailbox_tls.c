@@ -95,6 +95,8 @@ static const char *remedy(unsigned status)
         return "set imap.host or imap.server_name to a name in the certificate";
     if (status & (GNUTLS_CERT_EXPIRED | GNUTLS_CERT_NOT_ACTIVATED))
         return "renew the certificate, or set the clock";
+    if (status & GNUTLS_CERT_PURPOSE_MISMATCH)
+        return "the certificate must be one for server authentication";
     return "set imap.ca_file to the certificate of the authority that signed it";
 }
 
