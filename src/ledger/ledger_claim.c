@@ -113,6 +113,21 @@ static bool take_known(struct ledger *ledger, struct ledger_claim *claim, struct
     return true;
 }
 
+/* What an administrator can do about it, by SQLSTATE. */
+static void add_remedy(const struct ledger *ledger, struct fault *fault)
+{
+    static const char *const remedies[][2] = {
+        {"42P01", "run: oncedrop schema install"},     /* undefined_table */
+        {"3F000", "run: oncedrop schema install"},     /* invalid_schema_name */
+        {"42703", "run: oncedrop schema upgrade"},     /* undefined_column */
+        {"42501", "grant the role <schema>_delivery to this database user"},     /* insufficient_privilege */
+        {"25006", "this server is a standby; database.conninfo must lead to the primary"},     /* read_only_sql_transaction */
+    };
+    for (size_t i = 0; ledger->pg != NULL && i < sizeof(remedies) / sizeof(remedies[0]); i++)
+        if (strcmp(pg_sqlstate(ledger->pg), remedies[i][0]) == 0)
+            fault_set(fault, "%s (%s)", fault->text, remedies[i][1]);
+}
+
 /* One try, one round trip: what is known is read behind the lock, in statements of their own, so it is what stands
  * there now that the lock is ours; without the lock it is not looked at. */
 static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
@@ -133,6 +148,8 @@ static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *c
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;
     }
+    if (result == LEDGER_TROUBLE)
+        add_remedy(ledger, fault);
     if (result == LEDGER_OK)
         ledger->in_transaction = true;
     else
@@ -301,6 +318,8 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     }
     const struct ledger_copy **copies OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*copies));
     enum ledger_result result = take_claim(ledger, claim, wanted_copies(claim, copies), fault);
+    if (result == LEDGER_TROUBLE)
+        add_remedy(ledger, fault);
     if (!pg_finish(ledger->pg) && result == LEDGER_OK && ledger->in_transaction) {
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "mailbox/mailbox.h"
 #include "route/address.h"
 
 /* Strangers choose the detail: it may name a folder, but no path and no pattern. */
@@ -30,40 +31,61 @@ static enum route_result find_account(const struct config *config, struct ledger
 
 static char *choose(char **column, const char *otherwise)
 {
-    if (*column == NULL || **column == '\0')
+    if (*column == NULL)
         return base_strdup(otherwise);
     char *chosen = *column;
     *column = NULL;
     return chosen;
 }
 
+/* A name that IMAP cannot take is found out before anything is claimed for it. */
+static bool names_are_good(const struct route *route, struct fault *fault)
+{
+    const char *const names[] = {route->inbox, route->sent};
+    for (size_t i = 0; i < 2; i++) {
+        char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(names[i], fault);
+        if (encoded == NULL) {
+            fault_prefix(fault, "mailbox of %s", route->address);
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum route_result check_route(struct route *route, struct fault *fault)
+{
+    if (route->account[0] == '\0' || strlen(route->account) > ADDRESS_MAX) {
+        fault_set(fault, "%s: its account is empty or longer than %d bytes (see [route] account and account_query)",
+                  route->address, ADDRESS_MAX);
+        return ROUTE_TROUBLE;
+    }
+    return names_are_good(route, fault) ? ROUTE_OK : ROUTE_TROUBLE;
+}
+
 enum route_result route_find(const struct config *config, struct ledger *ledger, const char *text, struct route *ret,
                              struct fault *fault)
 {
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     char *columns[3] = {NULL, NULL, NULL};
     if (!address_parse(text, &address, fault))
         return ROUTE_TROUBLE;
     enum route_result result = find_account(config, ledger, &address, columns, fault);
-    if (result == ROUTE_OK && (columns[0] == NULL || columns[0][0] == '\0' || strlen(columns[0]) > ADDRESS_MAX)) {
-        fault_set(fault, "%s: the account that [route] %s gives is empty or longer than 512 bytes", address.address,
-                  config->route.account_query[0] != '\0' ? "account_query" : "account");
-        result = ROUTE_TROUBLE;
-    }
-    if (result == ROUTE_OK) {
-        bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address.detail);
-        ret->account = choose(&columns[0], "");
-        ret->inbox = choose(&columns[1], config->route.inbox);
-        ret->sent = choose(&columns[2], config->route.sent);
-        if (folder) {
-            base_free(&ret->inbox);
-            ret->inbox = base_strdup(address.detail);
-        }
-        ret->address = base_strdup(address.address);
-        ret->domain = base_strdup(address.domain);
-    }
+    if (result != ROUTE_OK)
+        return result;
+    bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address.detail);
+    route.account = choose(&columns[0], "");
+    route.inbox = folder ? base_strdup(address.detail) : choose(&columns[1], config->route.inbox);
+    route.sent = choose(&columns[2], config->route.sent);
+    route.address = base_strdup(address.address);
+    route.domain = base_strdup(address.domain);
     for (int i = 0; i < 3; i++)
         base_free(&columns[i]);
+    result = check_route(&route, fault);
+    if (result == ROUTE_OK) {
+        *ret = route;
+        memset(&route, 0, sizeof(route));
+    }
     return result;
 }
 
