@@ -259,7 +259,7 @@ def test_mailboxes_are_created_and_subscribed(site):
 
 def test_sent_by_special_use(site):
     lisa, scuba = site.account("lisa"), site.account("scuba")
-    site.settings["route.sent"] = r"\\Sent"     # a backslash is written twice in a key file
+    site.settings["route.sent"] = r"\Sent"
     with site.lab.dovecot.session(lisa) as session:
         assert session.create("Gesendet")[0] == "OK"
     expect.stored(site.deliver(message(sender=lisa), scuba, sender=lisa))
@@ -268,7 +268,7 @@ def test_sent_by_special_use(site):
 
 def test_sent_without_special_use(site):
     lisa, scuba = site.account("lisa"), site.account("scuba")
-    site.settings["route.sent"] = r"\\Sent"
+    site.settings["route.sent"] = r"\Sent"
     expect.stored(site.deliver(message(sender=lisa), scuba, sender=lisa))
     assert site.count(lisa, "Sent") == 1
 

@@ -136,7 +136,10 @@ class Dovecot(process.Server):
 
     def command(self, account):
         """Words of a command that talks IMAP on stdin and stdout, logged in already (PREAUTH)."""
-        return [process.find_program("doveadm"), "-c", self.path("dovecot.conf"), "exec", "imap", "-u", account]
+        # As root and on a socket, Dovecot's imap takes inetd(8) for its parent and refuses.
+        user = self.user
+        words = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+        return [*(words if os.getuid() == 0 else []), process.find_program("doveadm"), "-c", self.path("dovecot.conf"), "exec", "imap", "-u", account]
 
     def add_account(self, account, **fields):
         """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'.

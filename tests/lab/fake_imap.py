@@ -7,6 +7,8 @@ import socket
 import ssl
 import threading
 
+from .proxy import end_listening
+
 CAPABILITIES = "IMAP4rev1 SASL-IR AUTH=PLAIN AUTH=LOGIN UIDPLUS"
 
 
@@ -82,7 +84,7 @@ class FakeImap:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def close(self):
-        self.listener.close()
+        end_listening(self.listener)
         for sock in self.sockets:
             sock.close()
 

@@ -8,6 +8,13 @@ import threading
 CLIENT, SERVER = "client", "server"
 
 
+def end_listening(listener):
+    """close(2) alone would let a thread that waits in accept(2) take one more connection."""
+    if listener.fileno() >= 0:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
 class Connection:
     """One client's connection and the one to the server behind it."""
 
@@ -59,7 +66,7 @@ class Proxy:
             connection.reset()
 
     def close(self):
-        self.listener.close()
+        end_listening(self.listener)
         self.resume()
         self.cut()
 

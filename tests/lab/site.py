@@ -6,6 +6,7 @@ import glob
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -81,11 +82,13 @@ class Site:
         }
 
     def write(self, name, text, mode=0o600):
+        """Replaces a file as a whole, so that a process started meanwhile reads the one or the other."""
         path = os.path.join(self.directory, name)
-        with open(path + ".new", "w" if isinstance(text, str) else "wb") as file:
+        descriptor, new = tempfile.mkstemp(dir=self.directory)
+        with open(descriptor, "w", encoding="utf-8") as file:
             os.fchmod(file.fileno(), mode)
             file.write(text)
-        os.rename(path + ".new", path)
+        os.rename(new, path)
         return path
 
     def configuration(self):
