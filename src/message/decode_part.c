@@ -60,21 +60,22 @@ static struct span header_of(struct span span)
     return (struct span){span.start, span.start + size};
 }
 
+/* A new string, always UTF-8: gmime would take other bytes for the locale's and lose them. */
 static char *field(struct walk *walk, struct span header, const char *name)
 {
     size_t size = span_size(header) < DECODE_HEADER_MAX ? span_size(header) : DECODE_HEADER_MAX;
     size_t max = walk->parameters_left < DECODE_VALUE_MAX ? PARAMETERS_SHORT : DECODE_VALUE_MAX;
-    char *value = decode_field(&(struct decode_header){header.start, size}, name, max);
+    OD_CLEANUP(base_free) char *value = decode_field(&(struct decode_header){header.start, size}, name, max);
     size_t length = value ? strlen(value) : 0;
 
     walk->parameters_left -= length < walk->parameters_left ? length : walk->parameters_left;
-    return value;
+    return value ? decode_to_utf8(value, length, NULL, max) : NULL;
 }
 
-/* A new string: what gmime found, which is not always UTF-8; NULL when it is nothing. */
+/* A new string: what gmime found; NULL when it is nothing. */
 static char *text_of(const char *text)
 {
-    return text && *text ? decode_to_utf8(text, strlen(text), NULL, DECODE_VALUE_MAX) : NULL;
+    return text && *text ? decode_scrub(text, strlen(text)) : NULL;
 }
 
 static char *lower_case(char *text)
@@ -84,10 +85,18 @@ static char *lower_case(char *text)
     return text;
 }
 
+/* What is missing has the default type, what is no type at all is text (RFC 2045, 5.2). */
+static const char *type_or_default(const char *value, const char *default_type)
+{
+    if (!value || *value == '\0')
+        return default_type;
+    return strchr(value, '/') ? value : "text/plain";
+}
+
 static void read_type(struct walk *walk, struct span header, const char *default_type, struct entity *entity)
 {
     OD_CLEANUP(base_free) char *value = field(walk, header, "Content-Type");
-    GMimeContentType *type = g_mime_content_type_parse(walk->options, value && *value ? value : default_type);
+    GMimeContentType *type = g_mime_content_type_parse(walk->options, type_or_default(value, default_type));
     OD_CLEANUP(base_free) char *name = base_printf("%s/%s", g_mime_content_type_get_media_type(type),
                                                    g_mime_content_type_get_media_subtype(type));
     const char *boundary = g_mime_content_type_get_parameter(type, "boundary");
@@ -133,7 +142,7 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 {
     size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
 
-    if (max == 0)
+    if (max < 4)    // no room for every character
         return;
     part->text = decode_to_utf8((const char *)raw->data, raw->len, part->charset, max);
     walk->texts_left -= strlen(part->text);

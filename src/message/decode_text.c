@@ -120,14 +120,15 @@ static const char *meant(const char *charset)
     return is_one_of(charset, latin1) ? "windows-1252" : charset;
 }
 
-/* The last character may be cut: the bytes may be the beginning of a longer text. */
-static bool is_utf8(const char *bytes, size_t length)
+/* What is beyond max will not be looked at; a character may be cut there. */
+static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
-    const char *end = bytes + length, *bad = bytes;
+    const char *end = bytes + (length < max ? length : max), *bad = bytes;
 
     while (!g_utf8_validate(bytes, end - bytes, &bad) && *bad == '\0')
         bytes = bad + 1;
-    return bad == end || (end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);
+    return bad == end ||
+           (length > max && end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);
 }
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
@@ -137,7 +138,7 @@ char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size
     bool as_is = !is_undeclared(charset) && is_one_of(charset, utf8);
 
     if (!as_is && (is_undeclared(charset) || !convert(converted, bytes, length, meant(charset), max)))
-        as_is = is_utf8(bytes, length) || !convert(converted, bytes, length, "windows-1252", max);
+        as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
     if (as_is)
         scrub(text, bytes, length, max);
     else

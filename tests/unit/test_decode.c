@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * decode.h: the fields of the header, addresses, and text that is to be valid UTF-8. */
+#include "message_fixture.h"
+
+#include <fcntl.h>
+#include <glib.h>
+
+#include "message/decode_internal.h"
+
+static struct decoded *decoded_of(const char *bytes, size_t size, enum record_level level)
+{
+    struct message *message = message_of(bytes, size);
+    struct decoded *decoded = decode_message(message, level);
+
+    message_free(&message);
+    assert_non_null(decoded);
+    assert_non_null(decoded->references);
+    return decoded;
+}
+
+static bool same(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+static void test_subject(void **state)
+{
+    static const struct {
+        const char *header;
+        const char *subject;
+    } cases[] = {
+        {"Subject: plain\n", "plain"},
+        {"subject:plain\n", "plain"},
+        {"X: y\n", NULL},
+        {"Subject:\n", NULL},
+        {"Subject:  \n", NULL},
+        {"Subject: first\nSubject: second\n", "first"},
+        {"Subject: folded\n\tonce\n", "folded\tonce"},
+        {"Subject: =?utf-8?q?caf=C3=A9?=\n", "caf\u00e9"},
+        {"Subject: =?utf-8?b?Y2Fmw6k=?= =?utf-8?q?!?=\n", "caf\u00e9!"},
+        {"Subject: =?iso-8859-1?q?caf=E9?= au lait\n", "caf\u00e9 au lait"},
+        {"Subject: caf\xc3\xa9\n", "caf\u00e9"},
+        {"Subject: caf\xe9\n", "caf\u00e9"},
+        {"Subject: \x93quoted\x94\n", "\u201cquoted\u201d"},
+        {"Subject: =?utf-8?q?a=00b?=\n", "a?b"},
+        {"Subject: =?nonsense?q?abc?=\n", "abc"},
+        {"Subject: =?utf-8?q?cut\n", "=?utf-8?q?cut"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct decoded *decoded = decoded_of(cases[i].header, strlen(cases[i].header), RECORD_ENVELOPE);
+
+        if (!same(decoded->subject, cases[i].subject))
+            fail_msg("%s: \"%s\"", cases[i].header, decoded->subject ? decoded->subject : "none");
+        decoded_free(&decoded);
+        assert_null(decoded);
+    }
+}
+
+static void test_date(void **state)
+{
+    static const struct {
+        const char *date;
+        bool has;
+        int64_t seconds;
+    } cases[] = {
+        {"Thu, 01 Jan 1970 00:00:00 +0000", true, 0},
+        {"Fri, 1 Aug 2025 10:00:00 +0200", true, 1754035200},
+        {"1 Aug 2025 10:00:00 +0200", true, 1754035200},
+        {"Fri, 1 Aug 2025 10:00:00 +0200 (CEST)", true, 1754035200},
+        {"Fri,\n 1 Aug 2025\n 10:00:00 +0200", true, 1754035200},
+        {"Fri, 1 Aug 2025 08:00 GMT", true, 1754035200},
+        {"Wed, 31 Dec 1969 23:59:59 +0000", true, -1},
+        {"", false, 0},
+        {"yesterday", false, 0},
+        {"Fri, 99 Aug 2025 10:00:00 +0200", false, 0},
+        {"Fri, 1 Aug 99999 10:00:00 +0200", false, 0},
+        {"Fri, 31 Dec 9999 23:59:59 -1200", false, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        OD_CLEANUP(base_free) char *header = base_printf("Date: %s\nDate: 1 Jan 2000 00:00:00 +0000\n\n", cases[i].date);
+        struct decoded *decoded = decoded_of(header, strlen(header), RECORD_ENVELOPE);
+
+        if (decoded->has_date != cases[i].has || decoded->date != cases[i].seconds)
+            fail_msg("%s: %d %lld", cases[i].date, decoded->has_date, (long long)decoded->date);
+        decoded_free(&decoded);
+    }
+}
+
+static void test_ids(void **state)
+{
+    static const struct {
+        const char *header;
+        const char *in_reply_to;
+        const char *references[4];
+    } cases[] = {
+        {"X: y\n", NULL, {NULL}},
+        {"In-Reply-To: <a@b>\nReferences: <c@d> <e@f>\n", "a@b", {"c@d", "e@f", NULL}},
+        {"In-Reply-To: your mail of <today> <a@b>\n", "today", {NULL}},
+        {"In-Reply-To: none\nReferences: none <\n", NULL, {NULL}},
+        {"References: <a@b><c@d>,<e@f>\n", NULL, {"a@b", "c@d", "e@f", NULL}},
+        {"References: <a@b>\n <c@d>\n\t<e@f>\n", NULL, {"a@b", "c@d", "e@f", NULL}},
+        {"References: <a@b@c> <\"x y\"@d>\n", NULL, {"a@b@c", "\"x y\"@d", NULL}},
+        {"References: <> > <a@b> <cut\n", NULL, {"a@b", NULL}},
+        {"References: <cut <a@b>\n", NULL, {"a@b", NULL}},
+        {"References: <a\xff@b>\nReferences: <c@d>\n", NULL, {"a\ufffd@b", NULL}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct decoded *decoded = decoded_of(cases[i].header, strlen(cases[i].header), RECORD_ENVELOPE);
+        size_t n = 0;
+
+        if (!same(decoded->in_reply_to, cases[i].in_reply_to))
+            fail_msg("%s: in reply to %s", cases[i].header, decoded->in_reply_to);
+        for (; cases[i].references[n]; n++)
+            if (!same(decoded->references[n], cases[i].references[n]))
+                fail_msg("%s: %zu. %s", cases[i].header, n, decoded->references[n]);
+        assert_null(decoded->references[n]);
+        decoded_free(&decoded);
+    }
+}
+
+struct expected_address {
+    const char *role;
+    int position;
+    const char *group, *name, *address;
+};
+
+static const struct {
+    const char *header;
+    const char *from;
+    struct expected_address addresses[5];
+} address_cases[] = {
+    {"From: a@b\n", "a@b", {{"from", 1, NULL, NULL, "a@b"}}},
+    {"To: A B <a@b>, c@d\n", NULL, {{"to", 1, NULL, "A B", "a@b"}, {"to", 2, NULL, NULL, "c@d"}}},
+    {"Cc: c@c\nFrom: f@f\nBcc: b@b\nSender: s@s\nReply-To: r@r\n",
+     "f@f",
+     {{"from", 1, NULL, NULL, "f@f"},
+      {"sender", 1, NULL, NULL, "s@s"},
+      {"reply-to", 1, NULL, NULL, "r@r"},
+      {"cc", 1, NULL, NULL, "c@c"},
+      {"bcc", 1, NULL, NULL, "b@b"}}},
+    {"From: Mixed@Example.ORG\n", "Mixed@example.org", {{"from", 1, NULL, NULL, "Mixed@example.org"}}},
+    {"From: a@b, c@d\nFrom: e@f\n", "a@b", {{"from", 1, NULL, NULL, "a@b"}, {"from", 2, NULL, NULL, "c@d"}}},
+    {"To: \"B, A\" <a@b>\n", NULL, {{"to", 1, NULL, "B, A", "a@b"}}},
+    {"To: \"A \\\"B\\\" C\" <a@b>\n", NULL, {{"to", 1, NULL, "A \"B\" C", "a@b"}}},
+    {"To: a@b (a, comment), c@d\n", NULL, {{"to", 1, NULL, "a, comment", "a@b"}, {"to", 2, NULL, NULL, "c@d"}}},
+    {"To: =?utf-8?q?J=C3=BCrgen?= <a@b>\n", NULL, {{"to", 1, NULL, "J\u00fcrgen", "a@b"}}},
+    {"To: J\xfcrgen <a@b>\n", NULL, {{"to", 1, NULL, "J\u00fcrgen", "a@b"}}},
+    {"To: \xc3\xbc@b\n", NULL, {{"to", 1, NULL, NULL, "\u00fc@b"}}},
+    {"To: Friends: a@b, C <c@d>;, e@f\n",
+     NULL,
+     {{"to", 1, "Friends", NULL, "a@b"}, {"to", 2, "Friends", "C", "c@d"}, {"to", 3, NULL, NULL, "e@f"}}},
+    {"To: \"My, friends\": a@b;\n", NULL, {{"to", 1, "My, friends", NULL, "a@b"}}},
+    {"To: =?utf-8?q?Fr=C3=A4unde?=: a@b;\n", NULL, {{"to", 1, "Fr\u00e4unde", NULL, "a@b"}}},
+    {"To: undisclosed-recipients:;\n", NULL, {{NULL, 0, NULL, NULL, NULL}}},
+    {"To: a: b@c\n", NULL, {{"to", 1, "a", NULL, "b@c"}}},
+    {"To: a: b: c@d;, e@f;\n", NULL, {{"to", 1, "b", NULL, "c@d"}, {"to", 2, NULL, NULL, "e@f"}}},
+    {"To: a@[IPv6:::1], b@c\n", NULL, {{"to", 1, NULL, NULL, "a@[ipv6:::1]"}, {"to", 2, NULL, NULL, "b@c"}}},
+    {"From: root\n", "root", {{"from", 1, NULL, NULL, "root"}}},
+    {"From: <>\nTo: ,, <> , a@b ,\n", NULL, {{"to", 1, NULL, NULL, "a@b"}}},
+    {"From:\nTo: <a@b\n", NULL, {{"to", 1, NULL, NULL, "a@b"}}},
+    {"To:\n a@b,\n c@d\n", NULL, {{"to", 1, NULL, NULL, "a@b"}, {"to", 2, NULL, NULL, "c@d"}}},
+};
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(address_cases); i++) {
+        const char *header = address_cases[i].header;
+        struct decoded *decoded = decoded_of(header, strlen(header), RECORD_HEADERS);
+        size_t n = 0;
+
+        if (!same(decoded->from, address_cases[i].from))
+            fail_msg("%s: from %s", header, decoded->from);
+        for (; n < decoded->address_count && n < COUNT(address_cases[i].addresses); n++) {
+            const struct decoded_address *got = &decoded->addresses[n];
+            const struct expected_address *expected = &address_cases[i].addresses[n];
+
+            if (!same(got->role, expected->role) || got->position != expected->position ||
+                !same(got->group, expected->group) || !same(got->name, expected->name) ||
+                !same(got->address, expected->address))
+                fail_msg("%s: %zu. %s %d [%s] %s <%s>", header, n, got->role, got->position, got->group, got->name,
+                         got->address);
+        }
+        if (n < COUNT(address_cases[i].addresses) && address_cases[i].addresses[n].role)
+            fail_msg("%s: only %zu addresses", header, n);
+        assert_int_equal(decoded->address_count, n);
+        decoded_free(&decoded);
+    }
+}
+
+static void test_limits(void **state)
+{
+    size_t size;
+    OD_CLEANUP(base_free) char *to = repeated("To: ", "a@b,\n ", 100000, "c@d\n\n", &size);
+    struct decoded *decoded = decoded_of(to, size, RECORD_TEXT);
+
+    (void)state;
+    assert_int_equal(decoded->address_count, 2000);
+    decoded_free(&decoded);
+
+    OD_CLEANUP(base_free) char *references = repeated("References: ", "<a@b>\n ", 100000, "\n\n", &size);
+
+    decoded = decoded_of(references, size, RECORD_ENVELOPE);
+    for (size_t i = 0; i < 1000; i++)
+        assert_string_equal(decoded->references[i], "a@b");
+    assert_null(decoded->references[1000]);
+    decoded_free(&decoded);
+
+    // what stands behind the first MiB of a header is not looked at
+    OD_CLEANUP(base_free) char *header = repeated("Subject: near\n", "X: 0123456789\n", 100000, "From: far@b\n\n", &size);
+
+    decoded = decoded_of(header, size, RECORD_HEADERS);
+    assert_string_equal(decoded->subject, "near");
+    assert_null(decoded->from);
+    decoded_free(&decoded);
+}
+
+static void test_levels(void **state)
+{
+    static const char bytes[] = "From: a@b\nSubject: s\n\nbody\n";
+    struct decoded *envelope = decoded_of(BYTES(bytes), RECORD_ENVELOPE);
+    struct decoded *headers = decoded_of(BYTES(bytes), RECORD_HEADERS);
+    struct decoded *text = decoded_of(BYTES(bytes), RECORD_TEXT);
+    struct decoded *raw = decoded_of(BYTES(bytes), RECORD_RAW);
+
+    (void)state;
+    assert_string_equal(envelope->from, "a@b");
+    assert_string_equal(envelope->subject, "s");
+    assert_int_equal(envelope->address_count, 0);
+    assert_int_equal(headers->address_count, 1);
+    assert_int_equal(headers->part_count, 0);
+    assert_int_equal(text->part_count, 1);
+    assert_string_equal(text->parts[0].text, "body\r\n");
+    assert_int_equal(raw->part_count, 1);
+    decoded_free(&envelope);
+    decoded_free(&headers);
+    decoded_free(&text);
+    decoded_free(&raw);
+    decoded_free(&raw);
+}
+
+static void test_scrub(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *text;
+    } cases[] = {
+        {BYTES(""), ""},
+        {BYTES("abc"), "abc"},
+        {BYTES("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600"},
+        {BYTES("a\0b"), "a\ufffdb"},
+        {BYTES("\0"), "\ufffd"},
+        {BYTES("\xff\xfe"), "\ufffd\ufffd"},
+        {BYTES("a\xc3"), "a\ufffd"},
+        {BYTES("a\xe2\x82"), "a\ufffd\ufffd"},
+        {BYTES("\xc0\x80"), "\ufffd\ufffd"},
+        {BYTES("\xed\xa0\x80z"), "\ufffd\ufffd\ufffdz"},
+        {BYTES("\xf4\x90\x80\x80"), "\ufffd\ufffd\ufffd\ufffd"},
+        {BYTES("\x01\x7f\r\n"), "\x01\x7f\r\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        OD_CLEANUP(base_free) char *exact = base_alloc(cases[i].size + (cases[i].size == 0));
+        OD_CLEANUP(base_free) char *text = NULL;
+
+        memcpy(exact, cases[i].bytes, cases[i].size);
+        text = decode_scrub(exact, cases[i].size);
+        if (strcmp(text, cases[i].text) != 0)
+            fail_msg("%zu: %s", i, text);
+    }
+}
+
+static void test_charsets(void **state)
+{
+    static const struct {
+        const char *label;
+        const char *charset;
+        const char *bytes;
+        size_t size;
+        const char *text;
+    } cases[] = {
+        {"none, ASCII", NULL, BYTES("abc"), "abc"},
+        {"none, UTF-8", NULL, BYTES("\u00e9"), "\u00e9"},
+        {"none, UTF-8 with NUL", NULL, BYTES("\0\u00e9\0"), "\ufffd\u00e9\ufffd"},
+        {"none, not quite UTF-8", NULL, BYTES("\u00e9\xe2\x82"), "\u00c3\u00a9\u00e2\u201a"},
+        {"none, 8 bit", NULL, BYTES("\xe9\x80 z"), "\u00e9\u20ac z"},
+        {"ASCII, 8 bit", "US-ASCII", BYTES("\xe9"), "\u00e9"},
+        {"unknown, UTF-8", "x-nonsense", BYTES("\u00e9"), "\u00e9"},
+        {"unknown, 8 bit", "x-nonsense", BYTES("\xe9"), "\u00e9"},
+        {"impossible name", "utf-16//IGNORE", BYTES("\u00e9"), "\u00e9"},
+        {"path", "../../x", BYTES("\u00e9"), "\u00e9"},
+        {"empty name", "", BYTES("\u00e9"), "\u00e9"},
+        {"UTF-8", "utf-8", BYTES("\u00e9"), "\u00e9"},
+        {"UTF-8 with a bad byte", "UTF-8", BYTES("a\xe9z\u00e9"), "a\ufffdz\u00e9"},
+        {"Latin 1 that is Windows", "iso-8859-1", BYTES("\xe9\x93"), "\u00e9\u201c"},
+        {"Latin 9", "iso-8859-15", BYTES("\xa4"), "\u20ac"},
+        {"Windows, undefined byte", "windows-1252", BYTES("a\x81z"), "a\ufffdz"},
+        {"Cyrillic", "koi8-r", BYTES("\xf0\xd2\xc9"), "\u041f\u0440\u0438"},
+        {"Japanese", "iso-2022-jp", BYTES("\x1b$B$\"\x1b(B!"), "\u3042!"},
+        {"Shift JIS with a bad byte", "shift_jis", BYTES("\x82\xa0\xff!"), "\u3042\ufffd!"},
+        {"Shift JIS cut", "shift_jis", BYTES("\x82\xa0\x82"), "\u3042\ufffd"},
+        {"UTF-16", "utf-16be", BYTES("\0a\x20\xac\0"), "a\u20ac\ufffd"},
+        {"UTF-16 with NUL", "utf-16le", BYTES("\0\0a\0"), "\ufffda"},
+        {"nothing", "koi8-r", BYTES(""), ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        OD_CLEANUP(base_free) char *text =
+            decode_to_utf8(cases[i].bytes, cases[i].size, cases[i].charset, DECODE_TEXT_MAX);
+
+        if (strcmp(text, cases[i].text) != 0)
+            fail_msg("%s: %s", cases[i].label, text);
+    }
+}
+
+static void test_cut(void **state)
+{
+    static const char *const charsets[] = {"utf-8", NULL, "nonsense"};
+    static const struct {
+        size_t max;
+        const char *text;
+    } cases[] = {{0, ""}, {1, ""}, {2, "\u00e9"}, {3, "\u00e9"}, {4, "\u00e9"}, {5, "\u00e9\u20ac"}, {6, "\u00e9\u20acx"}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        for (size_t c = 0; c < COUNT(charsets); c++) {
+            OD_CLEANUP(base_free) char *text = decode_to_utf8(BYTES("\u00e9\u20acx"), charsets[c], cases[i].max);
+
+            assert_string_equal(text, cases[i].text);
+        }
+        OD_CLEANUP(base_free) char *converted = decode_to_utf8(BYTES("\xe9\x80x"), "windows-1252", cases[i].max);
+
+        assert_string_equal(converted, cases[i].text);
+    }
+}
+
+static void chatter(void)
+{
+    g_warning("a library talks");
+    g_critical("and talks");
+}
+
+/* What the libraries say must not reach stderr, which is where Postfix reads our answer. */
+static void test_silence(void **state)
+{
+    char name[] = "/tmp/oncedrop-test.XXXXXX";
+    OD_CLEANUP(base_close) int file = mkstemp(name);
+    OD_CLEANUP(base_close) int kept = dup(STDERR_FILENO);
+    struct decoded *decoded;
+    off_t before, after;
+
+    (void)state;
+    unlink(name);
+    fflush(stderr);
+    dup2(file, STDERR_FILENO);
+    decoded = decoded_of(BYTES("Content-Type: ;;;\nTo: \xff\xfe (\nDate: 99 99 99 +99999999\nSubject: =?\xff?q?\xff?=\n\n"),
+                         RECORD_TEXT);
+    before = lseek(file, 0, SEEK_END);
+    // and the handler is back
+    chatter();
+    fflush(stderr);
+    after = lseek(file, 0, SEEK_END);
+    dup2(kept, STDERR_FILENO);
+    decoded_free(&decoded);
+    assert_int_equal(before, 0);
+    assert_true(after > 0);
+}
+
+int main(void)
+{
+    must_end_soon();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_subject),
+        cmocka_unit_test(test_date),
+        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_scrub),
+        cmocka_unit_test(test_charsets),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_silence),
+    };
+    return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
+}
