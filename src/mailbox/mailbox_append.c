@@ -3,24 +3,8 @@
  * APPEND (RFC 3501, 6.3.11), told as it is: what may be stored, what is stored, what is certainly not. */
 #include "mailbox/mailbox_session.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
-
-/* date-time in UTC, with its quotes; locale must not matter. */
-static void format_date(int64_t seconds, char *text, size_t size)
-{
-    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
-    static const int64_t last = 253402300799;   /* end of the year 9999 */
-    time_t time = (time_t) (seconds < 0 ? 0 : seconds > last ? last : seconds);
-    struct tm tm;
-    gmtime_r(&time, &tm);
-    snprintf(text, size, "\"%2d-%s-%04d %02d:%02d:%02d +0000\"", tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900,
-             tm.tm_hour, tm.tm_min, tm.tm_sec);
-}
 
 /* With 0 seconds of lingering, what was not sent when the socket closes (or its process dies) is thrown away. */
 static void set_linger(struct mailbox *mailbox, bool on)
@@ -33,11 +17,11 @@ static void set_linger(struct mailbox *mailbox, bool on)
 static bool send_command(struct mailbox *mailbox, const struct append *append, const char *name, struct fault *fault)
 {
     size_t size = 0;
-    char date[64];
+    char date[MAILBOX_DATE_SIZE];
     for (size_t i = 0; i < append->piece_count; i++)
         size += append->pieces[i].iov_len;
-    format_date(append->internal_date, date, sizeof date);
-    return mailbox_dialogue_send(mailbox, "APPEND", fault, "APPEND %s %s%s {%zu}", name,
+    mailbox_date(append->internal_date, true, date);
+    return mailbox_dialogue_send(mailbox, "APPEND", fault, "APPEND %s %s\"%s\" {%zu}", name,
                                  append->seen ? "(\\Seen) " : "", date, size);
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define DAY 86400
 #define LITERAL_SLACK 65536     /* what a server may have added to a message */
@@ -49,28 +48,18 @@ static enum search_result examine(struct mailbox *mailbox, const char *name, str
     return SEARCH_TROUBLE;
 }
 
-static void format_day(int64_t seconds, char *text, size_t size)
-{
-    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
-    time_t time = (time_t) (seconds < 0 ? 0 : seconds);
-    struct tm tm;
-    gmtime_r(&time, &tm);
-    snprintf(text, size, "%d-%s-%04d", tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900);
-}
-
 /* The search keys. SINCE and BEFORE disregard time and zone: a day more on each side for the server's zone. */
 static char *criteria(const struct search *search, uint32_t exists)
 {
     char range[32] = "";
     char sizes[64] = "";
-    char since[32], before[32];
+    char since[MAILBOX_DATE_SIZE], before[MAILBOX_DATE_SIZE];
     if (search->newest > 0 && exists > search->newest)
         snprintf(range, sizeof range, "%u:* ", exists - search->newest + 1);
     if (search->message_id != NULL)
         return base_printf("%sHEADER Message-ID \"%s\"", range, search->message_id);
-    format_day(search->internal_date - 2 * DAY, since, sizeof since);
-    format_day(search->internal_date + 3 * DAY, before, sizeof before);
+    mailbox_date(search->internal_date - 2 * DAY, false, since);
+    mailbox_date(search->internal_date + 3 * DAY, false, before);
     if (search->size > 1)
         snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long) search->size - 2,
                  (long long) search->size + 2);

@@ -100,6 +100,10 @@ void mailbox_dialogue_drop(struct mailbox *mailbox);
 /* Text as an IMAP quoted string, or NULL when it has control characters. */
 char *mailbox_dialogue_quote(const char *text) OD_MUST;
 
+/* mailbox_date.c: "14-Nov-2023", with_time: "14-Nov-2023 22:13:20 +0000". */
+#define MAILBOX_DATE_SIZE 64
+void mailbox_date(int64_t seconds, bool with_time, char ret[MAILBOX_DATE_SIZE]);
+
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 

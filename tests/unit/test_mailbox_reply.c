@@ -105,6 +105,8 @@ static void literals_are_announced_at_the_end(void **state)
         { "{}", false, 0, 0 },
         { "12}", false, 0, 0 },
         { "{12} ", false, 0, 0 },
+        { "{123", false, 0, 0 },
+        { "x{}", false, 0, 0 },
         { "{-1}", false, 0, 0 },
         { "{1a}", false, 0, 0 },
         { "}", false, 0, 0 },
@@ -140,13 +142,15 @@ static void appenduid(void **state)
         { "A7 OK [APPENDUID 38505 3955] done", 38505, 3955 },
         { "A7 OK [appenduid 4294967295 4294967295]", 4294967295, 4294967295 },
         { "A7 OK [APPENDUID 4294967296 1] x", 1, 1 },
-        { "A7 OK [APPENDUID 1 99999999999999999999] x", 1, 1 },
+        { "A7 OK [APPENDUID 2 18446744073709551619] x", 1, 1 },
         { "A7 OK [APPENDUID 5] x", 1, 1 },
         { "A7 OK [APPENDUID 5 ] x", 1, 1 },
         { "A7 OK [APPENDUID 5 6:7] x", 1, 1 },
         { "A7 OK [APPENDUID] x", 1, 1 },
         { "A7 OK [APPENDUID 5 6", 1, 1 },
         { "A7 OK [UIDNEXT 5] x", 1, 1 },
+        { "A7 OK [COPYUID 5 6] x", 1, 1 },
+        { "A7 OK [APPENDUID 5,6] x", 1, 1 },
         { "A7 OK APPENDUID 5 6", 1, 1 },
     };
     (void) state;
@@ -187,7 +191,7 @@ static void search_results_add_up(void **state)
     OD_CLEANUP(free_line) struct line second = parse("* SEARCH 9 8 7 6 5 4");
     OD_CLEANUP(free_line) struct line damaged = parse("* SEARCH 1 x");
     OD_CLEANUP(free_line) struct line large = parse("* SEARCH 4294967296");
-    OD_CLEANUP(free_line) struct line other = parse("* SEARCHER 1");
+    OD_CLEANUP(free_line) struct line other = parse("* SEARCH5");
     (void) state;
     assert_true(mailbox_reply_search(&first.reply, &uids, &count));
     assert_true(mailbox_reply_search(&empty.reply, &uids, &count));
@@ -212,11 +216,14 @@ static void lists(void **state)
         { "* LIST (\\HasNoChildren \\Sent) \"/\" \"Sent Items\"", "Sent Items", true, true },
         { "* LIST (\\sent \\NoSelect) \"/\" Sent", "Sent", true, false },
         { "* list (\\nonexistent) NIL INBOX", "INBOX", false, false },
+        { "* LIST (\\Noselect \\Sent \\Marked) NIL x", "x", true, false },
         { "* LIST () \"\\\\\" \"a\\\"b\\\\c\"", "a\"b\\c", false, true },
         { "* LIST () \".\" {5}\r\n{1}\r\n", "{1}\r\n", false, true },
         { "* LIST () \".\" {9}\r\nshort", NULL, false, false },
+        { "* LIST () \".\" {1}x\nb", NULL, false, false },
         { "* LIST () \".\" \"open", NULL, false, false },
         { "* LIST (\\Sent \".\" x", NULL, false, false },
+        { "* LIST (\\Sent \".\" \"/\" x", NULL, false, false },
         { "* LIST ((x)) \".\" x", NULL, false, false },
         { "* LIST () \".\"", NULL, false, false },
         { "* LIST", NULL, false, false },
@@ -261,6 +268,9 @@ static void fetches(void **state)
         { BYTES("* 3 FETCH (UID 7"), false, 0, NULL, 0 },
         { BYTES("* 3 FETCH (UID 7 BODY[ x"), false, 0, NULL, 0 },
         { BYTES("* 3 FETCH (UID)"), false, 0, NULL, 0 },
+        { BYTES("* 3 FETCH (X) ()"), false, 0, NULL, 0 },
+        { BYTES("* 3 FETCH (UID \"7\")"), false, 0, NULL, 0 },
+        { BYTES("* 3 FETCH (UID 7 BODYSTRUCTURE NIL)"), true, 7, NULL, 0 },
         { BYTES("* 3 FETCH (FLAGS (\\Seen)"), false, 0, NULL, 0 },
         { BYTES("* 3 EXPUNGE"), false, 0, NULL, 0 },
     };
