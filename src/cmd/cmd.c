@@ -17,6 +17,9 @@ const struct cmd cmd_table[] = {
      "Reads the message from standard input. What is not on the command line comes from the environment that Postfix\n"
      "local(8) sets, then from the header. Exit status 0: stored, or there already; 75: Postfix is to try again;\n"
      "67, 69, 65: refused for good. The one line of output says which and why.\n"},
+    {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
+     "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
+     "one lock, each with a reply of its own; the database and IMAP sessions are kept from message to message.\n"},
     {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
      "install creates the schema of the setting database.schema, upgrade brings it to this program's version, print\n"
      "writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"

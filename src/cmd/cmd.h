@@ -29,6 +29,7 @@ extern const struct cmd cmd_table[];
 const struct cmd *cmd_find(const char *name) OD_MUST;
 
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv);
+int cmd_lmtp(const struct cmd_options *options, int argc, char **argv);
 int cmd_schema(const struct cmd_options *options, int argc, char **argv);
 int cmd_check(const struct cmd_options *options, int argc, char **argv);
 int cmd_config(const struct cmd_options *options, int argc, char **argv);

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
 #include "delivery/delivery.h"
+#include "delivery/received.h"
 #include "message/message.h"
 
 /* The envelope: from the command line, else from the environment, else from the header. */
@@ -102,6 +103,8 @@ static bool complete_envelope(struct envelope *envelope, const struct message *m
     from_header(&envelope->recipient, message, "Delivered-To");
     from_header(&envelope->recipient, message, "X-Original-To");
     from_header(&envelope->original, message, "X-Original-To");
+    if (envelope->queue_id == NULL)
+        envelope->queue_id = received_queue_id(message);
     if (envelope->sender == NULL)
         envelope->sender = base_strdup("");
     strip_brackets(envelope->sender);

@@ -4,22 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "delivery/received.h"
 #include "message/decode.h"
 #include "route/address.h"
-
-/* The login that Postfix's smtpd writes with smtpd_sasl_authenticated_header = yes: only the topmost Received field is
- * our own server's, the others are the sender's to invent. */
-static char *login_of_received(const struct message *message)
-{
-    static const char mark[] = "(Authenticated sender: ";
-    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
-    char *at = received != NULL ? strstr(received, mark) : NULL;
-    if (at == NULL)
-        return NULL;
-    at += strlen(mark);
-    size_t length = strcspn(at, ")\r\n");
-    return at[length] == ')' && length > 0 ? base_strndup(at, length) : NULL;
-}
 
 static enum route_result same_account(struct delivery *delivery, const char *login, const struct route *from,
                                       struct fault *fault)
@@ -66,7 +53,7 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
         return ROUTE_NONE;
     if (mode == SENT_COPY_AUTHENTICATED) {
         bool told = delivery->sasl_user != NULL && delivery->sasl_user[0] != '\0';
-        login = told ? base_strdup(delivery->sasl_user) : login_of_received(delivery->message);
+        login = told ? base_strdup(delivery->sasl_user) : received_login(delivery->message);
         if (login == NULL || !is_address(login))
             return ROUTE_NONE;
     }

@@ -50,6 +50,8 @@ struct ledger *ledger_open(const struct config *config, const char *queue_id, st
 bool ledger_connect(struct ledger *ledger, struct fault *fault)
 {
     if (ledger->pg != NULL && pg_usable(ledger->pg))
+        pg_look(ledger->pg);
+    if (ledger->pg != NULL && pg_usable(ledger->pg))
         return true;
     pg_close(&ledger->pg);
     ledger->in_transaction = false;

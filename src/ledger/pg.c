@@ -143,6 +143,12 @@ bool pg_usable(const struct pg *pg)
     return !pg->lost && PQstatus(pg->conn) == CONNECTION_OK;
 }
 
+void pg_look(struct pg *pg)
+{
+    if (wait_socket(pg, POLLIN, base_now_ms()) != 0 && (!PQconsumeInput(pg->conn) || PQstatus(pg->conn) != CONNECTION_OK))
+        pg->lost = true;
+}
+
 void pg_extend_timeout(struct pg *pg, int64_t ms)
 {
     pg->extra_ms = ms;

@@ -30,6 +30,9 @@ void pg_close(struct pg **pg);
 /* False after the connection was lost or gave no answer in time: then nothing more can be done with it. */
 bool pg_usable(const struct pg *pg) OD_MUST;
 
+/* For a connection that lay idle: looks whether the server has closed it meanwhile, without asking it anything. */
+void pg_look(struct pg *pg);
+
 /* Waits this much longer than PG_TIMEOUT_MS for the next batch: for statements that wait for a lock. */
 void pg_extend_timeout(struct pg *pg, int64_t ms);
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "cmd/cmd.h"
+#include "delivery/answer.h"
+#include "lmtp/lmtp.h"
+
+/* The peer defers what has no reply yet; half a reply would be worse than none. */
+static void end_by_signal(int signal)
+{
+    (void)signal;
+    _exit(75);
+}
+
+int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
+{
+    struct fault fault;
+    (void)argv;
+    deadline_install(end_by_signal);
+    /* Under spawn(8) and inetd stdin, stdout and stderr are one socket: nothing but replies may go there. */
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int log_fd = answer_open();
+    if (argc != 1) {
+        lmtp_refuse(out, "4.3.5 oncedrop lmtp takes no arguments");
+        return outcome_row(OUTCOME_CONFIG)->exit_status;
+    }
+    struct config *config OD_CLEANUP(config_free) = cmd_config_load(options, log_fd, &fault);
+    if (config == NULL) {
+        struct report report;
+        char line[1024];
+        report_set(&report, OUTCOME_CONFIG, "%s", fault.text);
+        lmtp_refuse(out, report_line(&report, line, sizeof(line)));
+        return outcome_row(OUTCOME_CONFIG)->exit_status;
+    }
+    lmtp_serve(config, in, out);
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * An LMTP session (RFC 2033): message after message over one connection, the database and IMAP sessions kept. */
+#ifndef ONCEDROP_LMTP_H
+#define ONCEDROP_LMTP_H
+
+#include "base/config.h"
+
+#define LMTP_SESSION_MS 600000      /* no new transaction after that: spawn(8) kills at 1000 s from the connection */
+#define LMTP_IDLE_MS 300000         /* RFC 5321, 4.5.3.2.7 */
+#define LMTP_LINE_MAX 4096          /* of a command, with its line end */
+#define LMTP_RECIPIENTS_MAX 1000
+#define LMTP_ERRORS_MAX 20          /* commands refused before the session ends */
+
+/* Serves until QUIT, the end of input, or a limit. Everything is answered; nothing is returned. */
+void lmtp_serve(const struct config *config, int in, int out);
+
+/* Greets with 421 and this text: there is no way to serve. */
+void lmtp_refuse(int out, const char *text);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: ISC */
+#include "lmtp/lmtp_stream.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_SIZE (64 * 1024)
+#define WRITE_MS 300000     /* RFC 5321, 4.5.3.2 */
+
+/* Where in the message's lines we are. */
+enum data_state {
+    DATA_LINE_START,    /* after CR LF, or at the beginning */
+    DATA_DOT,           /* after a '.' there */
+    DATA_DOT_CR,        /* after ". CR" */
+    DATA_TEXT,
+    DATA_CR,            /* after a CR */
+    DATA_END,
+};
+
+struct lmtp_stream {
+    int in, out;
+    size_t at, end;                     /* what is read and not used yet */
+    GString *replies;
+    unsigned char buffer[BUFFER_SIZE];
+    unsigned char text[BUFFER_SIZE + 2];    /* of the message, dots unstuffed; a CR may be owed from the piece before */
+};
+
+struct lmtp_stream *lmtp_stream_new(int in, int out)
+{
+    struct lmtp_stream *stream = base_alloc(sizeof(*stream));
+    stream->in = in;
+    stream->out = out;
+    stream->replies = g_string_new(NULL);
+    return stream;
+}
+
+void lmtp_stream_free(struct lmtp_stream **stream)
+{
+    if (*stream == NULL)
+        return;
+    g_string_free((*stream)->replies, TRUE);
+    base_free(stream);
+}
+
+/* 1: ready; 0: not in time; -1: error. */
+static int wait_for(int fd, short events, int64_t until_ms)
+{
+    for (;;) {
+        int64_t left = until_ms - base_now_ms();
+        struct pollfd waited = {.fd = fd, .events = events};
+        int n = poll(&waited, 1, left > 0 ? (int)left : 0);
+        if (n >= 0 || errno != EINTR)
+            return n;
+    }
+}
+
+bool lmtp_stream_flush(struct lmtp_stream *stream)
+{
+    int64_t until = base_now_ms() + WRITE_MS;
+    size_t sent = 0;
+    while (sent < stream->replies->len) {
+        if (wait_for(stream->out, POLLOUT, until) <= 0)
+            break;
+        ssize_t n = write(stream->out, stream->replies->str + sent, stream->replies->len - sent);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            break;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    bool all = sent == stream->replies->len;
+    g_string_truncate(stream->replies, 0);
+    return all;
+}
+
+static enum lmtp_read fill(struct lmtp_stream *stream, int64_t until_ms)
+{
+    if (stream->at < stream->end)
+        return LMTP_READ_OK;
+    if (!lmtp_stream_flush(stream))
+        return LMTP_READ_END;
+    for (;;) {
+        int ready = wait_for(stream->in, POLLIN, until_ms);
+        if (ready <= 0)
+            return ready == 0 ? LMTP_READ_TIMEOUT : LMTP_READ_END;
+        ssize_t n = read(stream->in, stream->buffer, sizeof(stream->buffer));
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n <= 0)
+            return LMTP_READ_END;
+        stream->at = 0;
+        stream->end = (size_t)n;
+        return LMTP_READ_OK;
+    }
+}
+
+enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms)
+{
+    size_t length = 0;
+    bool fits = true;
+    for (;;) {
+        enum lmtp_read result = fill(stream, until_ms);
+        if (result != LMTP_READ_OK)
+            return result;
+        unsigned char c = stream->buffer[stream->at++];
+        if (c == '\n')
+            break;
+        if (c == '\0' || length + 1 >= size)
+            fits = false;
+        else
+            line[length++] = (char)c;
+    }
+    if (length > 0 && line[length - 1] == '\r')
+        length--;
+    line[length] = '\0';
+    return fits ? LMTP_READ_OK : LMTP_READ_TOO_LONG;
+}
+
+/* Takes one character; writes what it makes certain to out and returns how much. A CR is held back until it is known
+ * not to end the message. */
+static size_t take(enum data_state *state, unsigned char c, unsigned char *out)
+{
+    size_t n = 0;
+    switch (*state) {
+    case DATA_LINE_START:
+        if (c == '.') {
+            *state = DATA_DOT;
+            return 0;
+        }
+        break;
+    case DATA_DOT:          /* the dot was stuffing, unless CR LF follows */
+        if (c == '\r') {
+            *state = DATA_DOT_CR;
+            return 0;
+        }
+        break;
+    case DATA_DOT_CR:
+        if (c == '\n') {
+            *state = DATA_END;
+            return 0;
+        }
+        out[n++] = '\r';
+        break;
+    case DATA_CR:
+        out[n++] = '\r';
+        if (c == '\n') {
+            out[n++] = c;
+            *state = DATA_LINE_START;
+            return n;
+        }
+        break;
+    case DATA_TEXT:
+    case DATA_END:
+        break;
+    }
+    *state = c == '\r' ? DATA_CR : DATA_TEXT;
+    if (c != '\r')
+        out[n++] = c;
+    return n;
+}
+
+/* Unstuffs what is in the buffer, up to the end of the message. */
+static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
+{
+    size_t length = 0;
+    while (stream->at < stream->end && *state != DATA_END) {
+        const unsigned char *from = stream->buffer + stream->at;
+        size_t left = stream->end - stream->at;
+        if (*state == DATA_TEXT) {      /* the rest of the line at once */
+            const unsigned char *cr = memchr(from, '\r', left);
+            size_t n = cr != NULL ? (size_t)(cr - from) : left;
+            memcpy(stream->text + length, from, n);
+            length += n;
+            stream->at += n;
+            if (n == left)
+                break;
+        }
+        length += take(state, stream->buffer[stream->at++], stream->text + length);
+    }
+    return length;
+}
+
+enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms,
+                                bool (*feed)(void *context, const void *bytes, size_t size), void *context)
+{
+    enum data_state state = DATA_LINE_START;
+    while (state != DATA_END) {
+        enum lmtp_read result = fill(stream, base_now_ms() + idle_ms);
+        if (result != LMTP_READ_OK)
+            return result;
+        size_t length = unstuff(stream, &state);
+        if (length > 0)
+            (void)feed(context, stream->text, length);
+    }
+    return LMTP_READ_OK;
+}
+
+void lmtp_stream_reply(struct lmtp_stream *stream, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    gsize before = stream->replies->len;
+    g_string_append_vprintf(stream->replies, format, arguments);
+    va_end(arguments);
+    for (char *c = stream->replies->str + before; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    g_string_append(stream->replies, "\r\n");
+}
