@@ -3,7 +3,6 @@
  * oncedrop: the table of commands, and what has to be right before any of them runs. */
 #include <fcntl.h>
 #include <getopt.h>
-#include <grp.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
 
@@ -24,14 +24,6 @@ static void fill_standard_descriptors(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
-}
-
-/* Set-group-ID lets a user's process read the configuration, for a delivery by that very configuration and for
- * nothing else. */
-static bool drop_group(void)
-{
-    gid_t group = getgid();
-    return setresgid(group, group, group) == 0;
 }
 
 /* Under Postfix a wrong command line must defer the mail, not bounce it, whatever is wrong with it. */
@@ -95,7 +87,7 @@ int main(int argc, char **argv)
     const struct cmd *cmd = cmd_find(name);
     if (cmd == NULL)
         return refuse("no such command");
-    if (base_is_privileged() && (own_settings || !cmd->delivers) && !drop_group())
+    if ((own_settings || cmd->run != cmd_deliver) && !privilege_drop())
         return refuse("the group of the set-group-ID installation cannot be given up");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
     char *own_argv[] = {own_name, NULL};

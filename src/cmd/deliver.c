@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
 #include "delivery/delivery.h"
@@ -23,6 +24,7 @@ struct envelope {
     char *original;
     char *queue_id;
     char *sasl_user;
+    char *only_login;   /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
     int64_t size;   /* at least so many bytes are to come; 0: not told */
 };
 
@@ -33,6 +35,7 @@ static void envelope_clear(struct envelope *envelope)
     base_free(&envelope->original);
     base_free(&envelope->queue_id);
     base_free(&envelope->sasl_user);
+    base_free(&envelope->only_login);
 }
 
 /* The deadline, or a signal that asks us to end. What was begun is left as the ledger has it: a claim ends with its
@@ -162,7 +165,7 @@ static void deliver_message(const struct config *config, const struct envelope *
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct delivery delivery = {
         .config = config, .sessions = sessions, .message = message, .sender = envelope->sender,
-        .sasl_user = envelope->sasl_user, .queue_id = envelope->queue_id, .reader_gone = answer_reader_gone,
+        .sasl_user = envelope->sasl_user, .only_login = envelope->only_login, .queue_id = envelope->queue_id, .reader_gone = answer_reader_gone,
         .recipients = &recipient, .recipient_count = 1, .started_ms = started_ms,
         .read_ms = base_now_ms() - started_ms,
     };
@@ -178,6 +181,12 @@ static void deliver_message(const struct config *config, const struct envelope *
     delivery_clear(&delivery);
 }
 
+/* What Postfix tells, and what nobody can turn against us. TMPDIR is where a large message is kept. */
+static const char *const kept[] = {
+    "SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", "SASL_USERNAME", "LANG", "TZ", "TMPDIR", NULL,
+};
+static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
+
 static void deliver(const struct cmd_options *options, int argc, char **argv, int log_fd, struct report *report)
 {
     struct envelope envelope OD_CLEANUP(envelope_clear) = {.size = 0};
@@ -185,11 +194,12 @@ static void deliver(const struct cmd_options *options, int argc, char **argv, in
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct fault fault;
     int64_t started_ms = base_now_ms();
+    envelope.only_login = privilege_only_login();
     if (!parse_arguments(argc, argv, &envelope, report))
         return;
     config = cmd_config_load(options, log_fd, &fault);
-    if (config == NULL) {
-        report_set(report, OUTCOME_CONFIG, "%s", fault.text);
+    if (config == NULL || !privilege_drop()) {
+        report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be given up");
         return;
     }
     if (!deadline_arm(config->delivery.deadline, &fault)) {
@@ -204,8 +214,11 @@ static void deliver(const struct cmd_options *options, int argc, char **argv, in
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
 {
     struct report report = {.text = ""};
+    privilege_clear_environment(base_is_privileged() ? kept_from_users : kept);
     close_range(3, ~0U, 0);
     int log_fd = answer_open();
+    if (base_is_privileged())
+        base_close(&log_fd);    /* the caller is no administrator: what the log says is not for it */
     deadline_install(end_by_signal);
     deliver(options, argc, argv, log_fd, &report);
     answer_give(&report);

@@ -30,6 +30,22 @@ static size_t place_copy(struct delivery_work *work, const char *account, const 
     return claim->copy_count++;
 }
 
+/* The route of one recipient, and whether the caller may deliver there. */
+static enum route_result route_recipient(struct delivery *delivery, struct delivery_recipient *recipient,
+                                         struct fault *fault)
+{
+    enum route_result result = route_find(delivery->config, delivery->ledger, recipient->address, &recipient->route, fault);
+    if (result != ROUTE_OK || delivery->only_login == NULL)
+        return result;
+    result = route_is_account_of(delivery->config, delivery->ledger, delivery->only_login, recipient->route.account,
+                                 fault);
+    if (result != ROUTE_NONE)
+        return result;
+    fault_set(fault, "user %s may not deliver to %s: this set-group-ID program delivers only to its caller's own account",
+              delivery->only_login, recipient->route.account);
+    return ROUTE_TROUBLE;
+}
+
 static bool route_recipients(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -37,8 +53,7 @@ static bool route_recipients(struct delivery_work *work)
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         struct delivery_recipient *recipient = &delivery->recipients[i];
         struct fault fault;
-        enum route_result result =
-            route_find(delivery->config, delivery->ledger, recipient->address, &recipient->route, &fault);
+        enum route_result result = route_recipient(delivery, recipient, &fault);
         recipient->copy = COPIES_NO_COPY;
         if (result != ROUTE_OK) {
             report_route(delivery, recipient, result, &fault);

@@ -28,6 +28,8 @@ struct delivery {
     const struct message *message;
     const char *sender;         /* envelope sender, "" for a bounce */
     const char *sasl_user;      /* SASL login with which the mail entered, as far as known; NULL: see Received */
+    const char *only_login;     /* deliver to this login name's account only, and believe nothing that is said of the
+                                   sender; NULL: no such limit */
     const char *queue_id;       /* NULL: not told */
     bool (*reader_gone)(void);  /* asked after the claim and before each APPEND: true stops the delivery; NULL: never */
     struct delivery_recipient *recipients;

@@ -8,16 +8,6 @@
 #include "message/decode.h"
 #include "route/address.h"
 
-static enum route_result same_account(struct delivery *delivery, const char *login, const struct route *from,
-                                      struct fault *fault)
-{
-    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    if (strcmp(login, from->account) == 0)
-        return ROUTE_OK;
-    enum route_result result = route_find(delivery->config, delivery->ledger, login, &route, fault);
-    return result == ROUTE_OK && strcmp(route.account, from->account) != 0 ? ROUTE_NONE : result;
-}
-
 static bool local_domain(const struct delivery *delivery, const struct route *from)
 {
     if (delivery->config->route.account_query[0] != '\0')
@@ -33,7 +23,7 @@ static enum route_result is_due(struct delivery *delivery, const char *login, co
                                 struct fault *fault)
 {
     if (login != NULL)
-        return same_account(delivery, login, from, fault);
+        return route_is_account_of(delivery->config, delivery->ledger, login, from->account, fault);
     return local_domain(delivery, from) ? ROUTE_OK : ROUTE_NONE;
 }
 
@@ -51,7 +41,9 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
     char *login OD_CLEANUP(base_free) = NULL;
     if (mode == SENT_COPY_OFF)
         return ROUTE_NONE;
-    if (mode == SENT_COPY_AUTHENTICATED) {
+    if (delivery->only_login != NULL) {
+        login = base_strdup(delivery->only_login);
+    } else if (mode == SENT_COPY_AUTHENTICATED) {
         bool told = delivery->sasl_user != NULL && delivery->sasl_user[0] != '\0';
         login = told ? base_strdup(delivery->sasl_user) : received_login(delivery->message);
         if (login == NULL || !is_address(login))

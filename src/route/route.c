@@ -89,6 +89,16 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     return result;
 }
 
+enum route_result route_is_account_of(const struct config *config, struct ledger *ledger, const char *login,
+                                      const char *account, struct fault *fault)
+{
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    if (strcmp(login, account) == 0)
+        return ROUTE_OK;
+    enum route_result result = route_find(config, ledger, login, &route, fault);
+    return result == ROUTE_OK && strcmp(route.account, account) != 0 ? ROUTE_NONE : result;
+}
+
 void route_clear(struct route *route)
 {
     base_free(&route->address);

@@ -28,6 +28,10 @@ enum route_result {
 enum route_result route_find(const struct config *config, struct ledger *ledger, const char *address,
                              struct route *ret, struct fault *fault) OD_MUST;
 
+/* Whether a login name leads to this account, or is it. ROUTE_OK: yes; ROUTE_NONE: no; ROUTE_TROUBLE: fault set. */
+enum route_result route_is_account_of(const struct config *config, struct ledger *ledger, const char *login,
+                                      const char *account, struct fault *fault) OD_MUST;
+
 void route_clear(struct route *route);  /* for OD_CLEANUP */
 
 /* Whether the settings of this group make sense; the fault says which does not. */
