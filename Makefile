@@ -27,6 +27,12 @@ CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONF
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
 
+# Shows what is made, not how; `make V=1` shows all.
+ifeq ($(V),)
+Q := @
+say = @echo "  $(1)  $(2)";
+endif
+
 SOURCES := $(sort $(wildcard src/*/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
@@ -35,11 +41,11 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/
 all: $(BUILD)/oncedrop
 
 $(BUILD)/oncedrop: $(BUILD)/main.o $(OBJECTS)
-	$(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Changes when the flags do, and then everything is compiled anew.
 $(BUILD)/flags: FORCE
@@ -50,13 +56,13 @@ $(BUILD)/flags: FORCE
 # The schema's SQL files travel inside the program.
 $(BUILD)/schema_sql.h: src/ledger/schema/embed.sh $(SCHEMA) Makefile
 	@mkdir -p $(@D)
-	sh src/ledger/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
+	$(Q)sh src/ledger/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
 
 $(filter $(BUILD)/ledger/%,$(OBJECTS)): $(BUILD)/schema_sql.h
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) -lcmocka $(LIBS)
+	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) -lcmocka $(LIBS)
 
 unit: $(UNIT_TESTS)
 	@for t in $(UNIT_TESTS); do $$t || exit 1; done
@@ -81,7 +87,8 @@ uninstall:
 
 demo:
 	@tests/install-packages demo
-	@$(MAKE) --no-print-directory all
+	@echo "Building the program."
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
 
 check:
@@ -107,6 +114,7 @@ FORCE:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
 #:                    set-group-ID to it, for Postfix's mailbox_command
+#: make V=1         shows every command
 #: make uninstall   the same, away; configuration and ledger stay
 #: make unit        the unit tests alone
 #: make clean
