@@ -27,10 +27,10 @@ CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONF
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
 
-# Shows what is made, not how; `make V=1` shows all.
+# Shows what is made, not how; `make V=1` shows all, `make -s` nothing.
 ifeq ($(V),)
 Q := @
-say = @echo "  $(1)  $(2)";
+say = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1)  $(2)";)
 endif
 
 SOURCES := $(sort $(wildcard src/*/*.c))
