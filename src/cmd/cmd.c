@@ -24,8 +24,9 @@ const struct cmd cmd_table[] = {
      "install creates the schema of the setting database.schema, upgrade brings it to this program's version, print\n"
      "writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"
      "a schema; a delivery needs only those of the role SCHEMA_delivery, which install creates.\n"},
-    {"check", cmd_check, false, "", "see whether everything is in place",
-     "Looks at the configuration, the database, the schema, whether the lock really excludes, and logs in to IMAP.\n"
+    {"check", cmd_check, false, "[ACCOUNT]", "see whether everything is in place",
+     "Looks at the configuration, the database, the schema, whether the lock really excludes, logs in to IMAP as ACCOUNT,\n"
+     "and compares Postfix's limits with ours when postconf(1) is there.\n"
      "Exit status 0: all is well; 1: something is not.\n"},
     {"config", cmd_config, false, "[-n | -d]", "print the settings in force",
      "-n prints those that differ from the defaults, -d the defaults.\n"},

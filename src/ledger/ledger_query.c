@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/ledger_session.h"
@@ -169,10 +170,16 @@ bool ledger_check_rights(struct ledger *ledger, struct fault *fault)
     return all;
 }
 
-char *ledger_server_version(struct ledger *ledger, struct fault *fault)
+char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault)
 {
-    struct ledger_table *table = query(ledger, "SELECT pg_catalog.current_setting('server_version')", 0, NULL, fault);
-    char *version = table != NULL ? base_strdup(ledger_cell(table, 0, 0)) : NULL;
+    struct ledger_table *table = query(ledger,
+                                       "SELECT pg_catalog.current_setting('server_version'),"
+                                       " pg_catalog.current_setting('max_connections')",
+                                       0, NULL, fault);
+    if (table == NULL)
+        return NULL;
+    char *version = base_strdup(ledger_cell(table, 0, 0));
+    *ret_max_connections = strtoll(ledger_cell(table, 0, 1), NULL, 10);
     ledger_table_free(&table);
     return version;
 }

@@ -40,7 +40,7 @@ bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, s
 /* Whether this role may write what a delivery writes (nothing is written); the fault says what it may not. */
 bool ledger_check_rights(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* Version of the server, "15.4 ...", a new string; NULL with the fault set. */
-char *ledger_server_version(struct ledger *ledger, struct fault *fault) OD_MUST;
+/* Version of the server, "15.4 ...", a new string, and how many connections it takes; NULL with the fault set. */
+char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault) OD_MUST;
 
 #endif
