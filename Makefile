@@ -79,7 +79,8 @@ endif
 	  section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
 	done
-	$(INSTALL) -m 640 conf/oncedrop.conf $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+	$(INSTALL) -m 640 $(if $(SETGID_GROUP),-g $(SETGID_GROUP)) conf/oncedrop.conf \
+	  $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample

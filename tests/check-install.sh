@@ -40,7 +40,9 @@ done
 if [ "$(id -u)" = 0 ]; then
     install install PREFIX=/usr SETGID_GROUP=mail
     expect_mode /usr/bin/oncedrop 2755
-    [ "$(stat -c %U:%G "$root/usr/bin/oncedrop")" = root:mail ] || fail 'the group is not mail'
+    for file in usr/bin/oncedrop etc/oncedrop/oncedrop.conf.sample; do
+        [ "$(stat -c %U:%G "$root/$file")" = root:mail ] || fail "the group of $file is not mail"
+    done
 fi
 
 install uninstall
