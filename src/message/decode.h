@@ -23,7 +23,8 @@ struct decoded_part {
     char *filename;         /* decoded (RFC 2231, RFC 2047), or NULL */
     int64_t size;           /* bytes of the decoded content */
     unsigned char sha256[32];   /* of the decoded content */
-    char *text;             /* of text types: converted to UTF-8 (level text and raw), cut at 1 MiB; else NULL */
+    char *text;             /* of text types: converted to UTF-8 (level text and raw), cut at 1 MiB, all
+                               of a message together at 16 MiB; else NULL */
 };
 
 struct decoded {
@@ -36,11 +37,12 @@ struct decoded {
     struct decoded_address *addresses;
     size_t address_count;   /* at most 2000 */
     struct decoded_part *parts;
-    size_t part_count;      /* at most 1000; depth at most 50 */
+    size_t part_count;      /* at most 1000; depth at most 50. Parts with content of their own: a multipart is
+                               one only when it cannot be taken apart */
 };
 
 /* Decodes as much as the level asks for: envelope: subject, from, date, ids; headers: addresses too;
- * text and raw: parts too. Never fails; the header is given to gmime up to 1 MiB only. */
+ * text and raw: parts too. Never fails; of a header only the first MiB is looked at. */
 struct decoded *decode_message(const struct message *message, enum record_level level) OD_MUST;
 
 void decoded_free(struct decoded **decoded);

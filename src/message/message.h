@@ -16,7 +16,8 @@ struct message {
     const unsigned char *data;      /* normalised bytes; memory, or a map of an unlinked temporary file */
     size_t size;                    /* of data */
     size_t header_size;             /* up to and including the empty line; size when there is none */
-    unsigned char digest[MESSAGE_DIGEST_SIZE];  /* content digest */
+    unsigned char digest[MESSAGE_DIGEST_SIZE];  /* content digest; several CR before an LF count as one, and those
+                                                   at the end not: storage of servers drops some */
     char *message_id;               /* between '<' and the last '>', bytes as they are, NUL-terminated besides;
                                        NULL when missing, empty or damaged */
     size_t message_id_length;
@@ -44,7 +45,7 @@ enum message_result {
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct fault *fault) OD_MUST;
 
-/* The same from memory, for LMTP, replay and tests. */
+/* The same from memory, for replay and tests. message_builder.h takes a message piece by piece, for LMTP. */
 enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit, const char *const *ignore,
                                        struct message **ret, struct fault *fault) OD_MUST;
 

@@ -173,11 +173,13 @@ static void test_addresses(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(address_cases); i++) {
         const char *header = address_cases[i].header;
-        struct decoded *decoded = decoded_of(header, strlen(header), RECORD_HEADERS);
+        struct message *message = message_of(header, strlen(header));
+        struct decoded *decoded = decode_message(message, RECORD_HEADERS);
+        OD_CLEANUP(base_free) char *from = decode_from_address(message);
         size_t n = 0;
 
-        if (!same(decoded->from, address_cases[i].from))
-            fail_msg("%s: from %s", header, decoded->from);
+        if (!same(decoded->from, address_cases[i].from) || !same(from, address_cases[i].from))
+            fail_msg("%s: from %s, %s", header, decoded->from, from);
         for (; n < decoded->address_count && n < COUNT(address_cases[i].addresses); n++) {
             const struct decoded_address *got = &decoded->addresses[n];
             const struct expected_address *expected = &address_cases[i].addresses[n];
@@ -192,6 +194,7 @@ static void test_addresses(void **state)
             fail_msg("%s: only %zu addresses", header, n);
         assert_int_equal(decoded->address_count, n);
         decoded_free(&decoded);
+        message_free(&message);
     }
 }
 

@@ -56,13 +56,15 @@ static size_t normalise(const char *in, size_t size, size_t chunk, unsigned char
 
     for (size_t at = 0; at < size; at += chunk) {
         size_t part = size - at < chunk ? size - at : chunk;
-        // exactly the room that is promised to be enough, so that the sanitizer sees what goes beyond
-        unsigned char *room = base_alloc(MESSAGE_EOL_ROOM(part));
-        size_t got = message_eol_feed(&eol, (const unsigned char *)in + at, part, room);
+        // exactly the bytes and the room that are promised, so that the sanitizer sees what goes beyond
+        OD_CLEANUP(base_free) unsigned char *bytes = base_alloc(part);
+        OD_CLEANUP(base_free) unsigned char *room = base_alloc(MESSAGE_EOL_ROOM(part));
+        size_t got;
 
+        memcpy(bytes, in + at, part);
+        got = message_eol_feed(&eol, bytes, part, room);
         memcpy(out + n, room, got);
         n += got;
-        base_free(&room);
     }
     return n + message_eol_end(&eol, out + n);
 }
