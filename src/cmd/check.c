@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/privilege.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
 #include "ledger/ledger_query.h"
@@ -98,6 +99,7 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     struct config *config OD_CLEANUP(config_free) = NULL;
     if (argc > 2)
         return cmd_usage("check");
+    privilege_clear_environment(cmd_environment);   /* as a delivery does: its libpq sees no PGHOST either */
     int status = cmd_open(options, &config, NULL);
     if (status != 0)
         return status;

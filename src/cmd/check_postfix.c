@@ -3,6 +3,7 @@
  * What Postfix does to a delivery agent: time limits that bounce, limits that multiply, shells that hide us. */
 #include <glib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/check_report.h"
 #include "lmtp/lmtp.h"
@@ -105,6 +106,18 @@ static void check_mailbox_command(const struct config *config, const char *comma
                       " status 127, which bounces; use only letters, digits and !@%%-_=+:,./");
 }
 
+/* Set-group-ID, the program delivers only to the account that its caller's login name leads to. */
+static void check_login_account(const struct config *config)
+{
+    struct stat program;
+    bool setgid = stat("/proc/self/exe", &program) == 0 && (program.st_mode & S_ISGID) != 0;
+    bool needs_domain = strstr(config->route.account, "%{address}") != NULL || strstr(config->route.account, "%{domain}") != NULL;
+    if (setgid && config->route.account_query[0] == '\0' && needs_domain)
+        check_warning("postfix", "mailbox_command runs as the recipient, whose login name has no domain, but route.account ="
+                      " %s needs one: every such delivery is deferred; use %%{user} or account_query",
+                      config->route.account);
+}
+
 void check_postfix(const struct config *config, int64_t max_connections)
 {
     char *command OD_CLEANUP(base_free) = postconf("-xh", "mailbox_command");
@@ -114,8 +127,10 @@ void check_postfix(const struct config *config, int64_t max_connections)
         return;     /* no Postfix here */
     if (soft_bounce != NULL && strcmp(soft_bounce, "yes") == 0)
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is tried again for days");
-    if (strstr(command, "oncedrop") != NULL)
+    if (strstr(command, "oncedrop") != NULL) {
         check_mailbox_command(config, command);
+        check_login_account(config);
+    }
     char **lines = g_strsplit(services, "\n", -1);
     for (char **line = lines; *line != NULL; line++)
         check_service(config, *line, max_connections);

@@ -10,6 +10,10 @@
 #include "base/log.h"
 #include "route/route.h"
 
+const char *const cmd_environment[] = {
+    "SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", "SASL_USERNAME", "LANG", "TZ", "TMPDIR", NULL,
+};
+
 const struct cmd cmd_table[] = {
     {"deliver", cmd_deliver, true,
      "[-f SENDER] [-d RECIPIENT] [-a ORIGINAL_RECIPIENT] [-q QUEUE_ID] [-s SIZE] [-u SASL_USER] < message",

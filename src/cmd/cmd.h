@@ -38,6 +38,10 @@ int cmd_locks(const struct cmd_options *options, int argc, char **argv);
 int cmd_version(const struct cmd_options *options, int argc, char **argv);
 int cmd_help(const struct cmd_options *options, int argc, char **argv);
 
+/* What of the environment a delivery keeps (privilege_clear_environment): what Postfix tells, and what nobody can turn
+ * against us. TMPDIR is where a large message is kept. */
+extern const char *const cmd_environment[];
+
 /* For the commands that people use: "oncedrop: text" on stderr. Returns status. */
 int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 

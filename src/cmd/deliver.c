@@ -181,10 +181,18 @@ static void deliver_message(const struct config *config, const struct envelope *
     delivery_clear(&delivery);
 }
 
-/* What Postfix tells, and what nobody can turn against us. TMPDIR is where a large message is kept. */
-static const char *const kept[] = {
-    "SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", "SASL_USERNAME", "LANG", "TZ", "TMPDIR", NULL,
-};
+/* The log of what ended before there was a message to deliver. */
+static void log_early(const struct envelope *envelope, const struct report *report)
+{
+    char to[1024], queue_id[128], text[2048];
+    const struct outcome_row *row = outcome_row(report->outcome);
+    log_warning("%s: to=<%s>, dsn=%s, status=%s (%s)",
+                log_escape(envelope->queue_id != NULL ? envelope->queue_id : "NOQUEUE", queue_id, sizeof(queue_id)),
+                log_escape(envelope->recipient != NULL ? envelope->recipient : "", to, sizeof(to)), row->dsn,
+                row->status, log_escape(report->text, text, sizeof(text)));
+}
+
+/* Set-group-ID: the caller may as well be an ordinary user who set all this. */
 static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
 
 static void deliver(const struct cmd_options *options, int argc, char **argv, int log_fd, struct report *report)
@@ -200,6 +208,7 @@ static void deliver(const struct cmd_options *options, int argc, char **argv, in
     config = cmd_config_load(options, log_fd, &fault);
     if (config == NULL || !privilege_drop()) {
         report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be given up");
+        log_early(&envelope, report);
         return;
     }
     if (!deadline_arm(config->delivery.deadline, &fault)) {
@@ -209,12 +218,14 @@ static void deliver(const struct cmd_options *options, int argc, char **argv, in
     message = read_message(config, &envelope, report);
     if (message != NULL && complete_envelope(&envelope, message, report))
         deliver_message(config, &envelope, message, started_ms, report);
+    else
+        log_early(&envelope, report);
 }
 
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
 {
     struct report report = {.text = ""};
-    privilege_clear_environment(base_is_privileged() ? kept_from_users : kept);
+    privilege_clear_environment(base_is_privileged() ? kept_from_users : cmd_environment);
     close_range(3, ~0U, 0);
     int log_fd = answer_open();
     if (base_is_privileged())

@@ -18,10 +18,9 @@ static void end_by_signal(int signal)
 
 int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
 {
-    static const char *const kept[] = {"LANG", "TZ", "TMPDIR", NULL};
     struct fault fault;
     (void)argv;
-    privilege_clear_environment(kept);
+    privilege_clear_environment(cmd_environment);
     deadline_install(end_by_signal);
     /* Under spawn(8) and inetd stdin, stdout and stderr are one socket: nothing but replies may go there. */
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);

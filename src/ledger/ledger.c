@@ -40,8 +40,8 @@ struct ledger *ledger_open(const struct config *config, const char *queue_id, st
     ledger->config = config;
     if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
         strcpy(ledger->host, "localhost");
-    snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d] %.20s", ledger->host, (int)getpid(),
-             queue_id != NULL ? queue_id : "");
+    snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d]%s%.20s", ledger->host, (int)getpid(),
+             queue_id != NULL ? " " : "", queue_id != NULL ? queue_id : "");
     if (!ledger_connect(ledger, fault))
         ledger_close(&ledger);
     return ledger;

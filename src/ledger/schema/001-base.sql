@@ -1,5 +1,5 @@
--- oncedrop schema, version 1. @schema@ stands for the schema of the setting database.schema, @role@ for the role
--- <schema>_delivery. Run in one transaction by `oncedrop schema install`.
+-- oncedrop schema, version 1. The names of the schema (setting database.schema) and of the role (that name with
+-- _delivery) are filled in by `oncedrop schema install`, which runs all of this in one transaction.
 
 CREATE SCHEMA IF NOT EXISTS @schema@;
 COMMENT ON SCHEMA @schema@ IS 'oncedrop: messages delivered, and the claims that keep each copy from being made twice';
@@ -127,7 +127,7 @@ COMMENT ON COLUMN @schema@.delivery.account IS 'IMAP account to which the recipi
 COMMENT ON COLUMN @schema@.delivery.mailbox IS 'Mailbox to which the recipient leads';
 COMMENT ON COLUMN @schema@.delivery.queue_id IS 'Postfix queue id of the last try, when it was told';
 COMMENT ON COLUMN @schema@.delivery.host IS 'Host of the last try';
-COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last try answered; claimed while it is under way';
+COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last try answered (stored, duplicate, held, ...); claimed while it is under way. Done is what has finished_at';
 COMMENT ON COLUMN @schema@.delivery.reason IS 'The text of that answer';
 COMMENT ON COLUMN @schema@.delivery.tries IS 'How often it was tried; a try that met a held lock does not count';
 COMMENT ON COLUMN @schema@.delivery.first_at IS 'First try';
