@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: ISC
+"""A private Postfix with oncedrop behind it by one of the three ways in, set up from the pieces in conf/postfix."""
+
+import collections
+import functools
+import grp
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import smtplib
+import subprocess
+import tempfile
+import time
+
+from . import lab as lab_module, process
+from .messages import on_the_wire
+
+PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
+WAYS = ("mailbox_command", "pipe", "lmtp")
+TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_closed")
+DEFAULT_CONFIGURATION = b"/etc/oncedrop/oncedrop.conf"
+SERVICE_USER = "uucp"   # stands for the user and group "oncedrop"; every Debian has it, and it has no mail
+SUBMISSION = "submission"
+
+# What any Postfix needs to be alone on 127.0.0.1, and to be told from the one of the system.
+MAIN_CF = """
+compatibility_level = 3.6
+config_directory = {directory}/etc
+queue_directory = {directory}/queue
+data_directory = {directory}/data
+command_directory = {command_directory}
+daemon_directory = {daemon_directory}
+maillog_file = {directory}/log
+maillog_file_prefixes = {directory}
+multi_instance_enable = no
+mail_owner = {mail_owner}
+setgid_group = {setgid_group}
+myhostname = postfix.test
+mydomain = test
+myorigin = {domain}
+mydestination = {mydestination}
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+disable_dns_lookups = yes
+smtp_host_lookup = native
+smtpd_peername_lookup = no
+smtpd_authorized_xclient_hosts = 127.0.0.1
+smtpd_relay_restrictions = permit_mynetworks, reject
+smtpd_client_connection_count_limit = 0
+alias_maps =
+alias_database =
+forward_path =
+biff = no
+default_transport = outside
+relay_transport = outside
+notify_classes =
+message_size_limit = 104857600
+mailbox_size_limit = 0
+minimal_backoff_time = 300s
+queue_minfree = 0
+"""
+
+MASTER_CF = """
+postlog unix-dgram n - n - 1 postlogd
+127.0.0.1:{port} inet n - n - - smtpd
+pickup unix n - n 60 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+flush unix n - n 1000? 0 flush
+proxymap unix - - n - - proxymap
+showq unix n - n - - showq
+error unix - - n - - error
+retry unix - - n - - error
+discard unix - - n - - discard
+anvil unix - - n - 1 anvil
+outside unix - n n - - pipe
+  flags=Rq null_sender= user={user} argv={dd} bs=64k of={directory}/outside/${{queue_id}}.${{recipient}}
+"""
+
+Entry = collections.namedtuple("Entry", "time agent queue_id recipient dsn status text")
+ENTRY = re.compile(r"^(\w+ +\d+ [\d:]+) \S+ postfix/([\w/]+)\[\d+\]: (\w+): to=<([^>]*)>,.* dsn=([\d.]+), "
+                   r"status=(\w+) \((.*)\)$", re.MULTILINE)
+
+
+def available():
+    """Postfix gives each delivery to another user: that needs root."""
+    return os.getuid() == 0
+
+
+def system_users():
+    """Names of users that every system has, for local(8) to deliver to; none of them can log in."""
+    return [user.pw_name for user in pwd.getpwall() if 0 < user.pw_uid < 100 and user.pw_name != SERVICE_USER]
+
+
+@functools.cache
+def postconf(name):
+    """How the installed Postfix was built."""
+    return subprocess.run([process.find_program("postconf"), "-dh", name], check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+def make_directories(**roots):
+    """What `postfix check' makes for a new instance, by the same list, only sooner."""
+    owners = {"root": 0, "$mail_owner": pwd.getpwnam(postconf("mail_owner")).pw_uid}
+    groups = {"-": -1, "$setgid_group": grp.getgrnam(postconf("setgid_group")).gr_gid}
+    with open(os.path.join(postconf("meta_directory"), "postfix-files"), encoding="ascii") as file:
+        entries = [line.strip().split(":") for line in file if line.startswith(("$queue_directory", "$data_directory"))]
+    for name, kind, owner, group, mode, *_ in entries:
+        root, _, rest = name[1:].partition("/")
+        if kind == "d":
+            path = os.path.join(roots[root], rest)
+            os.makedirs(path, exist_ok=True)
+            os.chown(path, owners[owner], groups[group])
+            os.chmod(path, int(mode, 8))
+
+
+def short_directory():
+    """A directory whose file "o.conf" has no longer a name than the default configuration has, and on which
+    set-group-ID programs are not switched off."""
+    for parent in ("/tmp", "/var/tmp"):
+        if not os.statvfs(parent).f_flag & os.ST_NOSUID:
+            path = tempfile.mkdtemp(prefix="od-", dir=parent)
+            os.chmod(path, 0o711)
+            return path
+    raise RuntimeError("neither /tmp nor /var/tmp allows set-group-ID programs")
+
+
+class Postfix(process.Server):
+    """One way in, for one site.
+
+    settings holds what a test adds to main.cf; edit, when set, is a function that gets the text of a piece (its file's
+    name, its text with the values put in) and gives it as it shall be. Both count from the next start() or reload()."""
+
+    name = "postfix"
+
+    def __init__(self, site, way):
+        self.directory = short_directory()
+        self.process = None
+        self.site = site
+        self.way = way
+        self.edit = lambda name, text: text
+        self.settings = {}
+        self.sent_copies = False    # with master.cf.sent_copies
+        self.port = self.submission_port = None
+        self.domain = f"s{site.number}.example.org"
+        user = pwd.getpwnam(SERVICE_USER)
+        self.gid = user.pw_gid
+        for name in ("etc", "outside"):
+            os.mkdir(self.path(name), 0o755)
+        make_directories(queue_directory=self.path("queue"), data_directory=self.path("data"))
+        os.chown(self.path("outside"), user.pw_uid, -1)
+        self.program = self.install_program()
+        site.settings.update({"log.level": "debug", "imap.password_file": self.secret("password",
+                                                                                     site.lab.dovecot.password + "\n")})
+        if way == "mailbox_command":
+            site.settings["route.account"] = "%{user}"
+        self.configure()
+
+    # What oncedrop's own installation would do
+
+    def install_program(self):
+        """A copy of the program under test, set-group-ID, whose default configuration is ours: the same bytes but for
+        the name of that file. So master.cf has no more arguments than in real life."""
+        with open(lab_module.program(), "rb") as file:
+            code = file.read()
+        ours = self.path("o.conf").encode()
+        if DEFAULT_CONFIGURATION + b"\0" not in code or len(ours) > len(DEFAULT_CONFIGURATION):
+            raise RuntimeError(f"no room for {ours} in {lab_module.program()}")
+        path = self.path("oncedrop")
+        with open(path, "wb") as file:
+            file.write(code.replace(b"\0" + DEFAULT_CONFIGURATION + b"\0",
+                                    b"\0" + ours.ljust(len(DEFAULT_CONFIGURATION), b"\0") + b"\0"))
+        os.chown(path, 0, self.gid)
+        os.chmod(path, 0o2755)
+        return path
+
+    def secret(self, name, text):
+        """A file that root and the group of the program may read, replaced as a whole."""
+        path, new = self.path(name), self.path(name + ".new")
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o640), "w", encoding="utf-8") as file:
+            os.fchown(file.fileno(), 0, self.gid)
+            file.write(text)
+        os.rename(new, path)
+        return path
+
+    def configure(self):
+        """Writes the site's settings to where the program finds them."""
+        self.secret("o.conf", self.site.configuration())
+
+    def accounts(self, count):
+        """Addresses of so many accounts that are empty. For local(8) they are users of the system."""
+        if self.way == "mailbox_command":
+            names = system_users()[:count]
+            if len(names) < count:
+                raise RuntimeError(f"only {len(names)} system users for mailbox_command")
+            for name in names:
+                self.site.lab.dovecot.add_account(name, home=f"{self.site.lab.dovecot.path('mail')}/{name}.{self.site.number}")
+            return [f"{name}@{self.domain}" for name in names]
+        addresses = [f"user{number}@{self.domain}" for number in range(count)]
+        for address in addresses:
+            self.site.lab.dovecot.add_account(address)
+        return addresses
+
+    def messages(self, address, mailbox="INBOX"):
+        """What is in an address's mailbox, as bytes."""
+        account = address.split("@")[0] if self.way == "mailbox_command" else address
+        return [stored.raw for stored in self.site.messages(account, mailbox)]
+
+    # Configuration
+
+    def piece(self, name):
+        """A file of conf/postfix with this instance's values in place of the documented ones."""
+        with open(os.path.join(PIECES, name), encoding="utf-8") as file:
+            text = file.read()
+        values = {
+            "/usr/local/bin/oncedrop": self.program,
+            "/etc/postfix/": self.path("etc/"),
+            "user=oncedrop ": f"user={SERVICE_USER} ",
+            "example.org": self.domain,
+            r"example\.org": self.domain.replace(".", r"\."),
+            "submission inet": f"127.0.0.1:{self.submission_port} inet",
+            "smtpd_tls_security_level=encrypt": "smtpd_tls_security_level=none",
+        }
+        for documented, ours in values.items():
+            text = text.replace(documented, ours)
+        return self.edit(name, text)
+
+    def write(self, name, *texts):
+        path = self.path("etc", name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(texts))
+        # Postfix waits until a file that it reads is more than a second old (dict_load_file_xt).
+        os.utime(path, (time.time() - 10, time.time() - 10))
+
+    def write_settings(self):
+        local = self.way == "mailbox_command"
+        own = {
+            "directory": self.directory, "domain": self.domain, "port": self.port,
+            "mydestination": self.domain if local else "", "user": SERVICE_USER, "dd": process.find_program("dd"),
+            **{name: postconf(name) for name in ("command_directory", "daemon_directory", "mail_owner", "setgid_group")},
+        }
+        export = {"ASAN_OPTIONS": "detect_leaks=0"}
+        settings = {"export_environment": " ".join(["TZ", "LANG", *[f"{name}={value}" for name, value in export.items()]]),
+                    **self.settings}
+        self.write("main.cf", MAIN_CF.format(**own), self.piece("main.cf.common"), self.piece("main.cf." + self.way),
+                   "".join(f"{name} = {value}\n" for name, value in settings.items()))
+        pieces = [self.piece("master.cf." + self.way)]
+        if self.sent_copies:
+            pieces.append(self.piece("master.cf.sent_copies"))
+        self.write("master.cf", MASTER_CF.format(**own), *pieces)
+        for table in TABLES:
+            self.write(table, self.piece(table))
+
+    # Postfix itself
+
+    def command(self, program, *arguments):
+        done = subprocess.run([process.find_program(program), "-c", self.path("etc"), *arguments], cwd="/",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{program} {' '.join(arguments)}: {done.returncode}\n{done.stdout}{self.log()}")
+        return done.stdout
+
+    @property
+    def log_file(self):
+        return self.path("log")
+
+    def launch(self):
+        if self.port is None or "in use" in self.log():
+            self.port, self.submission_port = process.free_port(), process.free_port()
+        self.write_settings()
+        # In the foreground, so that it ends with us; `postfix start' would detach it.
+        self.spawn([os.path.join(postconf("daemon_directory"), "master"), "-c", self.path("etc"), "-d"])
+
+    def answers(self):
+        return process.accepts(self.port)
+
+    def end(self, how="stop"):
+        """`postfix stop' or `postfix abort'."""
+        self.command("postfix", how)
+        self.process.wait(20)
+        self.process = None
+
+    def reload(self):
+        self.write_settings()
+        self.command("postfix", "reload")
+
+    def agents(self):
+        """Process ids of all running copies of our program: they outlive `postfix stop', in sessions of their own."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{pid}/exe") == self.program:
+                    found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def close(self):
+        self.stop()
+        for pid in self.agents():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    # Mail in, mail out, and what became of it
+
+    def send(self, message, recipients, sender="lisa@elsewhere.example", login=None, submission=False):
+        """Returns the queue id. login: as if the client had authenticated so."""
+        port = self.submission_port if submission else self.port
+        with smtplib.SMTP("127.0.0.1", port, local_hostname="client.test", timeout=60) as client:
+            client.ehlo()
+            if login:
+                code, answer = client.docmd("XCLIENT", f"LOGIN={login}")
+                if code != 220:
+                    raise RuntimeError(f"XCLIENT: {code} {answer}")
+                client.ehlo()
+            client.mail(sender)
+            for recipient in recipients:
+                code, answer = client.rcpt(recipient)
+                if code != 250:
+                    raise RuntimeError(f"RCPT TO {recipient}: {code} {answer}")
+            code, answer = client.data(on_the_wire(message))
+            if code != 250:
+                raise RuntimeError(f"DATA: {code} {answer}")
+            return re.search(rb"queued as (\w+)", answer)[1].decode()
+
+    def queue(self):
+        """Everything that is in the queue, as postqueue -j tells."""
+        return [json.loads(line) for line in self.command("postqueue", "-j").splitlines()]
+
+    def entries(self, queue_id=None, recipient=None):
+        """Postfix's own account of its deliveries, without those to addresses elsewhere."""
+        entries = [Entry(*match) for match in ENTRY.findall(self.log())]
+        return [entry for entry in entries if not entry.agent.endswith("outside") and entry.recipient.endswith(self.domain)
+                and queue_id in (None, entry.queue_id) and recipient in (None, entry.recipient)]
+
+    def wait_for(self, count, queue_id=None, seconds=60):
+        """Waits for so many log entries; returns them."""
+        process.wait_until(lambda: len(self.entries(queue_id)) >= count, f"{count} deliveries in Postfix's log", seconds)
+        return self.entries(queue_id)
+
+    def idle(self):
+        return all(message["queue_name"] in ("deferred", "hold") for message in self.queue())
+
+    def wait_idle(self, seconds=60):
+        """Until every message is gone or deferred."""
+        process.wait_until(self.idle, "Postfix has tried everything", seconds)
+
+    def flush(self, seconds=60):
+        """Tries all that is deferred, again and again, until the queue is empty. Returns how often."""
+        end = time.monotonic() + seconds
+        rounds = 0
+        self.wait_idle(seconds)
+        while self.queue():
+            if time.monotonic() > end:
+                raise TimeoutError(f"still queued after {seconds} s: {self.queue()}")
+            rounds += 1
+            self.command("postqueue", "-f")
+            time.sleep(0.1)     # the queue manager takes its time to see that
+            self.wait_idle(seconds)
+        return rounds
+
+    def bounces(self):
+        """Mail that went elsewhere, as bytes."""
+        found = []
+        for name in sorted(os.listdir(self.path("outside"))):
+            with open(self.path("outside", name), "rb") as file:
+                found.append(file.read())
+        return found
