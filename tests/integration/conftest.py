@@ -2,13 +2,22 @@
 """Fixtures: one set of servers for all tests (of one worker), a site of its own for each test."""
 
 import os
+import signal
 import sys
 
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lab import lab as lab_module, site as site_module  # noqa: E402
+from lab import lab as lab_module, postfix as postfix_module, site as site_module  # noqa: E402
+
+collect_ignore_glob = [] if postfix_module.available() else ["test_postfix_*.py"]
+
+
+def pytest_configure(config):
+    """Being asked to stop is answered as Ctrl-C is: in order, with the servers stopped."""
+    if not hasattr(config, "workerinput"):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +47,19 @@ def site(lab, template, request):
     assert not reports, reports
 
 
+@pytest.fixture(params=postfix_module.WAYS)
+def postfix(site, request):
+    """A Postfix that delivers to the site, by each of the ways in; not started yet."""
+    new = postfix_module.Postfix(site, request.param)
+    yield new
+    new.close()
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not postfix_module.available():
+        terminalreporter.write_line("The tests with Postfix were left out: they need root.")
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """What the servers logged during a test that failed belongs to its report."""
@@ -48,3 +70,5 @@ def pytest_runtest_makereport(item, call):
         report.sections.append(("oncedrop.conf", site.configuration()))
         for name, log in site.lab.logs().items():
             report.sections.append((f"log of {name}", log[len(item.logs_before.get(name, "")):]))
+        if "postfix" in item.funcargs:
+            report.sections.append(("log of Postfix", item.funcargs["postfix"].log()))
