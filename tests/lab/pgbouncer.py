@@ -19,6 +19,8 @@ auth_file = {directory}/users
 pool_mode = transaction
 default_pool_size = 20
 max_client_conn = 200
+log_connections = 0
+log_disconnections = 0
 """
 
 
@@ -40,7 +42,7 @@ class PgBouncer(process.Server):
             file.writelines(f'"{role}" "{password}"\n' for role, password in self.passwords.items())
         with open(self.path("pgbouncer.ini"), "w", encoding="ascii") as file:
             file.write(CONFIGURATION.format(directory=self.directory, port=self.port, upstream=self.postgres.port))
-        self.spawn([process.find_program("pgbouncer"), "-q", self.path("pgbouncer.ini")], **process.run_as(self.user))
+        self.spawn([process.find_program("pgbouncer"), self.path("pgbouncer.ini")], **process.run_as(self.user))
 
     def answers(self):
         role, password = next(iter(self.passwords.items()))
