@@ -63,9 +63,6 @@ static void decode(struct sink *sink, const unsigned char *body, size_t size, GM
     if (encoding == GMIME_CONTENT_ENCODING_UUENCODE)
         encoded = after_uu_begin(body, size);
     g_mime_encoding_init_decode(&decoder, encoding);
-    if (encoding == GMIME_CONTENT_ENCODING_UUENCODE)
-        decoder.state |= GMIME_UUDECODE_STATE_BEGIN;
-
     if (!encoded || (encoding != GMIME_CONTENT_ENCODING_BASE64 &&
                      encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
                      encoding != GMIME_CONTENT_ENCODING_UUENCODE))

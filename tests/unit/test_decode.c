@@ -3,6 +3,7 @@
  * decode.h: the fields of the header, addresses, and text that is to be valid UTF-8. */
 #include "message_fixture.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <glib.h>
 
@@ -347,10 +348,20 @@ static void test_cut(void **state)
     }
 }
 
-static void chatter(void)
+/* gmime's function is replaced, to talk as libraries do when they meet what they did not expect. */
+static bool talks;
+
+GDateTime *g_mime_utils_header_decode_date(const char *text)
 {
-    g_warning("a library talks");
-    g_critical("and talks");
+    static GDateTime *(*real)(const char *);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "g_mime_utils_header_decode_date");
+    if (talks) {
+        g_warning("a library talks");
+        g_critical("and talks");
+    }
+    return real(text);
 }
 
 /* What the libraries say must not reach stderr, which is where Postfix reads our answer. */
@@ -366,14 +377,17 @@ static void test_silence(void **state)
     unlink(name);
     fflush(stderr);
     dup2(file, STDERR_FILENO);
-    decoded = decoded_of(BYTES("Content-Type: ;;;\nTo: \xff\xfe (\nDate: 99 99 99 +99999999\nSubject: =?\xff?q?\xff?=\n\n"),
-                         RECORD_TEXT);
+    talks = true;
+    decoded = decoded_of(BYTES("Date: Fri, 1 Aug 2025 10:00:00 +0200\n\n"), RECORD_TEXT);
+    talks = false;
+    fflush(stderr);
     before = lseek(file, 0, SEEK_END);
     // and the handler is back
-    chatter();
+    g_warning("heard again");
     fflush(stderr);
     after = lseek(file, 0, SEEK_END);
     dup2(kept, STDERR_FILENO);
+    assert_true(decoded->has_date);
     decoded_free(&decoded);
     assert_int_equal(before, 0);
     assert_true(after > 0);

@@ -165,6 +165,7 @@ static void test_heavy(void **state)
         {"Subject: ", "=?a?q?x ", 131072, "\n\n"},
         {"Subject: ", "x\n ", 300000, "\n\n"},
         {"To: ", "a:", 500000, "\n\n"},
+        {"To: \"", "a:", 500000, "\n\n"},
         {"To: ", "a b,", 262144, "\n\n"},
         {"To: ", "a@b,", 262144, "\n\n"},
         {"To: ", "(", 1000000, "\n\n"},
@@ -208,10 +209,11 @@ static void test_heavy(void **state)
 static void test_parameter_names(void **state)
 {
     (void)state;
-    for (size_t length = 60; length < 80; length++) {
+    for (size_t length = 20; length < 80; length++) {
         size_t size;
-        OD_CLEANUP(base_free) char *type =
-            repeated("Content-Type: multipart/mixed; boundary=b; ", "n", length, "=1\n", &size);
+        OD_CLEANUP(base_free) char *type = repeated("Content-Type: multipart/mixed; boundary=b; ", "n", length,
+                                                    "=\"a value that does not fit the line that the name is on, and"
+                                                    " so would have to be split by an encoder into several\"\n", &size);
         OD_CLEANUP(base_free) char *parts = base_printf("%s\n--b\n%s\nx\n--b--\n", type, type);
 
         check(parts, strlen(parts));

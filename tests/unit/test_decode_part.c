@@ -4,6 +4,8 @@
 #include "message_fixture.h"
 
 #include <glib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "message/decode_internal.h"
 
@@ -263,6 +265,64 @@ static void test_limits(void **state)
     decoded_free(&decoded);
 }
 
+/* Large content is not hashed fifty times because fifty messages are said to be around it. */
+static void test_work(void **state)
+{
+    size_t size, all;
+    OD_CLEANUP(base_free) char *text = repeated("A: b\n\n", "0123456\n", 1 << 19, "", &size);
+    OD_CLEANUP(base_free) char *bytes = repeated("", MESSAGE "\n", 1500, text, &all);
+    struct decoded *decoded = decoded_of(bytes, all);
+
+    (void)state;
+    assert_in_range(decoded->part_count, 17, 25);
+    assert_string_equal(decoded->parts[16].type, "message/rfc822");
+    decoded_free(&decoded);
+}
+
+static void test_long_parameters(void **state)
+{
+    size_t size;
+    OD_CLEANUP(base_free) char *part =
+        repeated("--b\nContent-Disposition: x; filename=", "n", 20000, "\n\nx\n", &size);
+    OD_CLEANUP(base_free) char *bytes = repeated(MIXED "\n", part, 100, "--b--\n", &size);
+    struct decoded *decoded = decoded_of(bytes, size);
+
+    (void)state;
+    assert_int_equal(decoded->part_count, 100);
+    assert_in_range(strlen(decoded->parts[0].filename), 16000, 16384);
+    assert_in_range(strlen(decoded->parts[99].filename), 1000, 1024);
+    decoded_free(&decoded);
+}
+
+/* 64 MiB of text within 24 MiB of memory. */
+static void test_memory(void **state)
+{
+    size_t size;
+    OD_CLEANUP(base_free) char *bytes = repeated("A: b\n\n", "0123456789abcd\n", 1 << 22, "", &size);
+    struct message *message = message_of(bytes, size);
+    int status;
+    pid_t child;
+
+    (void)state;
+    base_free(&bytes);
+#ifdef __SANITIZE_ADDRESS__
+    message_free(&message);
+    skip();     // it takes more for itself
+#endif
+    child = fork();
+    if (child == 0) {
+        struct rlimit limit = {24 << 20, 24 << 20};
+        struct decoded *decoded;
+
+        setrlimit(RLIMIT_DATA, &limit);
+        decoded = decode_message(message, RECORD_TEXT);
+        _exit(decoded->part_count == 1 && strlen(decoded->parts[0].text) == 1 << 20 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    message_free(&message);
+}
+
 static void test_depth(void **state)
 {
     GString *bytes = g_string_new(NULL);
@@ -291,6 +351,9 @@ int main(void)
         cmocka_unit_test(test_text_cut),
         cmocka_unit_test(test_texts_together),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_work),
+        cmocka_unit_test(test_long_parameters),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests_name("decode_part", tests, NULL, NULL);
