@@ -15,7 +15,10 @@ collect_ignore_glob = [] if postfix_module.available() else ["test_postfix_*.py"
 
 
 def pytest_configure(config):
-    """Being asked to stop is answered as Ctrl-C is: in order, with the servers stopped."""
+    """Being asked to stop is answered as Ctrl-C is: in order, with the servers stopped. What nohup(1) and the like
+    ignore is not ignored: the program would inherit that."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
