@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: ISC
+"""Every failure under every way in: Postfix's own log says deferred, never bounced; mended, there is one copy."""
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+
+import pytest
+from lab.messages import message, on_the_wire
+from lab.process import find_program, wait_until
+
+BIG = message(body="A line of a large message.\n" * 100000)
+
+
+# Each failure is a context; what it yields, when that is a function, is called once the message is on its way.
+
+@contextlib.contextmanager
+def database_stopped(postfix):
+    server = postfix.site.lab.postgres
+    server.stop()
+    yield
+    server.start()
+
+
+@contextlib.contextmanager
+def imap_stopped(postfix):
+    server = postfix.site.lab.dovecot
+    server.stop()
+    yield
+    server.start()
+    postfix.site.settings["imap.port"] = server.tls_port
+    postfix.configure()
+
+
+@contextlib.contextmanager
+def configuration_unreadable(postfix):
+    os.chmod(postfix.path("o.conf"), 0)
+    yield
+    postfix.configure()
+
+
+@contextlib.contextmanager
+def configuration_wrong(postfix):
+    postfix.site.settings["imap.hots"] = "localhost"
+    postfix.configure()
+    yield
+    del postfix.site.settings["imap.hots"]
+    postfix.configure()
+
+
+@contextlib.contextmanager
+def wrong_arguments(postfix):
+    command = "lmtp" if postfix.way == "lmtp" else "deliver"
+    with edited(postfix, "oncedrop " + command, f"oncedrop {command} --nonsense"):
+        yield
+
+
+@contextlib.contextmanager
+def wrong_command(postfix):
+    command = "lmtp" if postfix.way == "lmtp" else "deliver"
+    with edited(postfix, "oncedrop " + command, f"oncedrop {command}y"):
+        yield
+
+
+@contextlib.contextmanager
+def edited(postfix, old, new):
+    postfix.edit = lambda name, text: text.replace(old, new)
+    postfix.restart()
+    yield
+    postfix.edit = lambda name, text: text
+    postfix.restart()
+
+
+@contextlib.contextmanager
+def program_missing(postfix):
+    os.rename(postfix.program, postfix.program + ".away")
+    yield
+    os.rename(postfix.program + ".away", postfix.program)
+
+
+@contextlib.contextmanager
+def library_missing(postfix):
+    """As in the middle of an upgrade: the loader ends the program with 127, and that bounces without the status filters."""
+    with open(postfix.program, "rb") as file:
+        code = file.read()
+    with program_missing(postfix):
+        with open(postfix.program, "wb") as file:
+            file.write(code.replace(b"\0libpq.so", b"\0libqp.so"))
+        shutil.copystat(postfix.program + ".away", postfix.program)
+        yield
+        os.unlink(postfix.program)
+
+
+def no_room_for_the_message(postfix):
+    """The temporary file for a large message cannot grow: as with a full disk."""
+    return edited(postfix, postfix.program, f"{find_program('prlimit')} --fsize=1500000 {postfix.program}")
+
+
+@contextlib.contextmanager
+def held(postfix, action, **settings):
+    """The delivery has its claim and waits for IMAP when action(postfix, proxy) comes."""
+    site = postfix.site
+    port = site.settings["imap.port"]
+    proxy = site.imap_proxy()
+    proxy.stall()
+    brief = {"delivery.deadline": "3s", "delivery.hold_off": "3100ms"}
+    site.settings.update({**brief, **settings})
+    postfix.configure()
+
+    def act():
+        wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "a claim")
+        action(postfix, proxy)
+
+    yield act
+    proxy.close()
+    site.settings.update({"imap.port": port, **brief})
+    postfix.configure()
+
+
+def signalled(number):
+    def action(postfix, _):
+        agents = postfix.agents()
+        assert agents
+        for pid in agents:
+            os.kill(pid, number)
+    return functools.partial(held, action=action)
+
+
+def killed(postfix):
+    return signalled(signal.SIGKILL)(postfix)
+
+
+def terminated(postfix):
+    return signalled(signal.SIGTERM)(postfix)
+
+
+def crashed(postfix):
+    return signalled(signal.SIGSEGV)(postfix)
+
+
+def over_the_deadline(postfix):
+    return held(postfix, lambda *_: None)
+
+
+def over_postfix_time_limit(postfix):
+    """Our deadline comes first; should it fail, the status filters still prevent a bounce."""
+    for name in ("command_time_limit", "oncedrop_time_limit", "oncedrop-lmtp_time_limit"):
+        postfix.settings[name] = "2s"
+    postfix.restart()
+    return held(postfix, lambda *_: None, **{"delivery.deadline": "60s", "delivery.hold_off": "70s"})
+
+
+def database_lost_in_the_middle(postfix):
+    """The message is in the mailbox, and there is nobody to be told."""
+    def action(postfix, proxy):
+        server = postfix.site.lab.postgres
+        server.stop()
+        proxy.resume()
+        postfix.wait_for(1)
+        server.start()
+    return held(postfix, action)
+
+
+def database_restarted_in_the_middle(postfix):
+    def action(postfix, proxy):
+        server = postfix.site.lab.postgres
+        server.stop()
+        server.start()
+        proxy.resume()
+    return held(postfix, action)
+
+
+FAILURES = [database_stopped, imap_stopped, configuration_unreadable, configuration_wrong, wrong_arguments, wrong_command,
+            program_missing, library_missing, no_room_for_the_message, killed, terminated, crashed, over_the_deadline,
+            over_postfix_time_limit, database_lost_in_the_middle, database_restarted_in_the_middle]
+MAY_SUCCEED = [database_restarted_in_the_middle]    # the program connects again
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=[failure.__name__ for failure in FAILURES])
+def test_failure_defers_and_mended_there_is_one_copy(postfix, failure):
+    mail = BIG if failure is no_room_for_the_message else message()
+    [address] = postfix.accounts(1)
+    postfix.start()
+    with failure(postfix) as act:
+        queue_id = postfix.send(mail, [address])
+        if act:
+            act()
+        entries = postfix.wait_for(1, queue_id)
+        if not act:     # it stays broken: every time
+            postfix.command("postqueue", "-f")
+            entries = postfix.wait_for(2, queue_id)
+    if failure not in MAY_SUCCEED:
+        assert {(entry.status, entry.dsn[0]) for entry in entries} == {("deferred", "4")}, entries
+    postfix.flush(90)
+    entries = postfix.entries()
+    assert {entry.status for entry in entries} <= {"deferred", "sent"}, entries
+    assert entries[-1].status == "sent"
+    assert postfix.bounces() == []
+    [stored] = postfix.messages(address)
+    assert stored.endswith(on_the_wire(mail))
