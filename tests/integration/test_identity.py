@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Which message is which: suppressed only when this very content is in that very mailbox."""
 
+import hashlib
+
 import expect
 import pytest
 from lab.messages import message, new_id, on_the_wire
@@ -45,6 +47,32 @@ def test_each_is_delivered_once_and_none_is_merged_with_another(site):
         assert done.exit == 0 and done.out.startswith("2.1.5 duplicate"), (name, done)
     assert [stored.raw for stored in site.messages(scuba)] == [on_the_wire(mail) for mail in IDENTITIES.values()]
     assert site.value("SELECT count(*) FROM oncedrop.message") == len(IDENTITIES)
+
+
+RECORDED = {
+    "none": None,
+    "empty brackets": None,
+    "empty field": None,
+    "no brackets": None,
+    "plain": "a@b",
+    "two fields": "a@b",
+    "two fields, the other first": "c@d",
+    "two ids in one field": "a@b> <c@d",
+    "two at signs": "a@b@c",
+    "folded": "folded@b",
+    "comment": "comment@b",
+    "RFC 2047": "=?utf-8?q?abc?=@b",
+    "8 bit": "ü@b",
+}
+
+
+@pytest.mark.parametrize("name,id", RECORDED.items(), ids=RECORDED.keys())
+def test_which_id_counts(site, name, id):
+    expect.stored(site.deliver(IDENTITIES[name], site.account()))
+    [row] = site.sql("SELECT message_id, lock_key, encode(digest, 'hex') AS digest FROM oncedrop.message")
+    assert row.message_id == id
+    key = hashlib.sha256(b"oncedrop\0" + (row.digest if id is None else id).encode()).digest()[:8]
+    assert row.lock_key == int.from_bytes(key, "big", signed=True)
 
 
 def test_the_same_id_with_another_body_is_another_message(site):
