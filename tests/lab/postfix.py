@@ -195,21 +195,22 @@ class Postfix(process.Server):
         """Writes the site's settings to where the program finds them."""
         self.secret("o.conf", self.site.configuration())
 
-    def accounts(self, count):
-        """Addresses of so many accounts that are empty. For local(8) they are users of the system."""
+    def accounts(self, count, **fields):
+        """Addresses of so many accounts that are empty. For local(8) they are users of the system. fields: see
+        Dovecot.add_account."""
+        dovecot = self.site.lab.dovecot
         if self.way == "mailbox_command":
             names = system_users()[:count]
             if len(names) < count:
                 raise RuntimeError(f"only {len(names)} system users for mailbox_command")
             for name in names:
-                dovecot = self.site.lab.dovecot
-                dovecot.add_account(name, home=dovecot.path("mail", f"{name}.{self.site.number}"))
+                dovecot.add_account(name, home=dovecot.path("mail", f"{name}.{self.site.number}"), **fields)
                 # An earlier test had the same account: Dovecot compares size and time, in seconds.
                 os.utime(dovecot.path("users", name), (int(self.site.number), int(self.site.number)))
             return [f"{name}@{self.domain}" for name in names]
         addresses = [f"user{number}@{self.domain}" for number in range(count)]
         for address in addresses:
-            self.site.lab.dovecot.add_account(address)
+            dovecot.add_account(address, **fields)
         return addresses
 
     def messages(self, address, mailbox="INBOX"):

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: ISC
+"""Postfix is stopped in the middle of large messages: what arrives is whole, and arrives once.
+
+ONCEDROP_POSTFIX_CYCLES says how often (30 for a thorough run, `make postfix`)."""
+
+import os
+import signal
+import time
+
+import pytest
+from lab.messages import message, on_the_wire
+from lab.process import wait_until
+
+CYCLES = int(os.environ.get("ONCEDROP_POSTFIX_CYCLES") or 4)
+SIZE = 3000000
+
+
+def large(number):
+    line = f"Line of message {number}: " + "x" * 50 + "\n"
+    return message(body=line * (SIZE // len(line)))
+
+
+def stop_in_the_middle(postfix, how):
+    """Catches a delivery before it has read the message, and lets it go on when Postfix is gone."""
+    wait_until(postfix.agents, "a delivery has begun", 30)
+    stopped = postfix.agents()
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.2)     # the pipe fills up
+    postfix.end(how)
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+
+
+def stop_somewhere(postfix, how, delay):
+    wait_until(postfix.agents, "a delivery has begun", 30)
+    time.sleep(delay)
+    postfix.end(how)
+
+
+@pytest.mark.parametrize("shell", [False, True], ids=["", "with a shell in between"])
+def test_no_message_is_cut_and_none_comes_twice(postfix, shell):
+    if shell:
+        if postfix.way != "mailbox_command":
+            return      # pipe(8) and spawn(8) never start one
+        # A quote is enough for local(8) to call /bin/sh.
+        postfix.edit = lambda name, text: text.replace(postfix.program + " deliver", postfix.program + ' deliver -q ""')
+    site = postfix.site
+    site.settings.update({"lock.wait": "2s", "delivery.deadline": "10s", "delivery.hold_off": "10100ms"})
+    postfix.configure()
+    addresses = postfix.accounts(2)
+    postfix.start()
+    mails = []
+    for cycle in range(CYCLES):
+        mails.append(large(cycle))
+        postfix.send(mails[-1], addresses)
+        how = "abort" if cycle % 4 < 2 else "stop"
+        if cycle % 2 == 0:
+            stop_in_the_middle(postfix, how)
+        else:
+            stop_somewhere(postfix, how, cycle * 0.01)
+        wait_until(lambda: not postfix.agents(), "every delivery has come to its end", 30)
+        for address in addresses:
+            check_whole(postfix, address, mails)
+        postfix.start()
+    postfix.flush(60 + 10 * CYCLES)
+    assert {entry.status for entry in postfix.entries()} <= {"sent", "deferred"}
+    assert postfix.bounces() == []
+    for address in addresses:
+        assert check_whole(postfix, address, mails) == sorted(on_the_wire(mail) for mail in mails)
+
+
+def check_whole(postfix, address, mails):
+    """Every message in a mailbox is one of these, to its last byte; returns them in order."""
+    whole = {on_the_wire(mail) for mail in mails}
+    found = sorted(raw[raw.index(b"From: lisa@"):] for raw in postfix.messages(address))
+    for raw in found:
+        assert raw in whole or raw.removesuffix(b"\r\n") in whole, f"cut to {len(raw)} bytes: …{raw[-100:]}"
+    assert len(set(found)) == len(found), "a message is there twice"
+    return found
