@@ -2,11 +2,12 @@
 #include "ledger/ledger_schema.h"
 
 #include <glib.h>
-#include <string.h>
 
 #include "ledger/ledger_session.h"
 #include "schema_sql.h"
 
+/* One installer at a time; any number will do that every installer knows: "oncedrop" in ASCII. */
+#define INSTALLER_BEGIN "BEGIN; SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)"
 #define SCHEMA_FILES (sizeof(schema_files) / sizeof(schema_files[0]))
 
 int ledger_schema_needed(void)
@@ -14,19 +15,29 @@ int ledger_schema_needed(void)
     return schema_files[SCHEMA_FILES - 1].version;
 }
 
+/* The first column of the only row, as a number. */
+static bool ask(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
+{
+    const struct pg_param params[] = {{.data = param}};
+    bool sent = pg_add(ledger->pg, sql, param != NULL, params, fault) && pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    if (result != NULL)
+        *ret = pg_int(result, 0, 0);
+    pg_finish(ledger->pg);
+    return result != NULL;
+}
+
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
 {
-    if (!ledger_connect(ledger, fault))
+    /* Not to_regclass: behind a lock it may answer from a cache that is older than the lock. */
+    static const char table[] = "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
+                                " ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'schema_version'";
+    int64_t there = 0, version = 0;
+    if (!ledger_connect(ledger, fault) || !ask(ledger, table, ledger->config->database.schema, &there, fault))
         return false;
-    bool sent = pg_add(ledger->pg, "SELECT max(version) FROM @schema@.schema_version", 0, NULL, fault) &&
-                pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
-    const char *sqlstate = pg_sqlstate(ledger->pg);
-    bool missing = result == NULL && (strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0);
-    pg_finish(ledger->pg);
-    if (result == NULL && !missing)
+    if (there && !ask(ledger, "SELECT max(version) FROM @schema@.schema_version", NULL, &version, fault))
         return false;
-    *ret = missing ? 0 : (int)pg_int(result, 0, 0);
+    *ret = (int)version;
     return true;
 }
 
@@ -55,16 +66,28 @@ char *ledger_schema_sql(const struct config *config, int from)
     return g_string_free(sql, FALSE);
 }
 
-bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
+static bool upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
 {
     int from;
-    if (!ledger_schema_version(ledger, &from, fault))
+    if (!pg_script(ledger->pg, INSTALLER_BEGIN, fault) || !ledger_schema_version(ledger, &from, fault))
         return false;
     if (from < ledger_schema_needed()) {
         char *sql OD_CLEANUP(base_free) = ledger_schema_sql(ledger->config, from);
         if (!pg_script(ledger->pg, sql, fault))
             return false;
     }
+    if (!pg_script(ledger->pg, "COMMIT", fault))
+        return false;
     *ret_from = from;
     return true;
+}
+
+bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return false;
+    bool done = upgrade(ledger, ret_from, fault);
+    if (!done)
+        ledger_rollback(ledger);
+    return done;
 }

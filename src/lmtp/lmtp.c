@@ -33,6 +33,7 @@ struct lmtp {
 static void reset(struct lmtp *lmtp)
 {
     base_free(&lmtp->sender);
+    base_free(&lmtp->queue_id);
     g_ptr_array_set_size(lmtp->recipients, 0);
 }
 
@@ -59,23 +60,40 @@ static void do_lhlo(struct lmtp *lmtp, const char *arguments)
     lmtp_stream_reply(lmtp->stream, "250 ENHANCEDSTATUSCODES");
 }
 
-/* The parameters of MAIL that we announced, and those that change nothing for us. */
-static bool mail_parameters(struct lmtp *lmtp, const char *parameters)
+/* SIZE=digits (RFC 1870) or BODY=7BIT|8BITMIME (RFC 6152): what was announced; nothing is known of other names. */
+static bool value_is_valid(const char *name, const char *value)
 {
-    static const char *const known[] = {"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID"};
+    if (g_ascii_strcasecmp(name, "SIZE") == 0)
+        return *value != '\0' && value[strspn(value, "0123456789")] == '\0';
+    if (g_ascii_strcasecmp(name, "BODY") == 0)
+        return g_ascii_strcasecmp(value, "7BIT") == 0 || g_ascii_strcasecmp(value, "8BITMIME") == 0;
+    return true;
+}
+
+static bool is_known(const char *const *known, const char *name)
+{
+    while (*known != NULL && g_ascii_strcasecmp(name, *known) != 0)
+        known++;
+    return *known != NULL;
+}
+
+/* Goes through the parameters of MAIL or RCPT; what it cannot go along with is replied to. */
+static bool check_parameters(struct lmtp *lmtp, const char *parameters, const char *const *known)
+{
+    int64_t limit = lmtp->config->delivery.size_limit;
     for (;;) {
         char *name OD_CLEANUP(base_free) = NULL;
         char *value OD_CLEANUP(base_free) = NULL;
-        bool is_known = false;
         if (!lmtp_command_parameter(&parameters, &name, &value))
             return true;
-        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-            is_known = is_known || g_ascii_strcasecmp(name, known[i]) == 0;
-        if (!is_known) {
+        if (!is_known(known, name)) {
             refuse(lmtp, "555 5.5.4 parameter not known");
             return false;
         }
-        int64_t limit = lmtp->config->delivery.size_limit;
+        if (!value_is_valid(name, value)) {
+            refuse(lmtp, "501 5.5.4 the parameter's value is none");
+            return false;
+        }
         if (limit > 0 && g_ascii_strcasecmp(name, "SIZE") == 0 && g_ascii_strtoll(value, NULL, 10) > limit) {
             lmtp_stream_reply(lmtp->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
                               (long long)limit);
@@ -83,6 +101,10 @@ static bool mail_parameters(struct lmtp *lmtp, const char *parameters)
         }
     }
 }
+
+/* Those that we announced, and those that change nothing for us. */
+static const char *const mail_parameters[] = {"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID", NULL};
+static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
 
 static void do_mail(struct lmtp *lmtp, const char *arguments)
 {
@@ -96,7 +118,7 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
         refuse(lmtp, "501 5.5.4 syntax: MAIL FROM:<address>");
         return;
     }
-    if (!mail_parameters(lmtp, parameters))
+    if (!check_parameters(lmtp, parameters, mail_parameters))
         return;
     lmtp->sender = path;
     path = NULL;
@@ -115,6 +137,8 @@ static void do_rcpt(struct lmtp *lmtp, const char *arguments)
         refuse(lmtp, "501 5.5.4 syntax: RCPT TO:<address>");
     } else if (!address_parse(path, &address, &fault)) {
         refuse(lmtp, "501 5.1.3 not an address");
+    } else if (!check_parameters(lmtp, parameters, rcpt_parameters)) {
+        return;
     } else if (lmtp->recipients->len >= LMTP_RECIPIENTS_MAX) {
         lmtp_stream_reply(lmtp->stream, "452 4.5.3 too many recipients");
     } else {
@@ -230,7 +254,6 @@ static bool do_data(struct lmtp *lmtp)
     if (result != LMTP_READ_OK)
         return false;   /* without its end a message is none */
     deliver_incoming(lmtp, &incoming, started_ms);
-    base_free(&lmtp->queue_id);
     reset(lmtp);
     return true;
 }
@@ -317,7 +340,6 @@ void lmtp_serve(const struct config *config, int in, int out)
         ;
     (void)lmtp_stream_flush(lmtp.stream);
     reset(&lmtp);
-    base_free(&lmtp.queue_id);
     g_ptr_array_free(lmtp.recipients, TRUE);
     sessions_free(&lmtp.sessions);
     ledger_close(&lmtp.ledger);

@@ -38,7 +38,7 @@ enum message_result {
  *
  * fd          pipe, socket or file
  * size_limit  bytes as appended, 0: none. The rest is still read (and dropped), so that the writer sees no EPIPE.
- * ignore      identity.ignore: NULL-terminated field names left out of the digest besides the built-in ones; may be NULL
+ * ignore      identity.ignore: NULL-terminated field names left out of the digest besides the built-in ones, or NULL
  *
  * On MESSAGE_OK *ret is a new message; otherwise *ret is untouched and the fault is set. Memory: up to 1 MiB of the
  * message in memory, a larger one in an unlinked file in TMPDIR (default /tmp), mapped. */
@@ -66,7 +66,7 @@ struct iovec *message_pieces(const struct message *message, bool sent, size_t *r
 bool message_same_content(const struct message *message, const void *bytes, size_t size,
                           const char *const *ignore) OD_MUST;
 
-/* True when the header given (as FETCH BODY[HEADER.FIELDS (MESSAGE-ID)] answers) has exactly the message's Message-ID. */
+/* True when a header, as FETCH BODY[HEADER.FIELDS (MESSAGE-ID)] answers it, has exactly the message's Message-ID. */
 bool message_same_id(const struct message *message, const void *header, size_t size) OD_MUST;
 
 /* Parses one Message-ID field value (unfolded or not). Comments and blanks outside come off; the id is what stands
