@@ -73,8 +73,10 @@ static void read_type(struct decode_fields *fields, struct decode_span header, c
     entity->type = lower_case(text_of(name));
     entity->charset = lower_case(text_of(g_mime_content_type_get_parameter(type, "charset")));
     entity->filename = text_of(g_mime_content_type_get_parameter(type, "name"));
-    if (boundary && boundary[strspn(boundary, " ")] && g_str_has_prefix(entity->type, "multipart/"))
+    if (boundary && g_str_has_prefix(entity->type, "multipart/"))
         entity->boundary = g_strchomp(base_strdup(boundary));
+    if (entity->boundary && *entity->boundary == '\0')
+        base_free(&entity->boundary);
     g_object_unref(type);
 }
 

@@ -83,7 +83,8 @@ static void test_date(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        OD_CLEANUP(base_free) char *header = base_printf("Date: %s\nDate: 1 Jan 2000 00:00:00 +0000\n\n", cases[i].date);
+        OD_CLEANUP(base_free) char *header =
+            base_printf("Date: %s\nDate: 1 Jan 2000 00:00:00 +0000\n\n", cases[i].date);
         struct decoded *decoded = decoded_of(header, strlen(header), RECORD_ENVELOPE);
 
         if (decoded->has_date != cases[i].has || decoded->date != cases[i].seconds)
@@ -218,7 +219,8 @@ static void test_limits(void **state)
     decoded_free(&decoded);
 
     // what stands behind the first MiB of a header is not looked at
-    OD_CLEANUP(base_free) char *header = repeated("Subject: near\n", "X: 0123456789\n", 100000, "From: far@b\n\n", &size);
+    OD_CLEANUP(base_free) char *header =
+        repeated("Subject: near\n", "X: 0123456789\n", 100000, "From: far@b\n\n", &size);
 
     decoded = decoded_of(header, size, RECORD_HEADERS);
     assert_string_equal(decoded->subject, "near");
@@ -333,7 +335,9 @@ static void test_cut(void **state)
     static const struct {
         size_t max;
         const char *text;
-    } cases[] = {{0, ""}, {1, ""}, {2, "\u00e9"}, {3, "\u00e9"}, {4, "\u00e9"}, {5, "\u00e9\u20ac"}, {6, "\u00e9\u20acx"}};
+    } cases[] = {
+        {0, ""}, {1, ""}, {2, "\u00e9"}, {3, "\u00e9"}, {4, "\u00e9"}, {5, "\u00e9\u20ac"}, {6, "\u00e9\u20acx"},
+    };
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -40,7 +40,8 @@ static const struct {
     {"damaged type", "Content-Type: /;;\n\nx", "1 application/octet-stream -\n"},
     {"empty type", "Content-Type:\n\nx", "1 text/plain x\n"},
     {"the first type", "Content-Type: text/html\nContent-Type: image/png\n\nx", "1 text/html x\n"},
-    {"two parts", MIXED "\n--b\n\none\n--b\nContent-Type: text/html\n\ntwo\n--b--\n", "1 text/plain one\n2 text/html two\n"},
+    {"two parts", MIXED "\n--b\n\none\n--b\nContent-Type: text/html\n\ntwo\n--b--\n",
+     "1 text/plain one\n2 text/html two\n"},
     {"preamble and epilogue", MIXED "\nbefore\n\n--b\n\none\n\n--b--\n--b\n\nafter\n", "1 text/plain one|\n"},
     {"no end", MIXED "\n--b\n\none\n--b\n\ntwo\n", "1 text/plain one\n2 text/plain two|\n"},
     {"cut in a part's header", MIXED "\n--b\n\none\n--b\nContent-Type: text/html", "1 text/plain one\n2 text/html \n"},
@@ -57,6 +58,7 @@ static const struct {
      "1 text/plain one\n"},
     {"folded type", "Content-Type: multipart/mixed;\n\tboundary=b\n\n--b\n\none\n--b--\n", "1 text/plain one\n"},
     {"no boundary", "Content-Type: multipart/mixed\n\n--b\n\none\n", "1 multipart/mixed -\n"},
+    {"blank boundary", "Content-Type: multipart/mixed; boundary=\" \t\"\n\n--\n\none\n", "1 multipart/mixed -\n"},
     {"empty boundary", "Content-Type: multipart/mixed; boundary=\"\"\n\n--\n\none\n", "1 multipart/mixed -\n"},
     {"boundary that never comes", MIXED "\none\n", "1 multipart/mixed -\n"},
     {"only the end", MIXED "\n--b--\n", "1 multipart/mixed -\n"},
@@ -70,7 +72,8 @@ static const struct {
      "1 message/rfc822 -\n1.1 text/plain one\n1.2 text/plain two\n"},
     {"message in a message", MESSAGE "\n" MESSAGE "\nA: b\n\none",
      "1 message/rfc822 -\n1.1 message/rfc822 -\n1.1.1 text/plain one\n"},
-    {"multipart in multipart in a message", MESSAGE "\n" MIXED "\n--b\n" INNER "\n--i\n\none\n--i--\n--b\n\ntwo\n--b--\n",
+    {"multipart in multipart in a message",
+     MESSAGE "\n" MIXED "\n--b\n" INNER "\n--i\n\none\n--i--\n--b\n\ntwo\n--b--\n",
      "1 message/rfc822 -\n1.1.1 text/plain one\n1.2 text/plain two\n"},
     {"encoded message", MESSAGE "Content-Transfer-Encoding: base64\n\nQTogYgoKeA==\n", "1 message/rfc822 -\n"},
     {"digest", "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n\none\n--b--\n",
@@ -80,11 +83,14 @@ static const struct {
     {"base64", "Content-Transfer-Encoding: BASE64\n\ndGV4\ndA==\n", "1 text/plain text\n"},
     {"base64 with rubbish", "Content-Transfer-Encoding: base64\n\nd*G\nV4\ndA==\n!", "1 text/plain text\n"},
     {"base64 cut", "Content-Transfer-Encoding: base64\n\ndGV4dA", "1 text/plain tex\n"},
-    {"quoted-printable", "Content-Transfer-Encoding: quoted-printable\n\nte=\n=78t=C3=A9=ZZ", "1 text/plain text\u00e9=ZZ\n"},
-    {"uuencode", "Content-Transfer-Encoding: x-uuencode\n\nhello\nbegin 644 x\n$=&5X=   \n`\nend\n", "1 text/plain text\n"},
+    {"quoted-printable", "Content-Transfer-Encoding: quoted-printable\n\nte=\n=78t=C3=A9=ZZ",
+     "1 text/plain text\u00e9=ZZ\n"},
+    {"uuencode", "Content-Transfer-Encoding: x-uuencode\n\nhello\nbegin 644 x\n$=&5X=   \n`\nend\n",
+     "1 text/plain text\n"},
     {"uuencode without begin", "Content-Transfer-Encoding: x-uuencode\n\nhello\n", "1 text/plain hello|\n"},
     {"unknown encoding", "Content-Transfer-Encoding: x-new\n\nte=78t", "1 text/plain te=78t\n"},
-    {"8 bit", "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\n\xe9", "1 text/plain \u00e9\n"},
+    {"8 bit", "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\n\xe9",
+     "1 text/plain \u00e9\n"},
 };
 
 /* Line ends as '|', so that a part fits a line. */
@@ -135,7 +141,8 @@ static void test_attributes(void **state)
         {"Content-Disposition: inline\nContent-Type: image/png; name=a.png\n", NULL, "inline", "a.png"},
         {"Content-Disposition: x; filename=one\nContent-Type: a/b; name=two\n", NULL, "x", "one"},
         {"Content-Disposition: x; filename*=utf-8''caf%C3%A9\n", NULL, "x", "caf\u00e9"},
-        {"Content-Disposition: x; filename*0*=iso-8859-1''caf%E9;\n filename*1=\" au lait\"\n", NULL, "x", "caf\u00e9 au lait"},
+        {"Content-Disposition: x; filename*0*=iso-8859-1''caf%E9;\n filename*1=\" au lait\"\n", NULL, "x",
+         "caf\u00e9 au lait"},
         {"Content-Disposition: x; filename=\"=?utf-8?q?caf=C3=A9?=\"\n", NULL, "x", "caf\u00e9"},
         {"Content-Disposition: x; filename=\"caf\xc3\xa9\"\n", NULL, "x", "caf\u00e9"},
         {"Content-Disposition: x; filename=\"caf\xe9\"\n", NULL, "x", "caf\u00e9"},
@@ -230,8 +237,8 @@ static void test_text_cut(void **state)
 static void test_texts_together(void **state)
 {
     size_t size, sum = 0;
-    OD_CLEANUP(base_free) char *text = repeated("--b\nContent-Type: text/plain; charset=windows-1252\n\n", "\x80", 400000,
-                                                "\n", &size);
+    OD_CLEANUP(base_free) char *text =
+        repeated("--b\nContent-Type: text/plain; charset=windows-1252\n\n", "\x80", 400000, "\n", &size);
     OD_CLEANUP(base_free) char *bytes = repeated(MIXED "\n", text, 40, "--b--\n", &size);
     struct decoded *decoded = decoded_of(bytes, size);
 
@@ -316,7 +323,10 @@ static void test_memory(void **state)
 
         setrlimit(RLIMIT_DATA, &limit);
         decoded = decode_message(message, RECORD_TEXT);
-        _exit(decoded->part_count == 1 && strlen(decoded->parts[0].text) == 1 << 20 ? 0 : 1);
+        status = decoded->part_count == 1 && strlen(decoded->parts[0].text) == 1 << 20 ? 0 : 1;
+        decoded_free(&decoded);
+        message_free(&message);
+        _exit(status);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
