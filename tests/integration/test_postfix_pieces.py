@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: ISC
+"""The examples in conf/ for the servers around oncedrop, as they are but for names, ports and paths."""
+
+import os
+
+import expect
+import pytest
+from lab import lab as lab_module, pgbouncer
+from lab.dovecot import Dovecot
+from lab.messages import message, on_the_wire
+from lab.process import wait_until
+
+
+def example(*name, **values):
+    with open(os.path.join(lab_module.REPOSITORY, "conf", *name), encoding="utf-8") as file:
+        text = file.read()
+    for documented, ours in values.items():
+        assert documented in text
+        text = text.replace(documented, ours)
+    return text
+
+
+class ExampleDovecot(Dovecot):
+    """The example in place of what the tests' own configuration says of the master user."""
+
+    def write(self, name, text):
+        if name == "dovecot.conf":
+            ours = text[text.index("passdb {\n  driver = passwd-file\n  master = yes"):]
+            text = text.replace(ours[:ours.index("}\n") + 2], "").replace("mail_max_userip_connections = 1000\n", "")
+            text += example("dovecot", "90-oncedrop.conf", **{"/etc/dovecot/master-users": self.path("master-users")})
+        super().write(name, text)
+
+
+def test_dovecot(site):
+    server = ExampleDovecot(site.directory, site.lab.certificate)
+    os.chmod(site.directory, 0o711)
+    server.write("master-users", f"oncedrop:{{PLAIN}}{server.password}::::::allow_nets=127.0.0.1,::1\n")
+    site.use(server.start()).close = server.stop
+    server.add_account("lisa@example.org")
+    site.settings.update({"imap.port": server.tls_port, "imap.password_file": site.write("p", server.password + "\n")})
+    mail = message()
+    expect.stored(site.deliver(mail, "lisa@example.org"))
+    assert [stored.raw for stored in server.messages("lisa@example.org")] == [on_the_wire(mail)]
+    server.write("master-users", f"oncedrop:{{PLAIN}}{server.password}::::::allow_nets=127.0.0.2\n")
+    # Dovecot looks at its files once a second.
+    wait_until(lambda: site.deliver(message(), "lisa@example.org").exit == 75, "allow_nets counts")
+
+
+class ExamplePgBouncer(pgbouncer.PgBouncer):
+    database = None
+
+    def spawn(self, arguments, **options):
+        text = example("pgbouncer", "pgbouncer.ini", **{
+            "oncedrop = host=127.0.0.1 port=5432 dbname=oncedrop": f"* = host=127.0.0.1 port={self.postgres.port}",
+            "listen_port = 6432": f"listen_port = {self.port}\nunix_socket_dir =",
+            "/etc/pgbouncer/userlist.txt": self.path("users"),
+        })
+        with open(self.path("pgbouncer.ini"), "w", encoding="ascii") as file:
+            file.write(text)
+        super().spawn(arguments, **options)
+
+
+def test_pgbouncer(site):
+    os.chmod(site.directory, 0o711)
+    users = {role: role for role in (lab_module.OWNER, lab_module.DELIVERY)}
+    server = ExamplePgBouncer(site.directory, site.lab.postgres, users)
+    site.use(server.start()).close = server.stop
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY, port=server.port)
+    mail = message()
+    scuba = site.account()
+    deliveries = [site.start_delivery(mail, scuba, options=["-o", "lock.wait=20s"]) for _ in range(8)]
+    answers = [delivery.finish().out.split()[1] for delivery in deliveries]
+    assert sorted(answers) == ["duplicate"] * 7 + ["stored"]
+    assert site.count(scuba) == 1
+
+
+def setting(postfix, name):
+    return postfix.command("postconf", "-hx", name).strip()
+
+
+def test_postfix_finds_nothing_to_warn_of(postfix):
+    postfix.sent_copies = True
+    postfix.start()
+    output = postfix.command("postconf", "-n")
+    assert "unused parameter" not in output
+    assert setting(postfix, "recipient_delimiter") == "+"
+    assert "warning" not in postfix.log()
+
+
+def copies(postfix, login, recipients, sender=None):
+    mail = message(sender=sender or login)
+    postfix.send(mail, recipients, sender=sender or login, login=login, submission=True)
+    postfix.wait_idle()
+    return on_the_wire(mail)
+
+
+def test_sent_copies_of_mail_that_goes_elsewhere(postfix):
+    """By sender_bcc_maps; with mail that goes to both, one copy all the same."""
+    postfix.sent_copies = True
+    postfix.site.settings.update({"route.sent_copy": "authenticated", "route.detail": "folder", "lock.wait": "20s"})
+    postfix.configure()
+    lisa, scuba = postfix.accounts(2)
+    postfix.start()
+    outside = copies(postfix, lisa, ["doug@elsewhere.example"])
+    assert [raw.endswith(outside) for raw in postfix.messages(lisa, "Sent")] == [True]
+    assert postfix.messages(lisa) == []
+    both = copies(postfix, lisa, ["doug@elsewhere.example", scuba])
+    assert [raw.endswith(both) for raw in postfix.messages(lisa, "Sent")] == [False, True]
+    assert [raw.endswith(both) for raw in postfix.messages(scuba)] == [True]
+    own = copies(postfix, lisa, [lisa])
+    assert sum(raw.endswith(own) for raw in postfix.messages(lisa, "Sent")) == 1
+    assert sum(raw.endswith(own) for raw in postfix.messages(lisa)) == 1
+    assert len(postfix.bounces()) == 2
+    assert postfix.queue() == []
+
+
+def test_nobody_sends_into_the_sent_mailbox_of_another(postfix):
+    postfix.sent_copies = True
+    postfix.site.settings.update({"route.sent_copy": "authenticated", "route.detail": "folder"})
+    postfix.settings["smtpd_recipient_restrictions"] = f"check_recipient_access regexp:{postfix.path('etc/oncedrop_closed')}"
+    postfix.configure()
+    lisa, scuba = postfix.accounts(2)
+    postfix.start()
+    with pytest.raises(RuntimeError, match="RCPT.*553"):
+        copies(postfix, scuba, ["doug@elsewhere.example"], sender=lisa)
+    with pytest.raises(RuntimeError, match="RCPT.*554"):
+        postfix.send(message(sender=lisa), [lisa.replace("@", "+Sent@")])
+    postfix.send(message(sender=lisa), [scuba], sender=lisa)
+    postfix.wait_idle()
+    assert postfix.messages(lisa, "Sent") == []
+    assert len(postfix.messages(scuba)) == 1
