@@ -26,6 +26,11 @@ void privilege_clear_environment(const char *const *keep)
         values[i] = base_strdup(getenv(keep[i]));
     clearenv();
     setenv("PATH", _PATH_STDPATH, 1);
+    if (base_is_privileged()) {
+        /* Else libpq asks the user database, and the caller's ~/.pg_service.conf says who gets our password. */
+        setenv("HOME", "/nonexistent", 1);
+        setenv("PGSERVICEFILE", "/dev/null", 1);    /* libpq before 15 does not know HOME */
+    }
     for (size_t i = 0; i < count; i++) {
         if (values[i] != NULL)
             setenv(keep[i], values[i], 1);

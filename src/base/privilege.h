@@ -12,7 +12,8 @@
 bool privilege_drop(void) OD_MUST;
 
 /* Clears the environment but for these names (NULL-terminated), and sets PATH to the system's: libpq, SASL and GLib read
- * dozens of variables, and one of them would send our password to a server of the caller's choice. */
+ * dozens of variables, and one of them would send our password to a server of the caller's choice. Set-group-ID, HOME
+ * leads nowhere: the files there are the caller's. */
 void privilege_clear_environment(const char *const *keep);
 
 /* Login name of the real user when the program runs set-group-ID for somebody else than root: then only this user's own

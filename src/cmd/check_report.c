@@ -8,7 +8,7 @@
 
 static int failures;
 
-static void print_item(const char *kind, const char *name, const char *format, va_list arguments)
+OD_PRINTF(3, 0) static void print_item(const char *kind, const char *name, const char *format, va_list arguments)
 {
     char text[1024], escaped[2048];
     vsnprintf(text, sizeof(text), format, arguments);

@@ -50,6 +50,13 @@ static bool to_search(const struct delivery_work *work, const struct ledger_copy
     return copy->doubt || by_id || work->delivery->config->imap.search == IMAP_SEARCH_ALWAYS;
 }
 
+/* The size by which a copy is looked for when its id cannot be: servers were seen to store CR CR LF as CR LF, and then
+ * it says nothing (0). */
+static int64_t searched_size(const struct message *message, size_t size)
+{
+    return memmem(message->data, message->size, "\r\r\n", 3) == NULL ? (int64_t)size : 0;
+}
+
 static enum search_result search_copy(struct delivery_work *work, struct ledger_copy *copy, size_t size,
                                       struct fault *fault)
 {
@@ -61,7 +68,7 @@ static enum search_result search_copy(struct delivery_work *work, struct ledger_
         .mailbox = copy->mailbox,
         .message_id = searchable ? message->message_id : NULL,
         .internal_date = work->claim.received_at,
-        .size = by_id ? 0 : (int64_t)size,
+        .size = by_id || searchable ? 0 : searched_size(message, size),
         .newest = by_id && !copy->doubt ? SENT_NEWEST : 0,
         .header_only = by_id,
         .same = by_id ? same_id : same_content,
