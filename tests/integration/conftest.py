@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from lab import lab as lab_module, postfix as postfix_module, site as site_module  # noqa: E402
 
-collect_ignore_glob = [] if postfix_module.available() else ["test_postfix_*.py"]
+collect_ignore_glob = ["test_postfix_*.py"] if postfix_module.missing() else []
 
 
 def pytest_configure(config):
@@ -59,8 +59,8 @@ def postfix(site, request):
 
 
 def pytest_terminal_summary(terminalreporter):
-    if not postfix_module.available():
-        terminalreporter.write_line("The tests with Postfix were left out: they need root.")
+    if postfix_module.missing():
+        terminalreporter.write_line(f"The tests with Postfix were left out: {postfix_module.missing()}.")
 
 
 @pytest.hookimpl(hookwrapper=True)

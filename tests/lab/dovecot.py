@@ -44,6 +44,11 @@ service anvil {{
     mode = 0
   }}
 }}
+service auth {{
+  unix_listener {directory}/auth {{
+    mode = 0666
+  }}
+}}
 passdb {{
   driver = passwd-file
   master = yes

@@ -51,6 +51,8 @@ smtpd_peername_lookup = no
 smtpd_authorized_xclient_hosts = 127.0.0.1
 smtpd_relay_restrictions = permit_mynetworks, reject
 smtpd_client_connection_count_limit = 0
+smtpd_sasl_type = dovecot
+smtpd_sasl_path = {dovecot}/auth
 alias_maps =
 alias_database =
 forward_path =
@@ -90,9 +92,13 @@ ENTRY = re.compile(r"^(\w+ +\d+ [\d:]+) \S+ postfix/([\w/]+)\[\d+\]: (\w+): to=<
                    r"status=(\w+) \((.*)\)$", re.MULTILINE)
 
 
-def available():
-    """Postfix gives each delivery to another user: that needs root."""
-    return os.getuid() == 0
+def missing():
+    """Why there can be no Postfix, or None. Without root it could give no delivery to another user."""
+    try:
+        process.find_program("postconf")
+    except FileNotFoundError as error:
+        return str(error)
+    return None if os.getuid() == 0 else "not root"
 
 
 def system_users():
@@ -247,7 +253,7 @@ class Postfix(process.Server):
     def write_settings(self):
         local = self.way == "mailbox_command"
         own = {
-            "directory": self.directory, "domain": self.domain, "port": self.port,
+            "directory": self.directory, "dovecot": self.site.lab.dovecot.directory, "domain": self.domain, "port": self.port,
             "mydestination": self.domain if local else "", "user": SERVICE_USER, "dd": process.find_program("dd"),
             **{name: postconf(name) for name in ("command_directory", "daemon_directory", "mail_owner", "setgid_group")},
         }
