@@ -92,6 +92,11 @@ demo:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
 
+lab:
+	@tests/install-packages check
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/servers
+
 check:
 	@tests/install-packages check
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
@@ -103,12 +108,14 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all unit install uninstall demo check help clean FORCE
+.PHONY: all unit install uninstall demo lab check help clean FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS))
 
 #: make             build/oncedrop
 #: make demo        installs the Debian packages that are missing, builds, and delivers a message to two people at
 #:                  once, with a PostgreSQL and a Dovecot of its own
+#: make lab         the private PostgreSQL, PgBouncer, Dovecot and Postfix (all three ways in) stay up until Ctrl-C; says
+#:                  how to send a message, read a mailbox and ask the record
 #: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
 #:                  every test; no system service is touched
 #: make install     the program, manuals and a sample configuration:

@@ -149,6 +149,10 @@ class Dovecot(process.Server):
         words = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
         return [*(words if os.getuid() == 0 else []), process.find_program("doveadm"), "-c", self.path("dovecot.conf"), "exec", "imap", "-u", account]
 
+    def show_command(self, account, mailbox):
+        """A command line that prints what is in a mailbox."""
+        return f"doveadm -c {self.path('dovecot.conf')} fetch -u {account} 'uid date.received text' mailbox {mailbox}"
+
     def add_account(self, account, **fields):
         """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'.
 
