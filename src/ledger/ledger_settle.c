@@ -141,10 +141,12 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
         return result;
     /* The message may be in the mailbox: worth a second session before the next delivery has to look for it. */
     log_warning("settling failed, trying once more on a new connection: %s", fault->text);
-    ledger->in_transaction = false;
     pg_close(&ledger->pg);
     *ret_next = false;
-    return settle(ledger, claim, NULL, ret_next, fault);
+    result = settle(ledger, claim, NULL, ret_next, fault);
+    if (result == LEDGER_TROUBLE)
+        pg_close(&ledger->pg);
+    return result;
 }
 
 void ledger_undo(struct ledger *ledger, struct ledger_claim *claim)
