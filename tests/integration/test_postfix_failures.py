@@ -82,7 +82,7 @@ def program_missing(postfix):
 
 @contextlib.contextmanager
 def library_missing(postfix):
-    """As in the middle of an upgrade: the loader ends the program with 127, and that bounces without the status filters."""
+    """As in the middle of an upgrade: the loader's exit status is 127, which bounces without the status filters."""
     with open(postfix.program, "rb") as file:
         code = file.read()
     with program_missing(postfix):
@@ -172,9 +172,9 @@ def database_restarted_in_the_middle(postfix):
     return held(postfix, action)
 
 
-FAILURES = [database_stopped, imap_stopped, configuration_unreadable, configuration_wrong, wrong_arguments, wrong_command,
-            program_missing, library_missing, no_room_for_the_message, killed, terminated, crashed, over_the_deadline,
-            over_postfix_time_limit, database_lost_in_the_middle, database_restarted_in_the_middle]
+FAILURES = [database_stopped, imap_stopped, configuration_unreadable, configuration_wrong, wrong_arguments,
+            wrong_command, program_missing, library_missing, no_room_for_the_message, killed, terminated, crashed,
+            over_the_deadline, over_postfix_time_limit, database_lost_in_the_middle, database_restarted_in_the_middle]
 MAY_SUCCEED = [database_restarted_in_the_middle]    # the program connects again
 
 

@@ -65,7 +65,8 @@ def test_pgbouncer(site):
     users = {role: role for role in (lab_module.OWNER, lab_module.DELIVERY)}
     server = ExamplePgBouncer(site.directory, site.lab.postgres, users)
     site.use(server.start()).close = server.stop
-    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY, port=server.port)
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY,
+                                                                    port=server.port)
     mail = message()
     scuba = site.account()
     deliveries = [site.start_delivery(mail, scuba, options=["-o", "lock.wait=20s"]) for _ in range(8)]
@@ -117,7 +118,8 @@ def test_sent_copies_of_mail_that_goes_elsewhere(postfix):
 def test_nobody_sends_into_the_sent_mailbox_of_another(postfix):
     postfix.sent_copies = True
     postfix.site.settings.update({"route.sent_copy": "authenticated", "route.detail": "folder"})
-    postfix.settings["smtpd_recipient_restrictions"] = f"check_recipient_access regexp:{postfix.path('etc/oncedrop_closed')}"
+    closed = postfix.path("etc", "oncedrop_closed")
+    postfix.settings["smtpd_recipient_restrictions"] = f"check_recipient_access regexp:{closed}"
     postfix.configure()
     lisa, scuba = postfix.accounts(2)
     postfix.start()

@@ -2,8 +2,7 @@
 """A private Postfix with oncedrop behind it by one of the three ways in, set up from the pieces in conf/postfix."""
 
 import collections
-import functools
-import grp
+import itertools
 import json
 import os
 import pwd
@@ -17,6 +16,7 @@ import time
 
 from . import lab as lab_module, process
 from .messages import on_the_wire
+from .postfix_base import MAIN_CF, MASTER_CF, make_directories, postconf
 
 PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
 WAYS = ("mailbox_command", "pipe", "lmtp")
@@ -24,68 +24,6 @@ TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_close
 DEFAULT_CONFIGURATION = b"/etc/oncedrop/oncedrop.conf"
 SERVICE_USER = "uucp"   # stands for the user and group "oncedrop"; every Debian has it, and it has no mail
 SUBMISSION = "submission"
-
-# What any Postfix needs to be alone on 127.0.0.1, and to be told from the one of the system.
-MAIN_CF = """
-compatibility_level = 3.6
-config_directory = {directory}/etc
-queue_directory = {directory}/queue
-data_directory = {directory}/data
-command_directory = {command_directory}
-daemon_directory = {daemon_directory}
-maillog_file = {directory}/log
-maillog_file_prefixes = {directory}
-multi_instance_enable = no
-mail_owner = {mail_owner}
-setgid_group = {setgid_group}
-myhostname = postfix.test
-mydomain = test
-myorigin = {domain}
-mydestination = {mydestination}
-mynetworks = 127.0.0.0/8
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-disable_dns_lookups = yes
-smtp_host_lookup = native
-smtpd_peername_lookup = no
-smtpd_authorized_xclient_hosts = 127.0.0.1
-smtpd_relay_restrictions = permit_mynetworks, reject
-smtpd_client_connection_count_limit = 0
-smtpd_sasl_type = dovecot
-smtpd_sasl_path = {dovecot}/auth
-alias_maps =
-alias_database =
-forward_path =
-biff = no
-default_transport = outside
-relay_transport = outside
-notify_classes =
-message_size_limit = 104857600
-mailbox_size_limit = 0
-minimal_backoff_time = 300s
-queue_minfree = 0
-"""
-
-MASTER_CF = """
-postlog unix-dgram n - n - 1 postlogd
-127.0.0.1:{port} inet n - n - - smtpd
-pickup unix n - n 60 1 pickup
-cleanup unix n - n - 0 cleanup
-qmgr unix n - n 300 1 qmgr
-rewrite unix - - n - - trivial-rewrite
-bounce unix - - n - 0 bounce
-defer unix - - n - 0 bounce
-trace unix - - n - 0 bounce
-flush unix n - n 1000? 0 flush
-proxymap unix - - n - - proxymap
-showq unix n - n - - showq
-error unix - - n - - error
-retry unix - - n - - error
-discard unix - - n - - discard
-anvil unix - - n - 1 anvil
-outside unix - n n - - pipe
-  flags=Rq null_sender= user={user} argv={dd} bs=64k of={directory}/outside/${{queue_id}}.${{recipient}}
-"""
 
 Entry = collections.namedtuple("Entry", "time agent queue_id recipient dsn status text")
 ENTRY = re.compile(r"^(\w+ +\d+ [\d:]+) \S+ postfix/([\w/]+)\[\d+\]: (\w+): to=<([^>]*)>,.* dsn=([\d.]+), "
@@ -106,28 +44,6 @@ def system_users():
     return [user.pw_name for user in pwd.getpwall() if 0 < user.pw_uid < 100 and user.pw_name != SERVICE_USER]
 
 
-@functools.cache
-def postconf(name):
-    """How the installed Postfix was built."""
-    return subprocess.run([process.find_program("postconf"), "-dh", name], check=True, capture_output=True,
-                          text=True).stdout.strip()
-
-
-def make_directories(**roots):
-    """What `postfix check' makes for a new instance, by the same list, only sooner."""
-    owners = {"root": 0, "$mail_owner": pwd.getpwnam(postconf("mail_owner")).pw_uid}
-    groups = {"-": -1, "$setgid_group": grp.getgrnam(postconf("setgid_group")).gr_gid}
-    with open(os.path.join(postconf("meta_directory"), "postfix-files"), encoding="ascii") as file:
-        entries = [line.strip().split(":") for line in file if line.startswith(("$queue_directory", "$data_directory"))]
-    for name, kind, owner, group, mode, *_ in entries:
-        root, _, rest = name[1:].partition("/")
-        if kind == "d":
-            path = os.path.join(roots[root], rest)
-            os.makedirs(path, exist_ok=True)
-            os.chown(path, owners[owner], groups[group])
-            os.chmod(path, int(mode, 8))
-
-
 def short_directory():
     """A directory whose file "o.conf" has no longer a name than the default configuration has, and on which
     set-group-ID programs are not switched off."""
@@ -143,7 +59,7 @@ class Postfix(process.Server):
     """One way in, for one site.
 
     settings holds what a test adds to main.cf; edit, when set, is a function that gets the text of a piece (its file's
-    name, its text with the values put in) and gives it as it shall be. Both count from the next start() or restart()."""
+    name, its text with the values put in) and gives it as it shall be. Both count from the next start()."""
 
     name = "postfix"
 
@@ -156,6 +72,8 @@ class Postfix(process.Server):
         self.settings = {}
         self.sent_copies = False    # with master.cf.sent_copies
         self.port = self.submission_port = None
+        self.names = system_users()
+        self.numbers = itertools.count(1)
         self.domain = f"s{site.number}.example.org"
         user = pwd.getpwnam(SERVICE_USER)
         self.gid = user.pw_gid
@@ -202,22 +120,27 @@ class Postfix(process.Server):
         self.secret("o.conf", self.site.configuration())
 
     def accounts(self, count, **fields):
-        """Addresses of so many accounts that are empty. For local(8) they are users of the system. fields: see
+        """Addresses of so many more accounts, which are empty. For local(8) they are users of the system. fields: see
         Dovecot.add_account."""
         dovecot = self.site.lab.dovecot
         if self.way == "mailbox_command":
-            names = system_users()[:count]
+            names, self.names = self.names[:count], self.names[count:]
             if len(names) < count:
-                raise RuntimeError(f"only {len(names)} system users for mailbox_command")
+                raise RuntimeError("not enough system users for mailbox_command")
             for name in names:
                 dovecot.add_account(name, home=dovecot.path("mail", f"{name}.{self.site.number}"), **fields)
-                # An earlier test had the same account: Dovecot compares size and time, in seconds.
+                # An earlier test had the same account, and Dovecot compares sizes, and times in seconds.
                 os.utime(dovecot.path("users", name), (int(self.site.number), int(self.site.number)))
+                process.wait_until(lambda: self.home(name).endswith(f"/{name}.{self.site.number}"), "Dovecot has seen it")
             return [f"{name}@{self.domain}" for name in names]
-        addresses = [f"user{number}@{self.domain}" for number in range(count)]
+        addresses = [f"user{next(self.numbers)}@{self.domain}" for _ in range(count)]
         for address in addresses:
             dovecot.add_account(address, **fields)
         return addresses
+
+    def home(self, account):
+        return subprocess.run([process.find_program("doveadm"), "-c", self.site.lab.dovecot.path("dovecot.conf"), "user",
+                               "-f", "home", account], check=True, capture_output=True, text=True).stdout.strip()
 
     def messages(self, address, mailbox="INBOX"):
         """What is in an address's mailbox, as bytes."""
@@ -253,13 +176,14 @@ class Postfix(process.Server):
     def write_settings(self):
         local = self.way == "mailbox_command"
         own = {
-            "directory": self.directory, "dovecot": self.site.lab.dovecot.directory, "domain": self.domain, "port": self.port,
-            "mydestination": self.domain if local else "", "user": SERVICE_USER, "dd": process.find_program("dd"),
-            **{name: postconf(name) for name in ("command_directory", "daemon_directory", "mail_owner", "setgid_group")},
+            "directory": self.directory, "dovecot": self.site.lab.dovecot.directory, "domain": self.domain,
+            "mydestination": self.domain if local else "", "port": self.port, "user": SERVICE_USER,
+            "dd": process.find_program("dd"),
         }
-        export = {"ASAN_OPTIONS": "detect_leaks=0"}
-        settings = {"export_environment": " ".join(["TZ", "LANG", *[f"{name}={value}" for name, value in export.items()]]),
-                    **self.settings}
+        for name in ("command_directory", "daemon_directory", "mail_owner", "setgid_group"):
+            own[name] = postconf(name)
+        # A program that holds a secret cannot be looked into by its own leak detector.
+        settings = {"export_environment": "TZ LANG ASAN_OPTIONS=detect_leaks=0", **self.settings}
         pieces = [MAIN_CF.format(**own), self.piece("main.cf.common"), self.piece("main.cf." + self.way)]
         lines = [line for line in "\n".join(pieces).splitlines() if line.split(" = ")[0] not in settings]
         self.write("main.cf", *lines, *[f"{name} = {value}" for name, value in settings.items()], "")
@@ -362,7 +286,7 @@ class Postfix(process.Server):
 
     def wait_for(self, count, queue_id=None, seconds=60):
         """Waits for so many log entries; returns them."""
-        process.wait_until(lambda: len(self.entries(queue_id)) >= count, f"{count} deliveries in Postfix's log", seconds)
+        process.wait_until(lambda: len(self.entries(queue_id)) >= count, f"{count} deliveries in the log", seconds)
         return self.entries(queue_id)
 
     def idle(self):
