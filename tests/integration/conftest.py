@@ -9,9 +9,10 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lab import lab as lab_module, postfix as postfix_module, site as site_module  # noqa: E402
+from lab import lab as lab_module, postfix as postfix_module, setgid, site as site_module  # noqa: E402
 
 collect_ignore_glob = ["test_postfix_*.py"] if postfix_module.missing() else []
+collect_ignore = [] if setgid.available() else ["test_setgid.py"]
 
 
 def pytest_configure(config):
@@ -61,6 +62,8 @@ def postfix(site, request):
 def pytest_terminal_summary(terminalreporter):
     if postfix_module.missing():
         terminalreporter.write_line(f"The tests with Postfix were left out: {postfix_module.missing()}.")
+    if not setgid.available():
+        terminalreporter.write_line("The tests of the set-group-ID installation were left out: not root.")
 
 
 @pytest.hookimpl(hookwrapper=True)

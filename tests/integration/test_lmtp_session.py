@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: ISC
+"""LMTP: what is kept from message to message, and every way a session can end."""
+
+import os
+import shlex
+import shutil
+import signal
+import smtplib
+import socket
+import stat
+import time
+
+import pytest
+from lab import lab as lab_module, lmtp
+from lab.lmtp import Session, start, stored
+from lab.messages import message, on_the_wire
+from lab.process import wait_until
+from lab.site import Site, new_site
+
+
+def nothing_claimed(site):
+    return site.value("SELECT count(*) FROM oncedrop.message") == 0
+
+
+def sockets(session):
+    directory = f"/proc/{session.process.pid}/fd"
+    return sum(stat.S_ISSOCK(os.stat(os.path.join(directory, name)).st_mode) for name in os.listdir(directory))
+
+
+# Connections that are kept
+
+
+def test_connections_are_kept_from_message_to_message(site):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    imap, database = site.imap_proxy(), site.database_proxy()
+    session = start(site)
+    for _ in range(5):
+        for reply in session.deliver(message(), scuba, doug):
+            stored(reply)
+    assert (imap.accepted, database.accepted) == (2, 1)
+    assert site.count(scuba) == site.count(doug) == 5
+
+
+def test_only_so_many_imap_sessions_are_kept(site):
+    accounts = [site.account(f"user{number}") for number in range(11)]
+    imap = site.imap_proxy()
+    session = start(site)
+    for account in accounts[:8]:
+        stored(session.deliver(message(), account)[0])
+    before = sockets(session)
+    for account in accounts[8:]:
+        stored(session.deliver(message(), account)[0])
+    assert (imap.accepted, sockets(session)) == (11, before)
+    for account in accounts[-8:]:       # those used last
+        stored(session.deliver(message(), account)[0])
+    assert imap.accepted == 11
+    stored(session.deliver(message(), accounts[0])[0])
+    assert (imap.accepted, sockets(session)) == (12, before)
+
+
+def cut_imap(site, imap, _database):
+    imap.cut()
+
+
+def cut_database(site, _imap, database):
+    database.cut()
+
+
+def end_database_session(site, _imap, _database):
+    ours = "FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'oncedrop %'"
+    assert site.value("SELECT count(pg_terminate_backend(pid)) " + ours) == 1
+    wait_until(lambda: site.value("SELECT count(*) " + ours) == 0, "the session's end")
+
+
+def end_imap_session(site, _imap, _database):
+    """Dovecot says BYE."""
+    dovecot = site.lab.dovecot
+    os.system(shlex.join(["doveadm", "-c", dovecot.path("dovecot.conf"), "kick", "*"]) + " >/dev/null")
+
+
+def cut_both(site, imap, database):
+    imap.cut()
+    database.cut()
+
+
+@pytest.mark.parametrize("lose", [cut_imap, end_imap_session, cut_database, cut_both])
+def test_a_connection_lost_between_two_messages_is_made_anew(site, lose):
+    scuba = site.account()
+    mails = [message() for _ in range(3)]
+    imap, database = site.imap_proxy(), site.database_proxy()
+    session = start(site)
+    for mail in mails:
+        stored(session.deliver(mail, scuba)[0])
+        lose(site, imap, database)
+    assert [copy.raw for copy in site.messages(scuba)] == [on_the_wire(mail) for mail in mails]
+
+
+def test_a_kept_session_that_does_not_answer_is_replaced(site):
+    scuba = site.account()
+    silent = []
+    site.settings["imap.timeout"] = "1s"
+    imap = site.imap_proxy(lambda connection, side, data: b"" if connection in silent else data)
+    session = start(site)
+    stored(session.deliver(message(), scuba)[0])
+    silent.append(imap.connections[0])
+    stored(session.deliver(message(), scuba)[0])
+    assert imap.accepted == 2
+    assert site.count(scuba) == 2
+
+
+def test_a_database_that_comes_back_is_used(site):
+    scuba = site.account()
+    database = site.database_proxy()
+    port, database.target_port = database.target_port, 1
+    session = start(site)
+    mail = message()
+    [reply] = session.deliver(mail, scuba)
+    assert reply.code == 451 and reply.text.startswith("4.3.0 database: "), reply
+    database.target_port = port
+    stored(session.deliver(mail, scuba)[0])
+
+
+# The end of a session
+
+
+@pytest.fixture(scope="module")
+def idle(lab, template):
+    """A site for tests that come to no delivery."""
+    site = new_site(lab, template)
+    yield site
+    site.close()
+    assert not site.sanitizer_reports()
+
+
+@pytest.fixture
+def bare(lab):
+    """A site without a database."""
+    site = Site(lab)
+    yield site
+    site.close()
+
+
+MAIL = message()
+STATES = {
+    "nothing": b"",
+    "in a command": b"LHL",
+    "LHLO": b"LHLO x\r\n",
+    "MAIL": b"LHLO x\r\nMAIL FROM:<a@x>\r\n",
+    "RCPT": b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<USER>\r\n",
+    "DATA": b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<USER>\r\nDATA\r\n",
+    "in the header": b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<USER>\r\nDATA\r\n" + MAIL[:30],
+    "after the text": b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<USER>\r\nDATA\r\n" + lmtp.stuffed(MAIL)[:-3],
+    "after the dot": b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<USER>\r\nDATA\r\n" + lmtp.stuffed(MAIL)[:-2],
+    "after the dot's CR": b"LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<USER>\r\nDATA\r\n" + lmtp.stuffed(MAIL)[:-1],
+}
+
+
+@pytest.mark.parametrize("said", STATES.values(), ids=STATES.keys())
+def test_early_close(idle, said):
+    scuba = idle.account()
+    session = Session(idle)
+    session.send(said.replace(b"USER", scuba.encode()))
+    session.stream.close()
+    session.socket.close()
+    assert session.finish() == 0
+    assert nothing_claimed(idle)
+    assert idle.count(scuba) == 0
+
+
+def test_close_instead_of_reading_the_reply(site):
+    """The message was whole: it is delivered, and when it comes again it is a duplicate."""
+    scuba = site.account()
+    session = start(site)
+    session.envelope([scuba])
+    session.send(lmtp.stuffed(MAIL))
+    session.stream.close()
+    session.socket.close()
+    assert session.finish() == 0
+    assert site.count(scuba) == 1
+    assert "duplicate" in start(site).deliver(MAIL, scuba)[0].text
+
+
+def test_a_client_that_only_shuts_its_side_down_gets_its_replies(site):
+    scuba = site.account()
+    session = start(site)
+    session.envelope([scuba])
+    session.send(lmtp.stuffed(message()))
+    session.socket.shutdown(socket.SHUT_WR)
+    stored(session.reply())
+    assert session.rest() == b""
+    assert session.finish() == 0
+
+
+@pytest.mark.parametrize("when", ["idle", "in a transaction", "in the message"])
+def test_asked_to_stop(idle, when):
+    scuba = idle.account()
+    session = start(idle)
+    if when == "in a transaction":
+        session.send(["MAIL FROM:<a@x>", f"RCPT TO:<{scuba}>"])
+        session.replies(2)
+    elif when == "in the message":
+        session.envelope([scuba])
+        session.send(lmtp.stuffed(MAIL)[:-3])
+    session.process.send_signal(signal.SIGTERM)
+    assert session.rest() == b""
+    assert session.finish() == 75
+    assert nothing_claimed(idle)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ended_in_a_delivery(site, number):
+    """No reply: the client defers all recipients. What was begun is held until the hold-off, then found out about."""
+    scuba, doug = site.account("scuba"), site.account("doug")
+    site.settings.update({"delivery.deadline": "1s", "delivery.hold_off": "1100ms"})
+    imap = site.imap_proxy()
+    imap.stall()
+    session = start(site)
+    mail = message()
+    session.envelope([scuba, doug])
+    session.send(lmtp.stuffed(mail))
+    wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'") == 2, "the claim")
+    session.process.send_signal(number)
+    assert session.rest() == b""
+    imap.resume()
+    session = start(site)
+    held = session.deliver(mail, scuba, doug)
+    assert [reply.code for reply in held] == [451, 451], held
+    wait_until(lambda: [reply.code for reply in session.deliver(mail, scuba, doug)] == [250, 250], "the hold-off", 10)
+    assert site.count(scuba) == site.count(doug) == 1
+
+
+def test_over_the_deadline(site):
+    scuba = site.account()
+    site.settings["delivery.deadline"] = "1s"
+    site.imap_proxy().stall()
+    session = start(site)
+    session.envelope([scuba])
+    session.send(lmtp.stuffed(message()))
+    assert session.rest() == b""
+    assert session.finish() == 75
+
+
+def test_the_deadline_is_that_of_each_message(site):
+    scuba = site.account()
+    site.settings["delivery.deadline"] = "1s"
+    session = start(site)
+    for _ in range(2):
+        session.envelope([scuba])
+        session.send(MAIL[:20])
+        time.sleep(0.7)     # not a condition: reading is not delivering
+        session.send(lmtp.stuffed(message()))
+        stored(session.reply())
+
+
+# Configuration, and what else could come over the socket
+
+
+def no_file(site):
+    return {"options": ["-c", "/nonexistent/oncedrop.conf"]}
+
+
+def bad_setting(site):
+    site.settings["delivery.deadline"] = "soon"
+    return {}
+
+
+def readable_by_all(site):
+    os.chmod(site.write("password", "secret\n"), 0o644)
+    return {}
+
+
+def argument(site):
+    return {"arguments": ["127.0.0.1:24"]}
+
+
+@pytest.mark.parametrize("merge", [True, False], ids=["stderr is the socket", "stderr is a file"])
+@pytest.mark.parametrize("spoil", [no_file, bad_setting, readable_by_all, argument])
+def test_a_configuration_that_cannot_be_used(bare, spoil, merge):
+    more = spoil(bare)
+    session = Session(bare, *more.pop("options", []), merge=merge, **more)
+    reply = session.reply()
+    assert reply.code == 421 and reply.text.startswith("4.3.5 "), reply
+    assert session.rest() == b""
+    assert session.finish() == 75
+
+
+def untrusted_certificate(site):
+    site.settings["imap.ca_file"] = site.lab.authority.self_signed("other")[0]
+
+
+def database_without_schema(site):
+    site.settings["database.schema"] = "elsewhere"
+
+
+def no_database(site):
+    site.settings["database.conninfo"] = "host=127.0.0.1 port=1"
+
+
+def nothing(site):
+    pass
+
+
+@pytest.mark.parametrize("spoil", [nothing, untrusted_certificate, database_without_schema, no_database])
+def test_nothing_but_replies_comes_over_the_socket(site, spoil):
+    """Even when stderr is the socket, libraries chatter, and the log is asked for on stderr. The client takes every line
+    that is no reply for an error."""
+    spoil(site)
+    site.settings.update({"log.to": "stderr", "log.level": "debug"})
+    session = start(site, "-v", merge=True)
+    replies = session.deliver(message(), site.account("scuba"), site.account("doug"))
+    assert [reply.code for reply in replies] == [250 if spoil is nothing else 451] * 2, replies
+    assert session.command("QUIT").code == 221
+    assert session.rest() == b""
+    assert session.finish() == 0
+
+
+# Started for each connection
+
+
+def unit(name):
+    with open(os.path.join(lab_module.REPOSITORY, "conf", "systemd", name), encoding="utf-8") as file:
+        return dict(line.strip().split("=", 1) for line in file if "=" in line and not line.startswith("#"))
+
+
+STARTERS = [lmtp.Inetd] + [lmtp.Activate] * bool(shutil.which("systemd-socket-activate"))
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_started_for_each_connection(site, starter):
+    """By smtplib, which reads one reply for a message and so has one recipient. The command is that of our unit."""
+    scuba = site.account()
+    command = shlex.split(unit("oncedrop-lmtp@.service")["ExecStart"])
+    assert command == ["/usr/local/bin/oncedrop", "lmtp"]
+    words = [lab_module.program(), "-c", site.write("oncedrop.conf", site.configuration()), *command[1:]]
+    path = os.path.join(site.directory, "socket")
+    site.use(starter(path, words, site.environment()))
+    mails = [message() for _ in range(3)]
+    wait_until(lambda: os.path.exists(path), "the socket")
+    with smtplib.LMTP(path) as first, smtplib.LMTP(path) as second:
+        for client, mail in zip((first, second, first), mails):
+            assert client.sendmail("a@x", [scuba], on_the_wire(mail)) == {}
+        assert first.has_extn("pipelining") and first.has_extn("8bitmime")
+        with pytest.raises(smtplib.SMTPRecipientsRefused):
+            first.sendmail("a@x", [""], on_the_wire(mails[0]))
+    assert [copy.raw for copy in site.messages(scuba)] == [on_the_wire(mail) for mail in mails]

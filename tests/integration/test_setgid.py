@@ -1,0 +1,500 @@
+# SPDX-License-Identifier: ISC
+"""The set-group-ID installation for mailbox_command: a user may deliver to the own account, and gets nothing else out of
+the program: no password, no other user's mail, no delivery elsewhere.
+
+Only root can install it and become another user; conftest.py leaves this file out otherwise."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import expect
+import pytest
+from lab import lab as lab_module, setgid
+from lab.messages import message, on_the_wire
+from lab.process import wait_until
+from lab.setgid import BECOME, OTHER, USER, Installed, Listener
+from lab.site import new_site
+
+
+@pytest.fixture(scope="module")
+def prefix():
+    with setgid.installation() as directory:
+        yield directory
+
+
+@pytest.fixture
+def installed(site, prefix):
+    return Installed(site, prefix)
+
+
+@pytest.fixture(scope="module")
+def refusing(lab, template, prefix):
+    """One for all tests after which there still is nothing in ledger and mailboxes."""
+    site = new_site(lab, template)
+    yield Installed(site, prefix)
+    site.close()
+
+
+def refused(done):
+    """Deferred, because the configuration could not be read."""
+    expect.deferred(done, r"4\.3\.5", "oncedrop.conf", "cannot be opened")
+
+
+def nothing_stored(installed):
+    site = installed.site
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 0
+    for account in (installed.account, installed.other):
+        assert site.count(account) == site.count(account, "Sent") == 0
+
+
+# What it is for
+
+
+def test_delivery_to_the_own_account(installed):
+    mail = message()
+    expect.stored(installed.deliver(mail))
+    expect.duplicate(installed.deliver(mail))
+    [copy] = installed.site.messages(installed.account)
+    assert copy.raw == on_the_wire(mail)
+    assert installed.site.value("SELECT sender FROM oncedrop.message") == "lisa@elsewhere.example"
+
+
+@pytest.mark.parametrize("recipient,mailbox", [(f"{USER}+list@example.org", "list"), (USER, "INBOX"),
+                                               (f"{USER.upper()}@Example.org", "INBOX")])
+def test_other_addresses_of_the_own_account(installed, recipient, mailbox):
+    installed.site.settings["route.detail"] = "folder"
+    expect.stored(installed.deliver(message(), recipient, merge=True), mailbox)
+
+
+def test_a_large_message(installed):
+    """Which is kept in a file."""
+    mail = message(body=b"0123456789abcde\n" * 300_000)
+    expect.stored(installed.deliver(mail))
+    assert installed.site.messages(installed.account)[0].raw == on_the_wire(mail)
+
+
+def test_root_delivers_to_everybody(installed):
+    """As from a pipe(8) transport without a user of its own."""
+    expect.stored(installed.deliver_as_root(message(), f"{OTHER}@example.org"))
+
+
+# Reading what is not theirs
+
+
+def test_the_files_are_not_readable(refusing):
+    refusing.private(refusing.configuration, refusing.site.configuration())
+    for path in (refusing.configuration, refusing.password_file):
+        done = refusing.run(path, words=["cat"])
+        assert done.exit == 1 and "Permission denied" in done.err, done
+
+
+@pytest.mark.parametrize("arguments", [
+    ["config"], ["config", "-n"], ["show", "a"], ["schema", "version"], ["schema", "install"], ["check"], ["check", USER],
+    ["locks"], ["-v", "config"], ["-c", "CONFIGURATION", "config"], ["-o", "log.to=stderr", "config"]])
+def test_other_commands_have_no_group(refusing, arguments):
+    done = refusing.run(*[word.replace("CONFIGURATION", refusing.configuration) for word in arguments])
+    assert done.exit not in (0, 75), done
+    assert re.search(r"oncedrop\.conf.*(cannot be opened|Permission denied)", done.out + done.err), done
+
+
+def test_lmtp_has_no_group(refusing):
+    done = refusing.run("lmtp", stdin=b"LHLO x\r\n")
+    assert done.exit == 75 and re.fullmatch(r"421 4\.3\.5 .*oncedrop\.conf: cannot be opened.*\r\n", done.out), done
+
+
+def test_the_log_is_not_for_the_caller(installed):
+    expect.stored(installed.run("-v", "deliver", stdin=message()))
+
+
+@pytest.mark.parametrize("options", [
+    ["-c", "CONFIGURATION"], ["-o", "log.to=stderr"], ["-o", "record.level=raw"], ["-v", "-o", "route.account=news"],
+    ["-o", "database.conninfo=host=127.0.0.1 port=PORT"], ["-o", "imap.host=127.0.0.1", "-o", "imap.port=PORT"]])
+def test_own_settings_have_no_group(refusing, options):
+    listener = refusing.site.use(Listener())
+    values = {"CONFIGURATION": refusing.configuration, "PORT": str(listener.port)}
+    words = [re.sub("|".join(values), lambda found: values[found[0]], word) for word in options]
+    refused(refusing.run(*words, "deliver", stdin=message()))
+    assert listener.accepted == 0
+    nothing_stored(refusing)
+
+
+@pytest.mark.parametrize("kind", ["password file", "ca file", "link", "configuration", "/proc/self/fd"])
+def test_an_own_configuration_opens_nothing_secret(refusing, kind):
+    """Neither its content nor, through an error in it, a line of it."""
+    listener = refusing.site.use(Listener())
+    link = os.path.join(refusing.directory, kind.replace("/", "-"))
+    os.symlink(refusing.password_file, link)
+    secret = {"link": link, "/proc/self/fd": "/dev/stdin"}.get(kind, refusing.password_file)
+    text = (f"[database]\nconninfo=host=127.0.0.1 port={listener.port}\n[imap]\nhost=127.0.0.1\nport={listener.port}\n"
+            f"tls=none\npassword_file={secret}\n")
+    path = refusing.own("own.conf", text)
+    if kind == "ca file":
+        path = refusing.own("own.conf", text.replace(f"password_file={secret}", "password_file=" + refusing.own("pw", "x\n"))
+                             .replace("tls=none", f"tls=imaps\nca_file={secret}"))
+    done = refusing.run("-c", secret if kind == "configuration" else path, "deliver", stdin=message())
+    expect.deferred(done)
+    if kind != "ca file":
+        assert listener.accepted == 0
+
+
+# Delivering what is not theirs
+
+
+@pytest.mark.parametrize("recipient,arguments,env", [
+    (f"{OTHER}@example.org", [], {}),
+    (OTHER, [], {"USER": OTHER, "LOGNAME": OTHER}),
+    (f"{USER}@example.org", ["-d", f"{OTHER}@example.org"], {}),
+    (f"{OTHER}+{USER}@example.org", [], {"USER": OTHER, "LOGNAME": OTHER, "HOME": "/var/spool/news"}),
+    (f" {OTHER}@example.org", [], {}),
+    (f"<{OTHER}@example.org>", [], {}),
+    (f"@{USER}", [], {}),
+    ("root", [], {"USER": "root", "LOGNAME": "root", "SUDO_UID": "0"}),
+])
+def test_delivery_to_another_account(refusing, recipient, arguments, env):
+    done = refusing.deliver(message(), recipient, arguments, env=env)
+    expect.deferred(done)
+    nothing_stored(refusing)
+
+
+def test_delivery_to_an_account_that_only_the_header_names(refusing):
+    mail = f"Delivered-To: {OTHER}@example.org\n".encode() + message()
+    expect.deferred(refusing.deliver(mail, env={"RECIPIENT": ""}))
+    nothing_stored(refusing)
+
+
+def test_an_account_of_the_login_name(installed):
+    """The usual case: account = %{user}."""
+    installed.site.settings["route.account"] = "%{user}"
+    installed.site.lab.dovecot.add_account(USER)
+    expect.stored(installed.deliver(message()))
+    expect.deferred(installed.deliver(message(), f"{OTHER}@example.org"), r"4\.3\.0", "only to its caller's own account")
+    assert installed.site.count(USER) == 1
+
+
+def test_with_account_query_the_login_name_decides(installed):
+    rows = f"('{USER}', 'mine'), ('me@example.org', 'mine'), ('other@example.org', '{installed.other}')"
+    installed.site.settings["route.account_query"] = f"SELECT a FROM (VALUES {rows}) AS t (k, a) WHERE k = $1"
+    installed.site.lab.dovecot.add_account("mine")
+    expect.stored(installed.deliver(message(), "me@example.org"))
+    expect.deferred(installed.deliver(message(), "other@example.org"))
+    assert installed.site.count("mine") == 1 and installed.site.count(installed.other) == 0
+
+
+AUTHENTICATED = (f"Received: from client.test (localhost [127.0.0.1])\n\t(Authenticated sender: {OTHER})\n"
+                 "\tby postfix.test (Postfix) with ESMTPSA id 4abc\n\tfor <games@example.org>; Fri, 1 Aug 2025 10:00:00 +0200\n")
+
+
+@pytest.mark.parametrize("sent_copy", ["authenticated", "from"])
+@pytest.mark.parametrize("claim", ["-u", "SASL_USERNAME", "Received", "only From"])
+def test_no_sent_copy_for_another(installed, sent_copy, claim):
+    installed.site.settings["route.sent_copy"] = sent_copy
+    mail = message(sender=f"{OTHER}@example.org")
+    done = installed.deliver((AUTHENTICATED.encode() if claim == "Received" else b"") + mail,
+                             arguments=["-u", OTHER] if claim == "-u" else [],
+                             env={"SASL_USERNAME": OTHER} if claim == "SASL_USERNAME" else {})
+    expect.stored(done)
+    assert installed.site.count(installed.other, "Sent") == installed.site.count(installed.other) == 0
+    assert installed.site.sql("SELECT account, role FROM oncedrop.copy") == [(installed.account, "inbox")]
+
+
+# The environment
+
+
+def hostile(installed, port):
+    """Variables that libraries read, each as a user would set it for the own ends."""
+    directory = installed.directory
+    service = installed.own("pg_service.conf", f"[oncedrop]\nhost=127.0.0.1\nport={port}\n")
+    trap = os.path.join(directory, "trap")
+    return {
+        "PGHOST": "127.0.0.1", "PGHOSTADDR": "127.0.0.1", "PGPORT": str(port), "PGSERVICE": "oncedrop",
+        "PGSERVICEFILE": service, "PGSYSCONFDIR": directory, "PGPASSFILE": installed.own("pgpass", "*:*:*:*:x\n"),
+        "PGOPTIONS": "-c search_path=evil", "PGSSLMODE": "disable", "PGUSER": "evil", "PGDATABASE": "evil",
+        "PGREQUIREPEER": "evil", "PGCHANNELBINDING": "require", "PGTARGETSESSIONATTRS": "standby", "PGKRBSRVNAME": "evil",
+        "SASL_PATH": directory, "SASL_CONF_PATH": directory, "SSLKEYLOGFILE": trap, "GNUTLS_DEBUG_LEVEL": "9",
+        "GNUTLS_SYSTEM_PRIORITY_FILE": trap, "GNUTLS_SYSTEM_TRUST_FILE": trap, "GNUTLS_FORCE_FIPS_MODE": "1",
+        "SSL_CERT_FILE": trap, "SSL_CERT_DIR": directory, "OPENSSL_CONF": trap, "OPENSSL_ENGINES": directory,
+        "OPENSSL_MODULES": directory, "GCONV_PATH": directory, "LOCPATH": directory, "LC_ALL": "evil", "LANG": "evil",
+        "LANGUAGE": "evil", "NLSPATH": trap, "CHARSETALIASDIR": directory, "GIO_EXTRA_MODULES": directory,
+        "GIO_MODULE_DIR": directory, "GIO_USE_TLS": "evil", "GIO_USE_VFS": "evil", "G_DEBUG": "fatal-warnings",
+        "G_MESSAGES_DEBUG": "all", "G_SLICE": "debug-blocks", "G_FILENAME_ENCODING": "evil", "GPGME_DEBUG": f"9:{trap}",
+        "GNUPGHOME": directory, "P11_KIT_STRICT": "1", "P11_KIT_DEBUG": "all", "TMPDIR": directory, "TMP": directory,
+        "TEMP": directory, "LD_PRELOAD": installed.own("evil.so", "evil"), "LD_LIBRARY_PATH": directory,
+        "LD_AUDIT": f"{directory}/evil.so", "LD_DEBUG": "all", "LD_DEBUG_OUTPUT": trap, "LD_BIND_NOW": "1",
+        "LD_PROFILE": "libpq.so.5", "LD_PROFILE_OUTPUT": directory, "MALLOC_TRACE": trap, "MALLOC_CHECK_": "3",
+        "MALLOC_PERTURB_": "1", "GLIBC_TUNABLES": "glibc.malloc.check=3", "RES_OPTIONS": "debug",
+        "HOSTALIASES": installed.own("hosts", "localhost evil.example\n"), "LOCALDOMAIN": "evil.example",
+        "RESOLV_HOST_CONF": trap, "TZ": ":" + trap, "TZDIR": directory, "HOME": directory,
+        "XDG_CONFIG_HOME": directory, "KRB5CCNAME": trap, "KRB5_CONFIG": trap, "KRB5_TRACE": trap, "IFS": "/",
+        "BASH_ENV": trap, "ENV": trap, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={trap}", "LIBPQ_TRACE": trap,
+        "ONCEDROP_CONFIG": trap,
+    }
+
+
+def after_chatter(done):
+    """What the loader and libraries say before main() is the caller's own doing; the answer is on stdout."""
+    return done._replace(err="")
+
+
+def test_the_environment_leads_nowhere(installed):
+    """Everything at once: the delivery goes where the configuration says, and no file is left behind."""
+    listener = installed.site.use(Listener())
+    variables = hostile(installed, listener.port)
+    before = set(os.listdir(installed.directory))
+    done = installed.deliver(message(body=b"0123456789abcde\n" * 100_000), env=variables)
+    expect.stored(after_chatter(done))
+    assert listener.accepted == 0
+    assert set(os.listdir(installed.directory)) == before
+    assert installed.site.count(installed.account) == 1
+
+
+@pytest.mark.parametrize("name", ["PGPORT", "PGSERVICEFILE", "HOME", "LD_PRELOAD", "TMPDIR", "G_DEBUG", "GLIBC_TUNABLES", "TZ"])
+def test_one_variable_leads_nowhere(installed, name):
+    """By itself, so that none hides another."""
+    listener = installed.site.use(Listener())
+    done = installed.deliver(message(), env={name: hostile(installed, listener.port)[name]})
+    expect.stored(done)
+    assert listener.accepted == 0
+
+
+@pytest.mark.parametrize("target", ["/etc/oncedrop", "/nonexistent", "."])
+def test_a_large_message_is_not_kept_where_the_user_says(installed, target):
+    link = os.path.join(installed.directory, "link")
+    os.symlink(target, link)
+    expect.stored(installed.deliver(message(body=b"0123456789abcde\n" * 100_000), env={"TMPDIR": link}))
+    assert os.listdir(installed.directory) == ["link"]
+
+
+def test_a_service_is_not_looked_up_where_the_user_says(installed):
+    """With service= in the conninfo libpq reads a file in the home directory before that of the system."""
+    listener = installed.site.use(Listener())
+    installed.site.settings["database.conninfo"] = "service=oncedrop password=" + lab_module.DELIVERY
+    installed.own(".pg_service.conf", f"[oncedrop]\nhost=127.0.0.1\nport={listener.port}\n")
+    done = installed.deliver(message(), env=hostile(installed, listener.port))
+    expect.deferred(after_chatter(done), r"4\.3\.0", 'definition of service "oncedrop" not found')
+    assert listener.accepted == 0
+
+
+def test_what_another_program_is_given(installed):
+    """[imap] command shows what is left by then: a known environment, no group, no descriptor of the caller's."""
+    shown = os.path.join(installed.directory, "shown")
+    lines = ["#!/bin/sh", f"exec 2>&1 >{shown}.new", "id -Gn", "ls -m /proc/$$/fd", "env",
+             f"mv {shown}.new {shown}"]
+    installed.site.settings["imap.command"] = installed.own("command", "\n".join(lines) + "\n", 0o755)
+    variables = hostile(installed, 1)
+    expect.deferred(after_chatter(installed.deliver(message(), env=variables, before=STRAY)), r"4\.4\.1")
+    with open(shown, encoding="utf-8") as file:
+        groups, descriptors, *environment = file.read().splitlines()
+    assert groups == USER
+    assert set(descriptors.split(", ")) <= {"0", "1", "2", "10", "255"}, descriptors    # the last two are the shell's
+    names = {line.split("=")[0] for line in environment} - {"PWD", "OLDPWD", "SHLVL", "_"}     # those too
+    assert names == {"PATH", "HOME", "PGSERVICEFILE", "SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT"}
+    assert {"HOME=/nonexistent", "PGSERVICEFILE=/dev/null"} < set(environment)
+
+
+# Descriptors, limits
+
+
+def shell(redirections):
+    return ["sh", "-c", f'exec "$@" {redirections}', "sh"]
+
+
+STRAY = shell("3</dev/null 4<>/dev/null 5>/dev/null 6</dev/null 7</ 8<. 9>/dev/null")
+
+DESCRIPTORS = {"stdout": ">&-", "stderr": "2>&-", "stdout and stderr": ">&- 2>&-", "a full device": ">/dev/full"}
+
+
+@pytest.mark.parametrize("redirections", DESCRIPTORS.values(), ids=DESCRIPTORS.keys())
+def test_nowhere_to_answer(installed, redirections):
+    """No file that is opened instead gets the answer; the status says all."""
+    done = installed.deliver(message(), before=shell(redirections))
+    assert done.exit == 0, done
+    assert installed.site.count(installed.account) == 1
+
+
+@pytest.mark.parametrize("redirections", ["<&-", "<&- >&- 2>&-", "</dev/null", "0>/dev/null", "</"])
+def test_no_message(refusing, redirections):
+    assert refusing.deliver(b"", before=shell(redirections)).exit == 75
+    nothing_stored(refusing)
+
+
+@pytest.mark.parametrize("path", ["password_file", "configuration"])
+def test_a_file_that_is_not_theirs_is_no_message(refusing, path):
+    refusing.private(refusing.configuration, refusing.site.configuration())
+    done = refusing.deliver(b"", before=["sh", "-c", 'file=$1; shift; exec "$@" <"$file"', "sh", getattr(refusing, path)])
+    assert done.exit not in (0, 75) and "Permission denied" in done.err, done
+    nothing_stored(refusing)
+
+
+def test_stray_descriptors_do_not_matter(installed):
+    expect.stored(installed.deliver(message(), before=STRAY))
+
+
+def test_a_pipe_that_is_full(installed):
+    """The deadline ends the waiting for its reader; the message is stored, and the status says that."""
+    installed.site.settings["delivery.deadline"] = "1s"
+    fifo = os.path.join(installed.directory, "fifo")
+    os.mkfifo(fifo)
+    os.chmod(fifo, 0o666)
+    reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        with pytest.raises(BlockingIOError):
+            while True:
+                os.write(reader, b"x" * 4096)
+        done = installed.deliver(message(), before=["sh", "-c", f'exec "$@" 1<>{fifo}', "sh"])
+    finally:
+        os.close(reader)
+    assert done.exit == 0 and done.seconds < 10, done
+    assert installed.site.count(installed.account) == 1
+
+
+def brief(installed):
+    installed.site.settings.update({"delivery.deadline": "1s", "delivery.hold_off": "1100ms"})
+
+
+def once_in_the_end(installed, mail):
+    """Whatever happened before: the same message comes again, until it is there; and it is there once."""
+    wait_until(lambda: installed.deliver(mail).exit == 0, "the delivery", 15)
+    [copy] = installed.site.messages(installed.account)
+    assert copy.raw == on_the_wire(mail)
+
+
+@pytest.mark.parametrize("limit", ["--fsize=0", "--fsize=4096", "--nofile=3", "--nofile=4", "--nofile=6", "--nofile=8", "--as=20000000",
+                                   "--as=60000000", "--data=1000000", "--stack=65536", "--nproc=1", "--core=unlimited",
+                                   "--memlock=0", "--msgqueue=0", "--sigpending=0", "--rttime=1"])
+def test_limits(installed, limit):
+    """They may make the delivery fail, in which case nothing but the status of a bounce or a defect would be wrong."""
+    brief(installed)
+    mail = message(body=b"0123456789abcde\n" * 100_000)
+    done = installed.deliver(mail, before=["prlimit", limit])
+    assert done.exit in (0, 75) or done.exit < 0 or "error while loading shared libraries" in done.err, done
+    assert installed.site.count(installed.account) == (1 if done.exit == 0 else 0)
+    once_in_the_end(installed, mail)
+
+
+# A process under way
+
+
+def held_up(installed, **more):
+    """A delivery that waits for the IMAP server. Returns (its process, the proxy, the message)."""
+    proxy = installed.site.imap_proxy()
+    proxy.stall()
+    mail = message()
+    running = installed.start("deliver", stdin=mail, **more)
+    wait_until(lambda: proxy.accepted and installed.site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"),
+               "the claim")
+    return running, proxy, mail
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM, signal.SIGKILL, signal.SIGSEGV, signal.SIGXFSZ])
+def test_signals(installed, number):
+    """Sent by the user, who may; no core file shows what was in memory."""
+    brief(installed)
+    installed.site.settings["delivery.deadline"] = "1s"
+    core = ["sh", "-c", f'ulimit -c unlimited; cd {installed.directory}; exec "$@"', "sh"]
+    running, proxy, mail = held_up(installed, before=core)
+    subprocess.run([*BECOME, "kill", f"-{number.value}", str(running.process.pid)], check=True)
+    done = running.finish()
+    installed.check_secrets(done.out + done.err)
+    assert done.exit in (75, -number), done
+    assert os.listdir(installed.directory) == []
+    proxy.resume()
+    once_in_the_end(installed, mail)
+
+
+def test_stopped_it_does_not_keep_the_lock(installed):
+    """From others who wait for the same message; its own copy is found out about when the hold-off is over."""
+    installed.site.settings.update({"delivery.deadline": "1500ms", "delivery.hold_off": "1600ms"})
+    running, proxy, mail = held_up(installed)
+    subprocess.run([*BECOME, "kill", "-STOP", str(running.process.pid)], check=True)
+    proxy.resume()
+    started = time.monotonic()
+    expect.held(installed.deliver_as_root(mail, f"{OTHER}@example.org"))
+    wait_until(lambda: installed.deliver_as_root(mail, f"{OTHER}@example.org").exit == 0, "the lock is free", 10)
+    assert time.monotonic() - started < 5
+    running.signal(signal.SIGCONT)
+    assert running.finish().exit != 0
+    once_in_the_end(installed, mail)
+    assert installed.site.count(installed.other) == 1
+
+
+PEEK = """
+import ctypes, os, sys
+pid = int(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+def check(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+"""
+
+PEEKS = {
+    "memory": "open(f'/proc/{pid}/mem', 'rb')",
+    "maps": "open(f'/proc/{pid}/maps').read()",
+    "environment": "open(f'/proc/{pid}/environ').read()",
+    "list of descriptors": "os.listdir(f'/proc/{pid}/fd')",
+    "standard input": "open(f'/proc/{pid}/fd/0', 'rb')",
+    "program": "os.readlink(f'/proc/{pid}/exe')",
+    "working directory": "os.readlink(f'/proc/{pid}/cwd')",
+    "system call": "open(f'/proc/{pid}/syscall').read()",
+    "stack": "open(f'/proc/{pid}/stack').read()",
+    "ptrace(PTRACE_ATTACH)": "check(libc.ptrace(16, pid, None, None))",
+    "ptrace(PTRACE_SEIZE)": "check(libc.ptrace(0x4206, pid, None, None))",
+    "pidfd_getfd": "os.pidfd_open(pid); check(libc.syscall(438, os.pidfd_open(pid), 0, 0))",
+    "process_vm_readv": "b = ctypes.create_string_buffer(64); v = (ctypes.c_size_t * 2)(ctypes.addressof(b), 64); "
+                        "check(libc.process_vm_readv(pid, v, 1, v, 1, 0))",
+}
+
+
+def test_nobody_looks_into_it(installed):
+    """As the user that it runs as; each way would show passwords or what Postfix gave it to read."""
+    running, proxy, _ = held_up(installed)
+    before = {name: peek(running.process.pid, code, []) for name, code in PEEKS.items()}
+    after = {name: peek(running.process.pid, code, BECOME) for name, code in PEEKS.items()}
+    assert {name for name, text in after.items() if "Permission" not in text and "Operation not permitted" not in text} == set(), after
+    assert {name for name, text in before.items() if text} <= {"process_vm_readv", "stack"}, before     # root may
+    running.signal(signal.SIGCONT)      # PTRACE_ATTACH has stopped it
+    proxy.resume()
+    expect.stored(running.finish())
+
+
+def peek(pid, code, become):
+    """Returns what Python says of the error; empty when there is none."""
+    return subprocess.run([*become, sys.executable, "-c", PEEK + code, str(pid)], stdout=subprocess.DEVNULL, check=False,
+                          stderr=subprocess.PIPE, text=True, cwd="/", timeout=20).stderr.strip().rpartition("\n")[2]
+
+
+TRACED = """
+import ctypes, os, sys
+pid = os.fork()
+libc = ctypes.CDLL(None, use_errno=True)
+if pid == 0:
+    libc.ptrace(0, 0, None, None)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(pid, 0)
+    if os.WIFEXITED(status):
+        os._exit(os.WEXITSTATUS(status))
+    libc.ptrace(7, pid, None, None)
+"""
+
+
+
+def loader():
+    with open("/proc/self/maps", encoding="ascii") as file:
+        return next(line.split()[-1] for line in file if "/ld-" in line)
+
+
+WAYS = {
+    "no new privileges": ["setpriv", "--no-new-privs"],
+    "by the loader": [loader()],
+    "traced from the start": [sys.executable, "-c", TRACED],
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+def test_started_so_that_the_group_is_not_given(refusing, way):
+    refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.program]))
+    nothing_stored(refusing)
