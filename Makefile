@@ -97,6 +97,11 @@ lab:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/servers
 
+postfix: all
+	@tests/install-packages check
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_POSTFIX_MESSAGES=200 ONCEDROP_POSTFIX_CYCLES=30 \
+	  $(PYTHON) -B -m pytest -q -s -p no:cacheprovider tests/integration/test_postfix_*.py
+
 check:
 	@tests/install-packages check
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
@@ -108,7 +113,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all unit install uninstall demo lab check help clean FORCE
+.PHONY: all postfix unit install uninstall demo lab check help clean FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS))
 
 #: make             build/oncedrop
@@ -118,6 +123,7 @@ FORCE:
 #:                  how to send a message, read a mailbox and ask the record
 #: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
 #:                  every test; no system service is touched
+#: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
 #: make install     the program, manuals and a sample configuration:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed

@@ -20,16 +20,20 @@ BIG = message(body="A line of a large message.\n" * 100000)
 def database_stopped(postfix):
     server = postfix.site.lab.postgres
     server.stop()
-    yield
-    server.start()
+    try:
+        yield
+    finally:
+        server.start()
 
 
 @contextlib.contextmanager
 def imap_stopped(postfix):
     server = postfix.site.lab.dovecot
     server.stop()
-    yield
-    server.start()
+    try:
+        yield
+    finally:
+        server.start()
     postfix.site.settings["imap.port"] = server.tls_port
     postfix.configure()
 
@@ -158,8 +162,10 @@ def database_lost_in_the_middle(postfix):
         server = postfix.site.lab.postgres
         server.stop()
         proxy.resume()
-        postfix.wait_for(1)
-        server.start()
+        try:
+            postfix.wait_for(1)
+        finally:
+            server.start()
     return held(postfix, action)
 
 
