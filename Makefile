@@ -97,8 +97,9 @@ lab:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/servers
 
-postfix: all
+postfix:
 	@tests/install-packages check
+	@$(MAKE) --no-print-directory all
 	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_POSTFIX_MESSAGES=200 ONCEDROP_POSTFIX_CYCLES=30 \
 	  $(PYTHON) -B -m pytest -q -s -p no:cacheprovider tests/integration/test_postfix_*.py
 
