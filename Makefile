@@ -92,6 +92,12 @@ demo:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
 
+# Every system call, not a sample; takes long.
+faults:
+	@tests/install-packages check
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults
+
 lab:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
@@ -114,7 +120,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit install uninstall demo lab check help clean FORCE
+.PHONY: all postfix unit install uninstall demo lab faults check help clean FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS))
 
 #: make             build/oncedrop
@@ -125,6 +131,7 @@ FORCE:
 #: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
 #:                  every test; no system service is touched
 #: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
+#: make faults      kills a delivery at every system call it makes, and lets each fail; `make check` tries a sample
 #: make install     the program, manuals and a sample configuration:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed

@@ -153,19 +153,22 @@ static void decide_inbox(struct delivery_work *work, struct delivery_recipient *
     delivery->wanted = true;
 }
 
-/* The Sent copy is claimed for the first recipient that goes on. A fresh claim of it is another delivery's business,
- * whose recipient Postfix will bring again, unless that recipient is ours: then we are the one to come again. */
+/* The Sent copy is claimed for the first recipient that goes on. A fresh claim of it is the business of the delivery that
+ * made it, whose recipient Postfix will bring again. When that is one of ours, it is this very one that must come again;
+ * when it will not come any more, one of ours takes its place. */
 static void decide_sent(struct delivery_work *work)
 {
     struct ledger_copy *sent = work->sent;
     if (sent->state == COPY_STORED || sent->state == COPY_FAILED || sent->elsewhere)
         return;
-    if (too_fresh(work, sent)) {
-        work->sent_waits = sent->claimed_by_us;
+    if (!too_fresh(work, sent)) {
+        sent->recipient = work->delivery->recipients[work->sent_owner].address;
+        want(sent);
         return;
     }
-    sent->recipient = work->delivery->recipients[work->sent_owner].address;
-    want(sent);
+    work->sent_waits = sent->claimed_by != LEDGER_OTHER || sent->claimed_by_finished;
+    if (sent->claimed_by != LEDGER_OTHER && !sent->claimed_by_finished)
+        work->sent_owner = sent->claimed_by;
 }
 
 size_t copies_decide(struct delivery_work *work)

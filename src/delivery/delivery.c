@@ -37,10 +37,22 @@ static void report_ledger(struct delivery_work *work, enum ledger_result result,
         report_rest(work, OUTCOME_DATABASE, fault->text);
 }
 
-/* A Sent copy that still has to be made keeps its owner's delivery from succeeding, so that Postfix comes again. */
+/* Who is to come again for the Sent copy: its owner, or, when that one was refused for good, another that was stored. */
+static struct report *sent_report(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct report *owner = &delivery->recipients[work->sent_owner].report;
+    const struct outcome_row *row = outcome_row(owner->outcome);
+    for (size_t i = 0; row->final && row->exit_status != 0 && i < delivery->recipient_count; i++)
+        if (outcome_row(delivery->recipients[i].report.outcome)->exit_status == 0)
+            return &delivery->recipients[i].report;
+    return owner;
+}
+
+/* A Sent copy that still has to be made keeps a delivery from succeeding, so that Postfix comes again. */
 static void report_sent(struct delivery_work *work, enum outcome outcome, const char *text)
 {
-    struct report *report = &work->delivery->recipients[work->sent_owner].report;
+    struct report *report = sent_report(work);
     if (outcome_row(report->outcome)->exit_status == 0)
         report_set(report, outcome, "Sent copy of %s: %s", work->sender.account, text);
 }
@@ -123,7 +135,7 @@ static bool hold(struct delivery_work *work)
         report_rest(work, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
     else
         report_ledger(work, result, &fault);
-    if (work->sent != NULL && work->sent->wanted)
+    if (work->sent_waits || (work->sent != NULL && work->sent->wanted))
         report_sent(work, OUTCOME_HELD, "not held");
     write_deliveries(work, true);
     ledger_undo(delivery->ledger, &work->claim);

@@ -32,6 +32,8 @@ enum ledger_result {
 enum copy_role { COPY_INBOX, COPY_SENT };
 enum copy_state { COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED };
 
+#define LEDGER_OTHER SIZE_MAX
+
 /* One mailbox the message belongs in. */
 struct ledger_copy {
     /* set by the caller */
@@ -46,7 +48,8 @@ struct ledger_copy {
     int64_t attempt;            /* 0: no row; ledger_claim makes it ours by adding 1 */
     int64_t attempt_age_ms;     /* by the database's clock */
     int64_t first_age_ms;       /* since the first attempt; 0 without one */
-    bool claimed_by_us;         /* its claim belongs to a delivery to one of these recipients */
+    size_t claimed_by;          /* place among the deliveries of the one that claimed it, or LEDGER_OTHER */
+    bool claimed_by_finished;   /* claimed by a delivery that Postfix will not bring again */
     bool elsewhere;             /* Sent only: a variant of the message with this Message-ID has (or is making) the copy */
     int64_t uidvalidity, uid;
     /* set by the caller before ledger_settle, and meaning the same */

@@ -32,25 +32,21 @@ static bool add_message_query(struct ledger *ledger, const struct ledger_claim *
 static bool add_copies_query(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
 {
     const char **accounts OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(char *));
-    const char **recipients OD_CLEANUP(base_free) = base_alloc((claim->delivery_count + 1) * sizeof(char *));
     for (size_t i = 0; i < claim->copy_count; i++)
         accounts[i] = claim->copies[i].account;
-    for (size_t i = 0; i < claim->delivery_count; i++)
-        recipients[i] = claim->deliveries[i].recipient;
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, claim->copy_count);
-    char *recipient_array OD_CLEANUP(base_free) = pg_text_array(recipients, claim->delivery_count);
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = account_array}, {.data = recipient_array},
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = account_array},
     };
     return pg_add(ledger->pg,
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.first_at) * 1000)::bigint,"
-                  " d.recipient = ANY ($4::text[]), c.uidvalidity, c.uid"
+                  " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid"
                   " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " JOIN @schema@.delivery d ON d.id = c.claimed_by"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
-                  4, params, fault);
+                  3, params, fault);
 }
 
 /* For the Sent copy the Message-ID alone decides: has another content with this id one, or one under way? */
@@ -70,6 +66,14 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_claim *
                   5, params, fault);
 }
 
+static size_t delivery_place(const struct ledger_claim *claim, const char *recipient)
+{
+    for (size_t i = 0; i < claim->delivery_count; i++)
+        if (claim->deliveries[i].recipient != NULL && strcmp(claim->deliveries[i].recipient, recipient) == 0)
+            return i;
+    return LEDGER_OTHER;
+}
+
 static void take_copy(struct ledger_claim *claim, const PGresult *result, int row)
 {
     for (size_t i = 0; i < claim->copy_count; i++) {
@@ -82,9 +86,10 @@ static void take_copy(struct ledger_claim *claim, const PGresult *result, int ro
         copy->attempt = pg_int(result, row, 4);
         copy->attempt_age_ms = pg_int(result, row, 5);
         copy->first_age_ms = pg_int(result, row, 6);
-        copy->claimed_by_us = pg_bool(result, row, 7);
-        copy->uidvalidity = pg_int(result, row, 8);
-        copy->uid = pg_int(result, row, 9);
+        copy->claimed_by = delivery_place(claim, PQgetvalue(result, row, 7));
+        copy->claimed_by_finished = pg_bool(result, row, 8);
+        copy->uidvalidity = pg_int(result, row, 9);
+        copy->uid = pg_int(result, row, 10);
     }
 }
 
@@ -103,7 +108,8 @@ static bool take_known(struct ledger *ledger, struct ledger_claim *claim, struct
     for (size_t i = 0; i < claim->copy_count; i++) {
         struct ledger_copy *copy = &claim->copies[i];
         copy->state = COPY_NONE;
-        copy->doubt = copy->claimed_by_us = copy->elsewhere = false;
+        copy->doubt = copy->claimed_by_finished = copy->elsewhere = false;
+        copy->claimed_by = LEDGER_OTHER;
         copy->attempt = copy->attempt_age_ms = copy->first_age_ms = copy->uidvalidity = copy->uid = 0;
     }
     for (int row = 0; row < PQntuples(copies); row++)
@@ -220,7 +226,7 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
                   " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
                   " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
-                  " pid = EXCLUDED.pid, error = NULL WHERE c.attempt = $11::integer",
+                  " pid = EXCLUDED.pid, error = NULL WHERE c.attempt = $11::integer AND c.state <> 'stored'",
                   11, params, fault);
 }
 

@@ -86,18 +86,23 @@ static void test_sent(void **state)
     static const struct {
         enum copy_state found;
         int64_t age;
-        bool by_us, elsewhere;
+        size_t claimed_by;
+        bool finished, elsewhere;
         bool wanted, doubt_after, waits;
+        size_t owner;
     } cases[] = {
-        {COPY_NONE, 0, false, false, true, false, false},
-        {COPY_NONE, 0, false, true, false, false, false},   /* a variant of the message has it */
-        {COPY_PENDING, 0, true, false, true, false, false},
-        {COPY_STORED, 0, true, false, false, false, false},
-        {COPY_FAILED, 0, true, false, false, false, false}, /* given up: never bounces, never blocks */
-        {COPY_APPENDING, 0, false, false, false, false, false},     /* another delivery's business */
-        {COPY_APPENDING, 0, true, false, false, false, true},       /* ours: Postfix has to bring us again */
-        {COPY_APPENDING, HOLD_OFF, false, false, true, true, false},
-        {COPY_APPENDING, HOLD_OFF, true, false, true, true, false},
+        {COPY_NONE, 0, LEDGER_OTHER, false, false, true, false, false, 0},
+        {COPY_NONE, 0, LEDGER_OTHER, false, true, false, false, false, 0},      /* a variant of the message has it */
+        {COPY_PENDING, 0, 1, false, false, true, false, false, 0},
+        {COPY_STORED, 0, 1, false, false, false, false, false, 0},
+        {COPY_FAILED, 0, 1, false, false, false, false, false, 0},      /* given up: never bounces, never blocks */
+        {COPY_APPENDING, 0, LEDGER_OTHER, false, false, false, false, false, 0},    /* another delivery's business ... */
+        {COPY_APPENDING, 0, LEDGER_OTHER, true, false, false, false, true, 0},  /* ... but it will not come again */
+        {COPY_APPENDING, 0, 0, false, false, false, false, true, 0},    /* ours: that recipient has to come again */
+        {COPY_APPENDING, 0, 1, false, false, false, false, true, 1},
+        {COPY_APPENDING, 0, 1, true, false, false, false, true, 0},
+        {COPY_APPENDING, HOLD_OFF, LEDGER_OTHER, false, false, true, true, false, 0},
+        {COPY_APPENDING, HOLD_OFF, 1, false, false, true, true, false, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -106,12 +111,14 @@ static void test_sent(void **state)
         it.copies[0].state = it.copies[1].state = COPY_STORED;
         it.copies[2].state = cases[i].found;
         it.copies[2].attempt_age_ms = cases[i].age;
-        it.copies[2].claimed_by_us = cases[i].by_us;
+        it.copies[2].claimed_by = cases[i].claimed_by;
+        it.copies[2].claimed_by_finished = cases[i].finished;
         it.copies[2].elsewhere = cases[i].elsewhere;
         assert_int_equal(copies_decide(&it.work), cases[i].wanted);
         assert_int_equal(it.copies[2].wanted, cases[i].wanted);
         assert_int_equal(it.copies[2].doubt, cases[i].doubt_after);
         assert_int_equal(it.work.sent_waits, cases[i].waits);
+        assert_int_equal(it.work.sent_owner, cases[i].owner);
         if (cases[i].wanted)
             assert_ptr_equal(it.copies[2].recipient, it.recipients[0].address);
         config_free(&it.config);

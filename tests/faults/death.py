@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: ISC
+"""System calls of a run of the program, and runs in which one of them is the last, or fails."""
+
+import collections
+import os
+import re
+import subprocess
+
+from lab import process
+
+CALL = re.compile(r"^\d+ +(\w+)\(")
+# main's first act, fill_standard_descriptors: before it only the loader and the libraries' constructors have run.
+MARK = re.compile(r'^\d+ +openat\(AT_FDCWD, "/dev/null", O_RDWR\)')
+
+Point = collections.namedtuple("Point", "call number")
+
+
+def read_calls(path):
+    """Names of the system calls in a trace, and how many of each came before main."""
+    calls, before = [], None
+    with open(path, encoding="utf-8", errors="replace") as trace:
+        for line in trace:
+            if before is None and MARK.match(line):
+                before = collections.Counter(calls)
+            match = CALL.match(line)
+            if match:
+                calls.append(match[1])
+    if before is None:
+        raise RuntimeError(f"main was not recognised in {path}")
+    return calls, before
+
+
+def points(path, names=None):
+    """Every system call after main began, in order, as strace's inject counts them."""
+    calls, before = read_calls(path)
+    seen = collections.Counter()
+    found = []
+    for call in calls:
+        seen[call] += 1
+        if seen[call] > before[call] and (names is None or call in names):
+            found.append(Point(call, seen[call]))
+    return found
+
+
+def strace(*options):
+    return [process.find_program("strace"), "-f", "-qq", *options]
+
+
+def killed_at(point):
+    """Words before a command line that end it when it makes this call (the call is not carried out)."""
+    return strace("-o", "/dev/null", "-e", f"trace={point.call}", "-e",
+                  f"inject={point.call}:signal=KILL:when={point.number}")
+
+
+def failing_at(point, error):
+    return strace("-o", "/dev/null", "-e", f"trace={point.call}", "-e",
+                  f"inject={point.call}:error={error}:when={point.number}")
+
+
+def sample(found, count, random):
+    """Every kind of call, and `count` in all; all of them when count is 0."""
+    if not count or count >= len(found):
+        return list(found)
+    kinds = {}
+    for point in random.sample(found, len(found)):
+        kinds.setdefault(point.call, point)
+    chosen = set(kinds.values())
+    rest = [point for point in found if point not in chosen]
+    chosen.update(random.sample(rest, max(0, count - len(chosen))))
+    return [point for point in found if point in chosen]
+
+
+def environment():
+    return {"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def run(words, stdin, seconds=60):
+    return subprocess.run(words, input=stdin, capture_output=True, timeout=seconds, env=environment(), cwd="/",
+                          check=False)
