@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import lab as lab_module, postfix as postfix_module, setgid, site as site_module  # noqa: E402
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
-collect_ignore = [] if setgid.available() else ["test_setgid.py"]
+collect_ignore = [] if setgid.available() else ["integration/test_setgid.py"]
 
 
 def pytest_configure(config):
