@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""LMTP (RFC 2033): what the program says and does on a connection."""
+"""LMTP (RFC 2033): what the program says and does on a connection.
+
+Each test was seen to fail: by a greeting without SIZE; by commands taken out of order, with NUL in them or too long; by
+parameters that nobody looks at; by errors that are not counted; by a flush after each reply; by LF . LF, or a dot behind
+a bare LF, that ends a message; by dots left stuffed; by one reply for all recipients, or the first one's for all; by a
+lock that is always granted; by 999 recipients; by quotes and routes left in a path; by a queue id that is not passed on,
+or that outlives RSET."""
 
 import base64
 import itertools

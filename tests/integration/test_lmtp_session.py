@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""LMTP: what is kept from message to message, and every way a session can end."""
+"""LMTP: what is kept from message to message, and every way a session can end.
+
+Each test was seen to fail: by kept sessions and connections that are used without a look at them; by a cache for 4 or 20
+sessions; by a message without its end mark that is delivered; by no handler for signals, no deadline, or one that is not
+disarmed; by stderr left on the socket; by another code than 421 for a broken configuration."""
 
 import os
 import shlex
@@ -155,13 +159,20 @@ STATES = {
 }
 
 
+@pytest.mark.parametrize("half", [True, False], ids=["half closed", "closed"])
 @pytest.mark.parametrize("said", STATES.values(), ids=STATES.keys())
-def test_early_close(idle, said):
+def test_early_close(idle, said, half):
     scuba = idle.account()
     session = Session(idle)
     session.send(said.replace(b"USER", scuba.encode()))
-    session.stream.close()
-    session.socket.close()
+    # What is not read would make the end an error, by which the program would not even see what came before it.
+    session.replies(1 + min(said.count(b"\r\n"), 4))
+    if half:
+        session.socket.shutdown(socket.SHUT_WR)
+        assert session.rest() == b""
+    else:
+        session.stream.close()
+        session.socket.close()
     assert session.finish() == 0
     assert nothing_claimed(idle)
     assert idle.count(scuba) == 0
@@ -240,16 +251,17 @@ def test_over_the_deadline(site):
     assert session.finish() == 75
 
 
-def test_the_deadline_is_that_of_each_message(site):
+def test_the_deadline_is_that_of_each_delivery(site):
+    """Neither waiting for a message nor reading it counts."""
     scuba = site.account()
     site.settings["delivery.deadline"] = "1s"
     session = start(site)
-    for _ in range(2):
-        session.envelope([scuba])
-        session.send(MAIL[:20])
-        time.sleep(0.7)     # not a condition: reading is not delivering
-        session.send(lmtp.stuffed(message()))
-        stored(session.reply())
+    stored(session.deliver(message(), scuba)[0])
+    session.envelope([scuba])
+    session.send(MAIL[:20])
+    time.sleep(1.1)     # not a condition: longer than the deadline
+    session.send(lmtp.stuffed(message()))
+    stored(session.reply())
 
 
 # Configuration, and what else could come over the socket
