@@ -38,13 +38,18 @@ def stop_somewhere(postfix, how, delay):
     postfix.end(how)
 
 
-@pytest.mark.parametrize("shell", [False, True], ids=["", "with a shell in between"])
-def test_no_message_is_cut_and_none_comes_twice(postfix, shell):
-    if shell:
-        if postfix.way != "mailbox_command":
-            return      # pipe(8) and spawn(8) never start one
-        # A quote is enough for local(8) to call /bin/sh.
-        postfix.edit = lambda name, text: text.replace(postfix.program + " deliver", postfix.program + ' deliver -q ""')
+def test_no_message_is_cut_and_none_comes_twice(postfix):
+    stop_again_and_again(postfix)
+
+
+@pytest.mark.parametrize("postfix", ["mailbox_command"], indirect=True)
+def test_nor_with_a_shell_in_between(postfix):
+    """A quote is enough for local(8) to call /bin/sh."""
+    postfix.edit = lambda name, text: text.replace(postfix.program + " deliver", postfix.program + ' deliver -q ""')
+    stop_again_and_again(postfix)
+
+
+def stop_again_and_again(postfix):
     site = postfix.site
     site.settings.update({"lock.wait": "2s", "delivery.deadline": "10s", "delivery.hold_off": "10100ms"})
     postfix.configure()
