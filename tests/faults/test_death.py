@@ -4,9 +4,9 @@ every mailbox has the message once, byte for byte, and the ledger has nothing un
 
 ONCEDROP_FAULTS=all tries every system call after main's first, `make check` a sample that has every kind of call.
 
-Seen to fail with: the hold-off taken as over at once (copies.c: too_fresh), doubt not set by a new claim (copies.c: want),
-success before the settling COMMIT (delivery.c: retract not called), the Sent copy's owner not told to come again
-(copies.c: sent_waits)."""
+Seen to fail with: doubt not set by a new claim (copies.c: want), and the owner of a fresh Sent copy not told to come
+again (copies.c: sent_waits). A real Dovecot stores at once what it stores of a client that died, so that these tests
+do not notice when the hold-off is missing: the model in tests/model does."""
 
 import collections
 import concurrent.futures
