@@ -67,7 +67,10 @@ class Client:
 
     def rest(self):
         """What still comes until the server ends the session."""
-        return self.stream.read()
+        try:
+            return self.stream.read()
+        except ConnectionResetError:    # it ended with something unread
+            return b""
 
     def hello(self):
         """Reads the greeting and says LHLO; returns its reply."""
