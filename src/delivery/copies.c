@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/copies.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "delivery/sender.h"
@@ -90,6 +91,17 @@ static bool add_sent(struct delivery_work *work)
     return true;
 }
 
+static void shuffle(struct delivery_work *work)
+{
+    size_t count = work->claim.copy_count;
+    work->order = base_alloc((count + 1) * sizeof(*work->order));
+    for (size_t i = 0; i < count; i++) {
+        size_t j = (size_t)g_random_int_range(0, (gint32)i + 1);
+        work->order[i] = work->order[j];
+        work->order[j] = i;
+    }
+}
+
 static void set_identity(struct delivery_work *work)
 {
     const struct message *message = work->delivery->message;
@@ -120,6 +132,7 @@ bool copies_collect(struct delivery_work *work)
     work->claim.data = delivery->message->data;
     if (!route_recipients(work) || !add_sent(work))
         return false;
+    shuffle(work);
     set_identity(work);
     return true;
 }
@@ -194,6 +207,7 @@ size_t copies_decide(struct delivery_work *work)
 void copies_clear(struct delivery_work *work)
 {
     base_free(&work->copies);
+    base_free(&work->order);
     base_free(&work->deliveries);
     base_free(&work->message_id);
     base_free(&work->sender_text);

@@ -11,6 +11,8 @@ struct delivery_work {
     struct delivery *delivery;
     struct ledger_claim claim;
     struct ledger_copy *copies;         /* inbox copies first, the Sent copy, if any, last */
+    size_t *order;                      /* places of the copies in a random order: if some take all the time there is for
+                                           a message, it shall not be the same ones at every retry that are left */
     struct ledger_delivery *deliveries; /* one for each recipient, in their order */
     struct ledger_copy *sent;           /* among copies, or NULL */
     struct route sender;                /* account and Sent mailbox of the sender, when sent is set */

@@ -81,7 +81,7 @@ static void write_deliveries(struct delivery_work *work, bool sent_is_open)
 static void open_first_session(struct delivery_work *work)
 {
     for (size_t i = 0; i < work->claim.copy_count; i++) {
-        const struct ledger_copy *copy = &work->copies[i];
+        const struct ledger_copy *copy = &work->copies[work->order[i]];
         if (!copy->wanted || copy->role != COPY_INBOX)
             continue;
         if (sessions_get(work->delivery->sessions, copy->account, &work->unreachable_fault) == NULL)
@@ -142,11 +142,38 @@ static bool hold(struct delivery_work *work)
     return false;
 }
 
+/* Time that the next copy may take, if its server is silent, and the settling after it: the deadline would leave all the
+ * others unsettled. */
+static bool time_for_another(const struct config *config)
+{
+    int64_t silent = config->imap.timeout < config->delivery.deadline / 2 ? config->imap.timeout
+                                                                          : config->delivery.deadline / 2;
+    return deadline_left_ms() >= silent + config->delivery.deadline / 10;
+}
+
+static void leave_for_later(struct ledger_copy *copy, struct report *report)
+{
+    static const char text[] = "other mailboxes took the time there was for this message";
+    copy->new_state = COPY_PENDING;
+    copy->new_doubt = copy->doubt;
+    strcpy(copy->error, text);
+    report_set(report, OUTCOME_TROUBLE, text);
+}
+
 static void append_inboxes(struct delivery_work *work, struct report *reports)
 {
-    for (size_t i = 0; i < work->claim.copy_count; i++)
-        if (work->copies[i].wanted && work->copies[i].role == COPY_INBOX)
-            append_copy(work, &work->copies[i], &reports[i]);
+    bool first = true;
+    for (size_t i = 0; i < work->claim.copy_count; i++) {
+        size_t place = work->order[i];
+        struct ledger_copy *copy = &work->copies[place];
+        if (!copy->wanted || copy->role != COPY_INBOX)
+            continue;
+        if (first || time_for_another(work->delivery->config))
+            append_copy(work, copy, &reports[place]);
+        else
+            leave_for_later(copy, &reports[place]);
+        first = false;
+    }
 }
 
 /* The recipients of each copy made are given its report. */
@@ -219,7 +246,7 @@ static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, b
     struct fault fault;
     bool ignored;
     sent->wanted = true;
-    if (!held) {
+    if (!held || !time_for_another(work->delivery->config)) {
         report_sent(work, OUTCOME_HELD, "not held");
         write_deliveries(work, true);
         ledger_undo(work->delivery->ledger, &work->claim);

@@ -39,11 +39,9 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
 {
     enum route_sent_copy mode = delivery->config->route.sent_copy;
     char *login OD_CLEANUP(base_free) = NULL;
-    if (mode == SENT_COPY_OFF)
+    if (mode == SENT_COPY_OFF || delivery->only_login != NULL)
         return ROUTE_NONE;
-    if (delivery->only_login != NULL) {
-        login = base_strdup(delivery->only_login);
-    } else if (mode == SENT_COPY_AUTHENTICATED) {
+    if (mode == SENT_COPY_AUTHENTICATED) {
         bool told = delivery->sasl_user != NULL && delivery->sasl_user[0] != '\0';
         login = told ? base_strdup(delivery->sasl_user) : received_login(delivery->message);
         if (login == NULL || !is_address(login))

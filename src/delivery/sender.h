@@ -13,7 +13,7 @@
  *   from           the From address leads to an account: by account_query, else when its domain is that of one of the
  *                  recipients (a template alone would give every stranger an account)
  *
- * With only_login that login name alone counts, whatever the setting and the message say.
+ * With only_login there is none: nothing that the caller or the message says of the sender is believed.
  *
  * ROUTE_OK: *ret is set. ROUTE_NONE: no Sent copy is due. ROUTE_TROUBLE: not known (fault set). */
 enum route_result sender_route(struct delivery *delivery, struct route *ret, struct fault *fault) OD_MUST;

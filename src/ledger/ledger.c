@@ -59,6 +59,11 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault)
     return ledger->pg != NULL;
 }
 
+bool ledger_lost_kept(const struct ledger *ledger, bool kept)
+{
+    return kept && (ledger->pg == NULL || !pg_usable(ledger->pg));
+}
+
 void ledger_close(struct ledger **ledger)
 {
     if (*ledger == NULL)
@@ -120,7 +125,7 @@ static void take_columns(const PGresult *result, char *ret_columns[3])
     }
 }
 
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+static bool lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                    char *ret_columns[3], struct fault *fault)
 {
     const struct pg_param param = {.data = address};
@@ -145,4 +150,12 @@ bool ledger_lookup(struct ledger *ledger, const char *query, const char *address
     if (*ret_found)
         take_columns(result, ret_columns);
     return true;
+}
+
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+                   char *ret_columns[3], struct fault *fault)
+{
+    bool kept = ledger->pg != NULL;
+    return lookup(ledger, query, address, ret_found, ret_columns, fault) ||
+           (ledger_lost_kept(ledger, kept) && lookup(ledger, query, address, ret_found, ret_columns, fault));
 }

@@ -177,7 +177,10 @@ enum ledger_result ledger_lock(struct ledger *ledger, struct ledger_claim *claim
 {
     int64_t until = base_now_ms() + ledger->config->lock.wait;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
+        bool kept = ledger->pg != NULL;
         enum ledger_result result = try_lock(ledger, claim, fault);
+        if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
+            result = try_lock(ledger, claim, fault);
         if (result != LEDGER_HELD || base_now_ms() >= until)
             return result;
         pause_ms(pause);

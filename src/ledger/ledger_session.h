@@ -24,6 +24,10 @@ struct ledger {
 /* Connects anew when the connection is not usable any more; false with the fault set when that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 
+/* Whether something that failed is worth one more try: it was on a connection kept from before, which is lost, and only
+ * `kept` says so: whether there was one when it was begun. */
+bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
+
 /* A random number from the kernel. */
 bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 

@@ -64,11 +64,9 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         {"keepalives_idle", "30"}, {"keepalives_interval", "10"}, {"keepalives_count", "3"},
         {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"}, {"client_encoding", "UTF8"},
     };
-    char *message = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
-    if (options == NULL) {
-        fault_set(fault, "[database] conninfo: %s", message ? message : "out of memory");
-        PQfreemem(message);
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    if (options == NULL) {      /* libpq would say where, by quoting what may be a password */
+        fault_set(fault, "[database] conninfo: no libpq connection string (values with blanks stand in '')");
         return false;
     }
     struct keywords keywords = {.count = 0};
@@ -143,10 +141,11 @@ bool pg_usable(const struct pg *pg)
     return !pg->lost && PQstatus(pg->conn) == CONNECTION_OK;
 }
 
+/* To the end of what has come: behind a server's last words stands the end of the connection. */
 void pg_look(struct pg *pg)
 {
-    if (wait_socket(pg, POLLIN, base_now_ms()) != 0 && (!PQconsumeInput(pg->conn) || PQstatus(pg->conn) != CONNECTION_OK))
-        pg->lost = true;
+    while (!pg->lost && wait_socket(pg, POLLIN, base_now_ms()) != 0)
+        pg->lost = !PQconsumeInput(pg->conn) || PQstatus(pg->conn) != CONNECTION_OK;
 }
 
 void pg_extend_timeout(struct pg *pg, int64_t ms)

@@ -248,7 +248,8 @@ static bool do_data(struct lmtp *lmtp)
         (size_t)lmtp->config->delivery.size_limit, (const char *const *)lmtp->config->identity.ignore);
     struct incoming incoming = {.builder = builder};
     lmtp_stream_reply(lmtp->stream, "354 go on, end with a line of one dot");
-    enum lmtp_read result = lmtp_stream_data(lmtp->stream, LMTP_IDLE_MS, feed, &incoming);
+    enum lmtp_read result = lmtp_stream_data(lmtp->stream, LMTP_IDLE_MS, lmtp->end_ms + LMTP_LAST_DATA_MS, feed,
+                                             &incoming);
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s no more data came", lmtp->host);
     if (result != LMTP_READ_OK)

@@ -7,6 +7,7 @@
 #include "base/config.h"
 
 #define LMTP_SESSION_MS 600000      /* no new transaction after that: spawn(8) kills at 1000 s from the connection */
+#define LMTP_LAST_DATA_MS 100000    /* after that, for the end of a message that was begun before */
 #define LMTP_IDLE_MS 300000         /* RFC 5321, 4.5.3.2.7 */
 #define LMTP_LINE_MAX 4096          /* of a command, with its line end */
 #define LMTP_RECIPIENTS_MAX 1000

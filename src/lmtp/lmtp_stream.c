@@ -182,12 +182,15 @@ static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
     return length;
 }
 
-enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms,
+enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context)
 {
     enum data_state state = DATA_LINE_START;
     while (state != DATA_END) {
-        enum lmtp_read result = fill(stream, base_now_ms() + idle_ms);
+        int64_t idle_end = base_now_ms() + idle_ms;
+        if (base_now_ms() >= until_ms)
+            return LMTP_READ_TIMEOUT;
+        enum lmtp_read result = fill(stream, idle_end < until_ms ? idle_end : until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t length = unstuff(stream, &state);

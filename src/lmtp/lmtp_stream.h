@@ -24,8 +24,9 @@ enum lmtp_read {
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms) OD_MUST;
 
 /* Reads the message after DATA up to CR LF . CR LF (only that: RFC 5321, 4.1.1.4), takes the stuffed dots away and gives
- * it to feed, piece by piece, also after feed said false. idle_ms: how long each wait may take. */
-enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms,
+ * it to feed, piece by piece, also after feed said false. idle_ms: how long each wait may take; until_ms: the end of all
+ * waits, by base_now_ms(). */
+enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
 
 /* Adds a reply, "code text" and CR LF; control characters in it become blanks. A '-' after the code: more follow. */

@@ -390,6 +390,24 @@ def test_a_broken_mailbox_holds_up_no_other_one(site, broken_first):
     assert site.count(broken) == site.count(whole) == 1
 
 
+def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
+    """There are more silent mailboxes than one deadline has time for: what is known is settled all the same, and as the
+    order is another each time, the one that works gets its message after a few tries (3 of 7 are tried in each)."""
+    silent, whole = [site.account(f"silent{number}") for number in range(6)], site.account("whole")
+    plain_imap(site)
+    site.settings.update({"imap.timeout": "1s", "delivery.deadline": "4s", "delivery.hold_off": "300s"})
+    site.imap_proxy(swallowing(set(silent)))
+    mail = message()
+    for _ in range(40):
+        replies = start(site).deliver(mail, *silent, whole)
+        assert {reply.code for reply in replies[:6]} == {451}
+        assert "appending" not in states(site).values()
+        if replies[6].code == 250:
+            break
+    stored(replies[6])
+    assert site.count(whole) == 1
+
+
 def test_as_many_recipients_as_are_promised(site):
     """RFC 5321, 4.5.3.1.8: at least 100; and 452 for those that are too many, so that they come in another message."""
     scuba = site.account()

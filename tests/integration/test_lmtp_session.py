@@ -87,7 +87,7 @@ def cut_both(site, imap, database):
     database.cut()
 
 
-@pytest.mark.parametrize("lose", [cut_imap, end_imap_session, cut_database, cut_both])
+@pytest.mark.parametrize("lose", [cut_imap, end_imap_session, cut_database, end_database_session, cut_both])
 def test_a_connection_lost_between_two_messages_is_made_anew(site, lose):
     scuba = site.account()
     mails = [message() for _ in range(3)]

@@ -147,7 +147,7 @@ static void test_data(void **state)
                 assert_true(write(sockets[1], "QUIT\r\n", 6) == 6);
             close(sockets[1]);
             struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
-            enum lmtp_read result = lmtp_stream_data(stream, 10000, collect, &collected);
+            enum lmtp_read result = lmtp_stream_data(stream, 10000, INT64_MAX, collect, &collected);
             assert_int_equal(result, cases[i].message != NULL ? LMTP_READ_OK : LMTP_READ_END);
             if (cases[i].message != NULL) {
                 char line[16];
@@ -190,6 +190,25 @@ static void test_lines(void **state)
     }
 }
 
+/* A client that always sends a little is cut off all the same. */
+static void test_trickle(void **state)
+{
+    int sockets[2];
+    struct collected collected = {.size = 0};
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    assert_int_equal(write(sockets[1], "a", 1), 1);
+    struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
+    assert_int_equal(lmtp_stream_data(stream, 60000, base_now_ms() + 20, collect, &collected), LMTP_READ_TIMEOUT);
+    assert_int_equal(collected.size, 1);
+    assert_int_equal(write(sockets[1], "b", 1), 1);
+    assert_int_equal(lmtp_stream_data(stream, 60000, base_now_ms(), collect, &collected), LMTP_READ_TIMEOUT);
+    assert_int_equal(collected.size, 1);
+    lmtp_stream_free(&stream);
+    close(sockets[0]);
+    close(sockets[1]);
+}
+
 static void test_timeout_and_replies(void **state)
 {
     int sockets[2];
@@ -211,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verbs), cmocka_unit_test(test_paths), cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_xtext), cmocka_unit_test(test_data), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_timeout_and_replies),
+        cmocka_unit_test(test_trickle), cmocka_unit_test(test_timeout_and_replies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
