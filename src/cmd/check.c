@@ -2,6 +2,7 @@
  *
  * check: is everything in place? Each item is tried as a delivery would use it, and says what to do when it is not. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/privilege.h"
@@ -99,6 +100,7 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     struct config *config OD_CLEANUP(config_free) = NULL;
     if (argc > 2)
         return cmd_usage("check");
+    char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     privilege_clear_environment(cmd_environment);   /* as a delivery does: its libpq sees no PGHOST either */
     int status = cmd_open(options, &config, NULL);
     if (status != 0)
@@ -107,6 +109,6 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     check_times(config);
     int64_t max_connections = check_database(config);
     check_imap(config, argc == 2 ? argv[1] : NULL);
-    check_postfix(config, max_connections);
+    check_postfix(config, max_connections, postfix);
     return check_failures() > 0 ? 1 : 0;
 }

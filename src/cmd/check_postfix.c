@@ -11,17 +11,24 @@
 /* Postfix runs a command that consists of these characters itself, any other through /bin/sh -c (pipe_command(3)). */
 #define NO_SHELL "0123456789!@%-_=+:,./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t"
 
+static const char *config_directory;    /* of Postfix, NULL: its default */
+
 /* Output of postconf with these arguments, without its last line end; a new string or NULL. */
 static char *postconf(const char *option, const char *name)
 {
-    char program[] = "postconf";
-    char *first OD_CLEANUP(base_free) = base_strdup(option);
-    char *second OD_CLEANUP(base_free) = base_strdup(name);
-    char *argv[] = {program, first, second, NULL};
-    char *output = NULL;
+    char **argv = g_new0(char *, 6), **to = argv, *output = NULL;
     int status;
-    if (!g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output, NULL,
-                      &status, NULL))
+    *to++ = g_strdup("postconf");
+    if (config_directory != NULL) {
+        *to++ = g_strdup("-c");
+        *to++ = g_strdup(config_directory);
+    }
+    *to++ = g_strdup(option);
+    *to = g_strdup(name);
+    bool ran = g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output, NULL,
+                            &status, NULL);
+    g_strfreev(argv);
+    if (!ran)
         return NULL;
     if (status != 0) {
         g_free(output);
@@ -118,8 +125,9 @@ static void check_login_account(const struct config *config)
                       config->route.account);
 }
 
-void check_postfix(const struct config *config, int64_t max_connections)
+void check_postfix(const struct config *config, int64_t max_connections, const char *directory)
 {
+    config_directory = directory;
     char *command OD_CLEANUP(base_free) = postconf("-xh", "mailbox_command");
     char *services OD_CLEANUP(base_free) = postconf("-M", NULL);
     char *soft_bounce OD_CLEANUP(base_free) = postconf("-xh", "soft_bounce");

@@ -15,7 +15,7 @@ void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 int check_failures(void) OD_MUST;
 
 /* Looks at Postfix's settings, when postconf(1) is there: limits that do not fit ours. max_connections: of the database,
- * 0 when not known. */
-void check_postfix(const struct config *config, int64_t max_connections);
+ * 0 when not known. directory: of Postfix's configuration, NULL: the default. */
+void check_postfix(const struct config *config, int64_t max_connections, const char *directory);
 
 #endif
