@@ -37,6 +37,6 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
         lmtp_refuse(out, report_line(&report, line, sizeof(line)));
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }
-    lmtp_serve(config, in, out);
+    lmtp_serve(config, in, out, LMTP_TIMES);
     return 0;
 }

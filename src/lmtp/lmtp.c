@@ -21,6 +21,7 @@ struct lmtp {
     struct ledger *ledger;      /* opened with the first message */
     struct sessions *sessions;
     char host[256];
+    struct lmtp_times times;
     int64_t end_ms;             /* of the session */
     int errors;
     bool greeted;
@@ -248,8 +249,8 @@ static bool do_data(struct lmtp *lmtp)
         (size_t)lmtp->config->delivery.size_limit, (const char *const *)lmtp->config->identity.ignore);
     struct incoming incoming = {.builder = builder};
     lmtp_stream_reply(lmtp->stream, "354 go on, end with a line of one dot");
-    enum lmtp_read result = lmtp_stream_data(lmtp->stream, LMTP_IDLE_MS, lmtp->end_ms + LMTP_LAST_DATA_MS, feed,
-                                             &incoming);
+    enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->times.idle,
+                                             lmtp->end_ms + lmtp->times.last_data, feed, &incoming);
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s no more data came", lmtp->host);
     if (result != LMTP_READ_OK)
@@ -304,7 +305,7 @@ static bool do_line(struct lmtp *lmtp, const char *line)
 static bool serve_line(struct lmtp *lmtp)
 {
     char line[LMTP_LINE_MAX];
-    int64_t until = base_now_ms() + LMTP_IDLE_MS;
+    int64_t until = base_now_ms() + lmtp->times.idle;
     if (lmtp->errors > LMTP_ERRORS_MAX) {
         lmtp_stream_reply(lmtp->stream, "421 4.7.0 %s too many errors", lmtp->host);
         return false;
@@ -328,11 +329,11 @@ static bool serve_line(struct lmtp *lmtp)
     return do_line(lmtp, line);
 }
 
-void lmtp_serve(const struct config *config, int in, int out)
+void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times)
 {
     struct lmtp lmtp = {
         .config = config, .stream = lmtp_stream_new(in, out), .sessions = sessions_new(config),
-        .recipients = g_ptr_array_new_with_free_func(g_free), .end_ms = base_now_ms() + LMTP_SESSION_MS,
+        .recipients = g_ptr_array_new_with_free_func(g_free), .times = times, .end_ms = base_now_ms() + times.session,
     };
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");

@@ -7,14 +7,21 @@
 #include "base/config.h"
 
 #define LMTP_SESSION_MS 600000      /* no new transaction after that: spawn(8) kills at 1000 s from the connection */
-#define LMTP_LAST_DATA_MS 100000    /* after that, for the end of a message that was begun before */
-#define LMTP_IDLE_MS 300000         /* RFC 5321, 4.5.3.2.7 */
+
+/* How long a session may take, in milliseconds. */
+struct lmtp_times {
+    int64_t session;    /* after that no new transaction */
+    int64_t last_data;  /* after that still, for the end of a message that was begun before */
+    int64_t idle;       /* of each wait (RFC 5321, 4.5.3.2.7) */
+};
+#define LMTP_TIMES ((struct lmtp_times){.session = LMTP_SESSION_MS, .last_data = 100000, .idle = 300000})
+
 #define LMTP_LINE_MAX 4096          /* of a command, with its line end */
 #define LMTP_RECIPIENTS_MAX 1000
 #define LMTP_ERRORS_MAX 20          /* commands refused before the session ends */
 
 /* Serves until QUIT, the end of input, or a limit. Everything is answered; nothing is returned. */
-void lmtp_serve(const struct config *config, int in, int out);
+void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times);
 
 /* Greets with 421 and this text: there is no way to serve. */
 void lmtp_refuse(int out, const char *text);

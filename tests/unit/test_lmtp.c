@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lmtp/lmtp.h"
 #include "lmtp/lmtp_command.h"
 #include "lmtp/lmtp_stream.h"
 
@@ -225,12 +226,46 @@ static void test_timeout_and_replies(void **state)
     close(sockets[1]);
 }
 
+/* A session that says `said` and then listens ends by itself with these replies. */
+static void check_session(struct lmtp_times times, const char *said, const char *last_reply)
+{
+    int sockets[2];
+    char replies[2048];
+    size_t size = 0;
+    struct config *config = config_defaults();
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    assert_int_equal(write(sockets[1], said, strlen(said)), strlen(said));
+    lmtp_serve(config, sockets[0], sockets[0], times);
+    close(sockets[0]);
+    for (ssize_t n; (n = read(sockets[1], replies + size, sizeof(replies) - 1 - size)) > 0;)
+        size += (size_t)n;
+    replies[size] = '\0';
+    assert_non_null(strstr(replies, last_reply));
+    assert_ptr_equal(strstr(replies, "421"), strstr(replies, last_reply));
+    assert_string_equal(replies + size - 2, "\r\n");
+    close(sockets[1]);
+    config_free(&config);
+}
+
+/* Before Postfix's time limit kills it, or when nothing comes, a session ends with 421, and then nothing. */
+static void test_sessions_end(void **state)
+{
+    const struct lmtp_times idle = {.session = 60000, .last_data = 60000, .idle = 20};
+    const struct lmtp_times old = {.session = 0, .last_data = 60000, .idle = 60000};
+    const struct lmtp_times slow = {.session = 20, .last_data = 20, .idle = 60000};
+    (void)state;
+    check_session(idle, "LHLO x\r\n", "421 4.4.2 ");
+    check_session(idle, "LHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\nno end", "421 4.4.2 ");
+    check_session(old, "LHLO x\r\nMAIL FROM:<>\r\n", "421 4.3.2 ");
+    check_session(slow, "LHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\nno end", "421 4.4.2 ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verbs), cmocka_unit_test(test_paths), cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_xtext), cmocka_unit_test(test_data), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_trickle), cmocka_unit_test(test_timeout_and_replies),
+        cmocka_unit_test(test_trickle), cmocka_unit_test(test_sessions_end), cmocka_unit_test(test_timeout_and_replies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
