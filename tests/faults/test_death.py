@@ -120,14 +120,19 @@ def finish(bench, case, first):
     return None
 
 
-def run_points(bench, make, spoil, chosen):
-    """Tries each point on a case of its own; returns a text for each that went wrong."""
+def run_points(try_point, chosen):
+    """Tries each point, several at once; returns a text for each that went wrong."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return [wrong for wrong in pool.map(try_point, chosen) if wrong]
+
+
+def run_spoilt(bench, make, spoil, chosen):
+    """Runs a case of its own for each point, spoilt there, and then until it succeeds."""
     def try_point(point):
         case = make()
         wrong = finish(bench, case, death.run(spoil(point) + case.words, case.stdin))
         return wrong and f"{point}: {wrong}"
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        return [wrong for wrong in pool.map(try_point, chosen) if wrong]
+    return run_points(try_point, chosen)
 
 
 def check_ledger(site):
@@ -149,7 +154,7 @@ def test_killed_at_every_system_call(site, scenario, tally):
     bench.after_literal = bench.find_after_literal()
     found = death.points(bench.trace(SCENARIOS[scenario](bench)))
     chosen = death.sample(found, SAMPLE, random.Random(scenario))
-    wrong = run_points(bench, lambda: SCENARIOS[scenario](bench), death.killed_at, chosen)
+    wrong = run_spoilt(bench, lambda: SCENARIOS[scenario](bench), death.killed_at, chosen)
     tally("crash points", len(chosen), len(wrong))
     assert not wrong, "\n".join(wrong)
     check_ledger(site)
@@ -160,7 +165,7 @@ def test_every_system_call_fails_once(site, error, tally):
     bench = Bench(site)
     found = death.points(bench.trace(bench.deliver()), ERRORS[error])
     chosen = death.sample(found, SAMPLE and SAMPLE // 2, random.Random(error))
-    wrong = run_points(bench, bench.deliver, lambda point: death.failing_at(point, error), chosen)
+    wrong = run_spoilt(bench, bench.deliver, lambda point: death.failing_at(point, error), chosen)
     tally("failing system calls", len(chosen), len(wrong))
     assert not wrong, "\n".join(wrong)
     check_ledger(site)

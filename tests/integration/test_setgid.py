@@ -407,7 +407,7 @@ def test_signals(installed, number):
     installed.site.settings["delivery.deadline"] = "1s"
     core = ["sh", "-c", f'ulimit -c unlimited; cd {installed.directory}; exec "$@"', "sh"]
     running, proxy, mail = held_up(installed, before=core)
-    subprocess.run([*BECOME, "kill", f"-{number.value}", str(running.process.pid)], check=True)
+    subprocess.run([*BECOME, "sh", "-c", f"kill -{number.value} {running.process.pid}"], check=True)
     done = running.finish()
     installed.check_secrets(done.out + done.err)
     assert done.exit in (75, -number), done
@@ -420,7 +420,7 @@ def test_stopped_it_does_not_keep_the_lock(installed):
     """From others who wait for the same message; its own copy is found out about when the hold-off is over."""
     installed.site.settings.update({"delivery.deadline": "1500ms", "delivery.hold_off": "1600ms"})
     running, proxy, mail = held_up(installed)
-    subprocess.run([*BECOME, "kill", "-STOP", str(running.process.pid)], check=True)
+    subprocess.run([*BECOME, "sh", "-c", f"kill -STOP {running.process.pid}"], check=True)
     proxy.resume()
     started = time.monotonic()
     expect.held(installed.deliver_as_root(mail, f"{OTHER}@example.org"))
