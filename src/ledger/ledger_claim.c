@@ -322,7 +322,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
 {
     if (!ledger->claim_sent) {
         *fault = ledger->claim_fault;
-        pg_close(&ledger->pg);  /* what of the batch is on its way ends with the session: no COMMIT was sent */
+        pg_close(&ledger->pg);  /* should the COMMIT have been on its way already, the hold-off releases the claim */
         return LEDGER_TROUBLE;
     }
     const struct ledger_copy **copies OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*copies));
