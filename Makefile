@@ -4,6 +4,8 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETION := $(PREFIX)/share/zsh/site-functions
 SETGID_GROUP ?=
 BUILD ?= build
 CC ?= cc
@@ -19,7 +21,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
-PKGS := libpq gmime-3.0 glib-2.0 gnutls
+PKGS := libpq gmime-3.0 glib-2.0 gnutls jansson
 # Asked once, and only when something is compiled.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
@@ -79,11 +81,15 @@ endif
 	  section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
 	done
+	$(INSTALL) -d $(DESTDIR)$(BASH_COMPLETION) $(DESTDIR)$(ZSH_COMPLETION)
+	$(INSTALL) -m 644 conf/completion/oncedrop.bash $(DESTDIR)$(BASH_COMPLETION)/oncedrop
+	$(INSTALL) -m 644 conf/completion/_oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	$(INSTALL) -m 640 $(if $(SETGID_GROUP),-g $(SETGID_GROUP)) conf/oncedrop.conf \
 	  $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 
 demo:
@@ -92,11 +98,25 @@ demo:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
 
-# Every system call, not a sample; takes long.
+# Every point, not a sample; takes long.
 faults:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults
+
+replay-load:
+	@tests/install-packages check
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_REPLAY_MESSAGES=10000 ONCEDROP_LEDGER_ROWS=1000000 $(PYTHON) -B -m pytest -q -s \
+	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
+	  -k "replay_load or large or end_to_end"
+
+# SECONDS=600 HOSTS=3 DELIVERIES=100 SEED=
+soak:
+	@tests/install-packages check
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/soak/soak $(if $(SECONDS),--seconds $(SECONDS)) \
+	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED))
 
 lab:
 	@tests/install-packages check
@@ -120,7 +140,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit install uninstall demo lab faults check help clean FORCE
+.PHONY: all postfix unit install uninstall demo lab faults soak replay-load check help clean FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS))
 
 #: make             build/oncedrop
@@ -131,8 +151,12 @@ FORCE:
 #: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
 #:                  every test; no system service is touched
 #: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
-#: make faults      kills a delivery at every system call it makes, and lets each fail; `make check` tries a sample
-#: make install     the program, manuals and a sample configuration:
+#: make faults      a delivery is killed at every system call, its wires are cut at every byte and fall silent, its servers
+#:                  die at every step; takes long; `make check` tries a sample
+#: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
+#: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
+#:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)
+#: make install     the program, manuals, completion for bash and zsh, and a sample configuration:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
 #:                    set-group-ID to it, for Postfix's mailbox_command

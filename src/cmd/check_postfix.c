@@ -125,6 +125,25 @@ static void check_login_account(const struct config *config)
                       config->route.account);
 }
 
+/* What is tried again for a time of ours must still be in Postfix's queue when that is over. */
+static void check_lifetime(const struct config *config)
+{
+    char *lifetime OD_CLEANUP(base_free) = postconf("-xh", "maximal_queue_lifetime");
+    int64_t limit = time_of(lifetime), longest = config->delivery.hold_off;
+    const char *name = "delivery.hold_off";
+    if (config->delivery.sent_retry > longest) {
+        longest = config->delivery.sent_retry;
+        name = "delivery.sent_retry";
+    }
+    if (config->delivery.reject_after > longest) {
+        longest = config->delivery.reject_after;
+        name = "delivery.reject_after";
+    }
+    if (limit > 0 && limit <= longest)
+        check_warning("postfix", "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what is to be tried"
+                      " again", lifetime, name, (long long)longest / 1000);
+}
+
 void check_postfix(const struct config *config, int64_t max_connections, const char *directory)
 {
     config_directory = directory;
@@ -139,6 +158,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
         check_mailbox_command(config, command);
         check_login_account(config);
     }
+    check_lifetime(config);
     char **lines = g_strsplit(services, "\n", -1);
     for (char **line = lines; *line != NULL; line++)
         check_service(config, *line, max_connections);

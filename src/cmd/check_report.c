@@ -1,28 +1,105 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The items stand in memory that a step, a process of its own, shares with its parent, which prints them. */
 #include "cmd/check_report.h"
 
+#include <errno.h>
+#include <glib.h>
+#include <jansson.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/deadline.h"
 #include "base/log.h"
+#include "base/terminal.h"
 
-static int failures;
+#define ITEMS_MAX 256
+#define TIME_OVER 100   /* exit status of a step that took too long */
 
-OD_PRINTF(3, 0) static void print_item(const char *kind, const char *name, const char *format, va_list arguments)
+enum status { STATUS_OK, STATUS_WARNING, STATUS_FAILED };
+
+static const struct {
+    const char *name;
+    const char *colour;     /* SGR, ECMA-48 */
+} statuses[] = {
+    [STATUS_OK] = {"ok", "32"},
+    [STATUS_WARNING] = {"warning", "33"},
+    [STATUS_FAILED] = {"failed", "31"},
+};
+
+struct item {
+    enum status status;
+    char name[32];
+    char text[1024];
+};
+
+static struct items {
+    size_t count;
+    struct item items[ITEMS_MAX];
+} *report;
+
+static size_t printed;
+static bool as_json, coloured, in_step;
+
+void *check_shared(size_t size)
 {
-    char text[1024], escaped[2048];
-    vsnprintf(text, sizeof(text), format, arguments);
-    printf("%-8s%-14s%s\n", kind, name, log_escape(text, escaped, sizeof(escaped)));
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        abort();
+    return memory;
+}
+
+void check_begin(bool json, bool colour)
+{
+    as_json = json;
+    coloured = colour;
+    report = check_shared(sizeof(*report));
+}
+
+static void print_line(const struct item *item)
+{
+    char escaped[2 * sizeof(item->text)];
+    const char *status = statuses[item->status].name;
+    log_escape(item->text, escaped, sizeof(escaped));
+    char *line OD_CLEANUP(base_free) =
+        coloured ? base_printf("\033[%sm%-8s\033[0m%-14s%s", statuses[item->status].colour, status, item->name, escaped)
+                 : base_printf("%-8s%-14s%s", status, item->name, escaped);
+    terminal_print(stdout, 22, line);
+}
+
+static void print_new(void)
+{
+    for (; printed < report->count; printed++)
+        if (!as_json)
+            print_line(&report->items[printed]);
     fflush(stdout);
+}
+
+OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char *format, va_list arguments)
+{
+    if (report->count == ITEMS_MAX)
+        abort();
+    struct item *item = &report->items[report->count];
+    item->status = status;
+    snprintf(item->name, sizeof(item->name), "%s", name);
+    vsnprintf(item->text, sizeof(item->text), format, arguments);
+    report->count++;
+    if (!in_step)
+        print_new();
 }
 
 bool check_item(bool good, const char *name, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_item(good ? "ok" : "failed", name, format, arguments);
+    add(good ? STATUS_OK : STATUS_FAILED, name, format, arguments);
     va_end(arguments);
-    failures += !good;
     return good;
 }
 
@@ -30,11 +107,69 @@ void check_warning(const char *name, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_item("warning", name, format, arguments);
+    add(STATUS_WARNING, name, format, arguments);
     va_end(arguments);
 }
 
-int check_failures(void)
+static void end_step(int signal)
 {
-    return failures;
+    _exit(signal == SIGALRM ? TIME_OVER : 128 + signal);
+}
+
+static _Noreturn void run_step(int64_t ms, void (*run)(void *context), void *context)
+{
+    struct fault fault;
+    in_step = true;
+    deadline_install(end_step);
+    if (deadline_arm(ms, &fault))
+        run(context);
+    else
+        check_item(false, "step", "%s", fault.text);
+    _exit(0);
+}
+
+void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        run_step(ms, run, context);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (child < 0)
+        check_item(false, name, "not tried: fork: %s", strerror(errno));
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == TIME_OVER)
+        check_item(false, name, "not done within %lld s: %s", (long long)ms / 1000, late);
+    else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        check_item(false, name, "this step ended with status %d", WEXITSTATUS(status));
+    else if (WIFSIGNALED(status))
+        check_item(false, name, "this step was killed by signal %d", WTERMSIG(status));
+    print_new();
+}
+
+static void print_json(void)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->count; i++) {
+        const struct item *item = &report->items[i];
+        char *text = g_utf8_make_valid(item->text, -1);
+        json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "item", item->name, "status",
+                                               statuses[item->status].name, "text", text));
+        g_free(text);
+    }
+    json_dumpf(array, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(array);
+}
+
+int check_end(void)
+{
+    bool failed = false;
+    for (size_t i = 0; i < report->count; i++)
+        failed = failed || report->items[i].status == STATUS_FAILED;
+    if (as_json)
+        print_json();
+    fflush(stdout);
+    return failed ? 1 : 0;
 }

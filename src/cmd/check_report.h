@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: ISC
  *
- * The lines of `oncedrop check`. */
+ * What `oncedrop check` says, and its steps, none of which can hang the others. */
 #ifndef ONCEDROP_CHECK_REPORT_H
 #define ONCEDROP_CHECK_REPORT_H
 
 #include "base/config.h"
+
+/* To be called first. json: one array at the end instead of a line for each item at once. colour: of the status. */
+void check_begin(bool json, bool colour);
 
 /* "ok" or "failed", the item's name, and a text that says what to do when it failed. Returns good. */
 bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(3, 4);
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 
-/* How many items failed so far. */
-int check_failures(void) OD_MUST;
+/* Memory, zeroed, that a step and its caller share. */
+void *check_shared(size_t size) OD_MUST;
+
+/* Runs a step in a process of its own that is ended after so many milliseconds: what it has reported by then stays, and
+ * the item `name` fails with `late`. Only what it writes into check_shared is left of what it did. */
+void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context);
+
+/* Ends the report; returns the exit status: 1 when an item failed, else 0. */
+int check_end(void) OD_MUST;
 
 /* Looks at Postfix's settings, when postconf(1) is there: limits that do not fit ours. max_connections: of the database,
  * 0 when not known. directory: of Postfix's configuration, NULL: the default. */

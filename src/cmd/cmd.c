@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 #include "cmd/cmd.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/terminal.h"
 #include "route/route.h"
 
 const char *const cmd_environment[] = {
@@ -24,21 +27,53 @@ const struct cmd cmd_table[] = {
     {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
      "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
      "one lock, each with a reply of its own; the database and IMAP sessions are kept from message to message.\n"},
+    {"replay", cmd_replay, false, "[-d RECIPIENT]... [-f SENDER] [-j N] [--dry-run] [--verify | --force] [--json] PATH...",
+     "deliver messages from files",
+     "PATH is a message, an mbox, a Maildir, a directory with any of these, or - for standard input. Recipients: -d, else\n"
+     "Delivered-To or X-Original-To, else those of To, Cc and Bcc that have an account. What is in place is not delivered\n"
+     "again, so it can be repeated until all is. Files are only read.\n\n"
+     "  -j N        N messages at a time\n"
+     "  --dry-run   says what would be done with each message, and why\n"
+     "  --verify    looks into the mailboxes instead of believing the ledger, and restores what is missing there\n"
+     "  --force     delivers once more what is known to be delivered\n"
+     "  --json      one JSON object for each message\n\n"
+     "Exit status 0: all are in place; 75: some are deferred, run it again; 65: some failed. 66: PATH cannot be read.\n"},
+    {"resume", cmd_resume, false, "[-j N] [--json]", "finish deliveries that were recorded but not completed",
+     "For messages whose bytes are recorded (record.level = raw) and that were certainly read to their end. Any number of\n"
+     "these may run at a time, on any number of hosts; -j N works on N messages at once.\n"
+     "Exit status 0: all are in place; 75: some are deferred still, run it again; 65: some were refused for good.\n"},
     {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
      "install creates the schema of the setting database.schema, upgrade brings it to this program's version, print\n"
      "writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"
      "a schema; a delivery needs only those of the role SCHEMA_delivery, which install creates.\n"},
-    {"check", cmd_check, false, "[ACCOUNT]", "see whether everything is in place",
-     "Looks at the configuration, the database, the schema, whether the lock really excludes, logs in to IMAP as ACCOUNT,\n"
-     "and compares Postfix's limits with ours when postconf(1) is there.\n"
-     "Exit status 0: all is well; 1: something is not.\n"},
+    {"check", cmd_check, false, "[--json] [ACCOUNT]", "see whether everything is in place",
+     "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), the IMAP\n"
+     "server's certificate, a login as ACCOUNT, capabilities and mailboxes, and compares times with each other and, when\n"
+     "postconf(1) is there, with Postfix's. Each item is ok, warning or failed, with what to do. Takes less than a minute,\n"
+     "whatever is broken.\n\n"
+     "  --json      an array of objects: item, status, text\n\n"
+     "Exit status 0: nothing failed; 1: something did.\n"},
     {"config", cmd_config, false, "[-n | -d]", "print the settings in force",
      "-n prints those that differ from the defaults, -d the defaults.\n"},
-    {"show", cmd_show, false, "MESSAGE-ID|QUEUE-ID|DIGEST", "tell everything known of a message, and the key of its lock",
-     "The id may stand in <>. For an id that is not known the lock key is printed all the same.\n"
+    {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
+     "tell everything known of a message, why a copy was or was not made, and the key of its lock",
+     "The id may stand in <>. --digest: it is a content digest and nothing else. For an id that is not known the lock key\n"
+     "is printed all the same.\n"
      "Exit status 0: known; 1: not known.\n"},
-    {"locks", cmd_locks, false, "", "list deliveries in progress",
-     "One line for each claim under way: key of the lock, Message-ID, host, process, age.\n"},
+    {"list", cmd_list, false, "[--state S] [--since T] [--recipient A] [--limit N] [--json]",
+     "list copies of messages, newest first",
+     "  --state S       pending, appending, stored, failed, or unfinished (the first two)\n"
+     "  --since T       so long ago (30m, 2h, 7d) or a date (2025-08-01, 2025-08-01T10:00Z)\n"
+     "  --recipient A   of this envelope recipient or account\n"
+     "  --limit N       at most so many; 50 if not given\n"},
+    {"locks", cmd_locks, false, "[--json]", "list deliveries in progress",
+     "One line for each claim under way: key of the lock, Message-ID, mailbox, host, process, age in seconds, and whether the\n"
+     "lock is held. One that is free belongs to a delivery that died.\n"},
+    {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, and times of delivery by hour",
+     "--prometheus writes the format that node_exporter's textfile collector reads.\n"},
+    {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
+     "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays. It works in batches and makes\n"
+     "no delivery wait. Run it as the owner of the schema: the role for deliveries may not delete.\n"},
     {"version", cmd_version, false, "", "print the version", ""},
     {"help", cmd_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},
@@ -59,16 +94,40 @@ int cmd_fail(int status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "oncedrop: %s\n", log_escape(text, escaped, sizeof(escaped)));
+    char *line OD_CLEANUP(base_free) = base_printf("oncedrop: %s", log_escape(text, escaped, sizeof(escaped)));
+    terminal_print(stderr, 2, line);
     return status;
 }
 
 int cmd_usage(const char *name)
 {
     const struct cmd *cmd = cmd_find(name);
-    fprintf(stderr, "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s %s\n", name,
-            cmd != NULL ? cmd->arguments : "");
+    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s %s", name,
+                                                   cmd != NULL ? cmd->arguments : "");
+    terminal_print(stderr, 2, line);
     return EX_USAGE;
+}
+
+bool cmd_parse_json(int argc, char **argv, bool *ret)
+{
+    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "+", words, NULL)) != -1;) {
+        if (c != 'J')
+            return false;
+        *ret = true;
+    }
+    return true;
+}
+
+bool cmd_parse_jobs(const char *text, size_t *ret)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || number < 1 || number > 64)
+        return false;
+    *ret = (size_t)number;
+    return true;
 }
 
 struct config *cmd_config_load(const struct cmd_options *options, int log_fd, struct fault *fault)
@@ -126,6 +185,12 @@ int cmd_version(const struct cmd_options *options, int argc, char **argv)
     return 0;
 }
 
+static void print_summary(const struct cmd *cmd)
+{
+    char *line OD_CLEANUP(base_free) = base_printf("  %-10s%s\n", cmd->name, cmd->summary);
+    terminal_print_prose(stdout, line);
+}
+
 int cmd_help(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
@@ -133,14 +198,17 @@ int cmd_help(const struct cmd_options *options, int argc, char **argv)
     if (argc > 1 && cmd == NULL)
         return cmd_fail(EX_USAGE, "no such command: %s; see oncedrop help", argv[1]);
     if (cmd != NULL) {
-        printf("oncedrop %s %s\n\n%s%s\n%s", cmd->name, cmd->arguments, cmd->summary, cmd->help[0] != '\0' ? ".\n" : "",
-               cmd->help);
+        char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments, cmd->summary,
+                                                        cmd->help[0] != '\0' ? "." : "");
+        terminal_print_prose(stdout, usage);
+        fputs(cmd->help[0] != '\0' ? "\n" : "", stdout);
+        terminal_print_prose(stdout, cmd->help);
         return 0;
     }
     puts("oncedrop delivers mail from Postfix over IMAP, exactly once.\n\n"
          "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... COMMAND\n");
     for (cmd = cmd_table; cmd->name != NULL; cmd++)
-        printf("  %-10s%s\n", cmd->name, cmd->summary);
+        print_summary(cmd);
     puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE ")\n"
          "  -o GROUP.NAME=VALUE   override one setting, repeatable\n"
          "  -v                    more log, also to stderr\n\n"

@@ -33,7 +33,12 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv);
 int cmd_schema(const struct cmd_options *options, int argc, char **argv);
 int cmd_check(const struct cmd_options *options, int argc, char **argv);
 int cmd_config(const struct cmd_options *options, int argc, char **argv);
+int cmd_replay(const struct cmd_options *options, int argc, char **argv);
+int cmd_resume(const struct cmd_options *options, int argc, char **argv);
 int cmd_show(const struct cmd_options *options, int argc, char **argv);
+int cmd_list(const struct cmd_options *options, int argc, char **argv);
+int cmd_stats(const struct cmd_options *options, int argc, char **argv);
+int cmd_purge(const struct cmd_options *options, int argc, char **argv);
 int cmd_locks(const struct cmd_options *options, int argc, char **argv);
 int cmd_version(const struct cmd_options *options, int argc, char **argv);
 int cmd_help(const struct cmd_options *options, int argc, char **argv);
@@ -54,5 +59,11 @@ struct config *cmd_config_load(const struct cmd_options *options, int log_fd, st
 /* For the commands that people use: the configuration and, when `ledger` is not NULL, the database. On failure says
  * why on stderr and returns the exit status: EX_CONFIG or EX_UNAVAILABLE; else 0. */
 int cmd_open(const struct cmd_options *options, struct config **config, struct ledger **ledger) OD_MUST;
+
+/* For commands whose only option is --json: optind is the first argument behind it. */
+bool cmd_parse_json(int argc, char **argv, bool *ret) OD_MUST;
+
+/* The value of -j: a number of workers, from 1 to 64. */
+bool cmd_parse_jobs(const char *text, size_t *ret) OD_MUST;
 
 #endif

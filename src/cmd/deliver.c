@@ -161,11 +161,12 @@ static void deliver_message(const struct config *config, const struct envelope *
 {
     struct fault fault;
     struct delivery_recipient recipient = {.address = envelope->recipient, .original = envelope->original};
-    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config);
+    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config, SESSIONS_FEW);
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct delivery delivery = {
         .config = config, .sessions = sessions, .message = message, .sender = envelope->sender,
-        .sasl_user = envelope->sasl_user, .only_login = envelope->only_login, .queue_id = envelope->queue_id, .reader_gone = answer_reader_gone,
+        .sasl_user = envelope->sasl_user, .only_login = envelope->only_login, .queue_id = envelope->queue_id,
+        .reader_gone = answer_reader_gone,
         .recipients = &recipient, .recipient_count = 1, .started_ms = started_ms,
         .read_ms = base_now_ms() - started_ms,
     };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC */
+#include <getopt.h>
 #include <stdio.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "ledger/ledger_query.h"
+#include "ledger/ledger_list.h"
 
 int cmd_locks(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct fault fault;
-    (void)argv;
-    if (argc != 1)
+    bool json = false;
+    if (!cmd_parse_json(argc, argv, &json) || optind < argc)
         return cmd_usage("locks");
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)
@@ -20,8 +21,11 @@ int cmd_locks(const struct cmd_options *options, int argc, char **argv)
     struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(ledger, &fault);
     if (table == NULL)
         return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    table_print(stdout, table);
-    if (table->rows == 0)
+    if (json)
+        table_print_json(table_json(table));
+    else if (table->rows == 0)
         puts("no delivery is in progress");
+    else
+        table_print_list(table);
     return 0;
 }

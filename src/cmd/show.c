@@ -1,14 +1,43 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * show: everything known of a message, and why a copy was or was not made. */
+#include <getopt.h>
+#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
 #include "base/log.h"
+#include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/nearest.h"
 #include "cmd/table.h"
-#include "ledger/ledger_query.h"
+#include "ledger/ledger_show.h"
 #include "message/message.h"
+
+/* What is asked for. */
+struct question {
+    const struct config *config;
+    char *id;           /* without <> */
+    bool digest_only;
+    bool json;
+    unsigned char identity[MESSAGE_DIGEST_SIZE];
+    unsigned char digest[MESSAGE_DIGEST_SIZE];
+    bool is_digest;     /* the id can be one */
+};
+
+/* Of each message, in this order. */
+static const struct {
+    const char *name;
+    struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
+} sections[] = {
+    {"why", ledger_why},
+    {"deliveries", ledger_deliveries},
+    {"copies", ledger_copies},
+    {"addresses", ledger_addresses},
+    {"parts", ledger_parts},
+};
 
 /* 64 hexadecimal digits to 32 bytes. */
 static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_SIZE])
@@ -24,73 +53,144 @@ static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_S
     return true;
 }
 
-static bool print_part(const char *title, struct ledger_table *table, const struct fault *fault)
+static bool parse_arguments(int argc, char **argv, struct question *question)
 {
-    if (table == NULL)
-        return cmd_fail(0, "%s", fault->text) != 0;
-    if (table->rows > 0)
-        printf("\n%s\n", title);
-    table_print(stdout, table);
-    ledger_table_free(&table);
+    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {"digest", no_argument, NULL, 'D'}, {0}};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "+", words, NULL)) != -1;) {
+        if (c != 'J' && c != 'D')
+            return false;
+        question->json = question->json || c == 'J';
+        question->digest_only = question->digest_only || c == 'D';
+    }
+    if (optind + 1 != argc)
+        return false;
+    const char *id = argv[optind];
+    size_t length = strlen(id);
+    bool brackets = length >= 2 && id[0] == '<' && id[length - 1] == '>';
+    question->id = brackets ? base_strndup(id + 1, length - 2) : base_strdup(id);
+    question->is_digest = parse_digest(question->id, question->digest);
+    return !question->digest_only || question->is_digest;
+}
+
+/* The why is text to be read, the rest are tables. */
+static void print_section(const char *name, const struct ledger_table *table)
+{
+    char text[4096];
+    if (table->rows == 0)
+        return;
+    table_heading(name);
+    if (strcmp(name, "why") != 0) {
+        table_print(table);
+        return;
+    }
+    for (size_t row = 0; row < table->rows; row++) {
+        char *line OD_CLEANUP(base_free) = base_printf("* %s", log_escape(ledger_cell(table, row, 0), text, sizeof(text)));
+        terminal_print(stdout, 2, line);
+    }
+}
+
+/* Prints one message, or adds its sections to json. */
+static bool tell_message(struct ledger *ledger, const struct ledger_table *messages, size_t row, json_t *json,
+                         struct fault *fault)
+{
+    if (json == NULL) {
+        putchar('\n');
+        table_print_row(messages, row);
+    }
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        struct ledger_table *table OD_CLEANUP(ledger_table_free) =
+            sections[i].ask(ledger, ledger_cell(messages, row, FOUND_ID), fault);
+        if (table == NULL)
+            return false;
+        if (json == NULL)
+            print_section(sections[i].name, table);
+        else
+            json_object_set_new(json, sections[i].name, table_json(table));
+    }
     return true;
 }
 
-static bool print_message(struct ledger *ledger, const struct ledger_table *messages, size_t row)
+/* Nothing is known: perhaps it was mistyped. */
+static void tell_nearest(struct ledger *ledger, const struct question *question)
 {
     struct fault fault;
-    const char *id = ledger_cell(messages, row, 0);
-    putchar('\n');
-    table_print_row(stdout, messages, row);
-    return print_part("deliveries", ledger_deliveries(ledger, id, &fault), &fault) &&
-           print_part("copies", ledger_copies(ledger, id, &fault), &fault) &&
-           print_part("parts", ledger_parts(ledger, id, &fault), &fault);
+    char text[2048];
+    const char *nearest[NEAREST_MOST];
+    struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(ledger, question->id, &fault);
+    size_t count = near != NULL ? nearest_find(near, question->id, nearest) : 0;
+    GString *line = g_string_new("oncedrop: no such message");
+    for (size_t i = 0; i < count; i++)
+        g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ", log_escape(nearest[i], text, sizeof(text)));
+    terminal_print(stderr, 2, line->str);
+    g_string_free(line, TRUE);
 }
 
-/* Messages that share an id but not the content are delivered each: say so, for it is asked most. */
-static void explain(const struct ledger_table *messages)
+static struct ledger_table *find(struct ledger *ledger, const struct question *question, struct fault *fault)
 {
-    bool same = messages->rows > 1;
-    for (size_t row = 1; row < messages->rows; row++)
-        same = same && strcmp(ledger_cell(messages, row, 3), ledger_cell(messages, 0, 3)) == 0;
-    if (same)
-        printf("\n%zu messages have this Message-ID and differ in content (digest): each was delivered on its own.\n",
-               messages->rows);
+    const unsigned char *digest = question->is_digest ? question->digest : NULL;
+    if (question->digest_only)
+        return ledger_find_messages(ledger, NULL, digest, NULL, fault);
+    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL;   /* ids may be any bytes */
+    return ledger_find_messages(ledger, question->identity, digest, queue_id, fault);
+}
+
+static int answer(struct ledger *ledger, const struct question *question, json_t *json, struct fault *fault)
+{
+    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find(ledger, question, fault);
+    if (messages == NULL)
+        return EX_UNAVAILABLE;
+    json_t *list = json_array();
+    if (json != NULL)
+        json_object_set(json, "messages", list);
+    bool told = true;
+    for (size_t row = 0; told && row < messages->rows; row++) {
+        json_t *object = json != NULL ? table_row_json(messages, row) : NULL;
+        told = tell_message(ledger, messages, row, object, fault);
+        if (object != NULL)
+            json_array_append_new(list, object);
+    }
+    json_decref(list);
+    if (!told)
+        return EX_UNAVAILABLE;
+    if (messages->rows == 0)
+        tell_nearest(ledger, question);
+    return messages->rows > 0 ? 0 : 1;
+}
+
+/* The key is known whatever the database says, and printed first. */
+static int show(const struct question *question)
+{
+    char escaped[2048];
+    struct fault fault;
+    int64_t key = message_lock_key(question->identity);
+    json_t *json = question->json ? json_pack("{s:s, s:I}", "id", question->id, "lock_key", (json_int_t)key) : NULL;
+    if (!question->json) {
+        table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
+        printf("lock_key: %" PRId64 "\n", key);
+        fflush(stdout);
+    }
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(question->config, NULL, &fault);
+    int status = ledger != NULL ? answer(ledger, question, json, &fault) : EX_UNAVAILABLE;
+    if (json != NULL)
+        table_print_json(json);
+    return status == EX_UNAVAILABLE ? cmd_fail(status, "%s", fault.text) : status;
 }
 
 int cmd_show(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = NULL;
-    unsigned char identity[MESSAGE_DIGEST_SIZE], digest[MESSAGE_DIGEST_SIZE];
-    struct fault fault;
-    if (argc != 2)
+    struct question question = {.id = NULL};
+    if (!parse_arguments(argc, argv, &question)) {
+        base_free(&question.id);
         return cmd_usage("show");
+    }
     int status = cmd_open(options, &config, NULL);
-    if (status != 0)
-        return status;
-    char *id OD_CLEANUP(base_free) = base_strdup(argv[1]);
-    size_t length = strlen(id);
-    if (length >= 2 && id[0] == '<' && id[length - 1] == '>') {
-        memmove(id, id + 1, length - 2);
-        id[length -= 2] = '\0';
+    if (status == 0) {
+        question.config = config;
+        message_identity(config->lock.namespace, question.id, strlen(question.id), question.identity);
+        status = show(&question);
     }
-    char escaped[2048];
-    message_identity(config->lock.namespace, id, length, identity);
-    printf("id: %s\nlock_key: %" PRId64 "\n", log_escape(id, escaped, sizeof(escaped)), message_lock_key(identity));
-    fflush(stdout);
-    ledger = ledger_open(config, NULL, &fault);
-    if (ledger != NULL)
-        messages = ledger_find_messages(ledger, identity, parse_digest(id, digest) ? digest : NULL, id, &fault);
-    if (messages == NULL)
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    if (messages->rows == 0) {
-        puts("\nno message with this Message-ID, digest or queue id is known");
-        return 1;
-    }
-    for (size_t row = 0; row < messages->rows; row++)
-        if (!print_message(ledger, messages, row))
-            return EX_UNAVAILABLE;
-    explain(messages);
-    return 0;
+    base_free(&question.id);
+    return status;
 }

@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tables for people. */
+ * Tables for people, and the same as JSON for programs. On a terminal what does not fit its width is cut, and states have
+ * colours unless NO_COLOR is set; elsewhere everything is there, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "ledger/ledger_query.h"
 
-/* Prints a table with its headings, columns aligned, control characters escaped; nothing when it has no rows. */
-void table_print(FILE *out, const struct ledger_table *table);
+/* Prints a table with its headings, columns aligned, control characters escaped, columns without any value left out;
+ * nothing when it has no rows. If even the narrowest columns do not fit the terminal, each row is printed as
+ * table_print_row does. */
+void table_print(const struct ledger_table *table);
 
-/* Prints one row as "name: value" lines, leaving out what is NULL. */
-void table_print_row(FILE *out, const struct ledger_table *table, size_t row);
+/* The same for many rows: columns that do not fit the terminal are left out, from the last, and named at the end. */
+void table_print_list(const struct ledger_table *table);
+
+/* Prints one row as "name: value" lines, leaving out what is NULL. Nothing is cut: what is wider than the terminal goes on
+ * in the next line. */
+void table_print_row(const struct ledger_table *table, size_t row);
+
+/* One such line. */
+void table_print_line(const char *name, const char *value);
+
+/* A heading on a line of its own, after an empty one. */
+void table_heading(const char *text);
+
+/* The rows as objects with the columns' names; SQL NULL is null. */
+json_t *table_json(const struct ledger_table *table) OD_MUST;
+json_t *table_row_json(const struct ledger_table *table, size_t row) OD_MUST;
+
+/* Prints it, with a line end, and frees it. */
+void table_print_json(json_t *json);
 
 #endif

@@ -7,6 +7,10 @@
 
 #define SENT_NEWEST 500     /* how far back the Sent mailbox is searched for the Message-ID */
 
+/* A message in doubt may be there as another try brought it: with other fields that transport added, whose size is nobody's
+ * to say. But no MTA passes on a header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
+#define TRANSPORT_MOST (1024 * 1024)
+
 /* What a result of APPEND means. For the Sent copy `permanent` is read as `failed`. */
 static const struct {
     enum copy_state state;
@@ -18,6 +22,7 @@ static const struct {
     [APPEND_NOT_SENT] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_NO_MAILBOX] = {COPY_PENDING, true, OUTCOME_TROUBLE},
     [APPEND_OVERQUOTA] = {COPY_PENDING, true, OUTCOME_OVERQUOTA_DEFER},
+    [APPEND_PERHAPS_OVERQUOTA] = {COPY_PENDING, false, OUTCOME_OVERQUOTA_DEFER},
     [APPEND_TOOBIG] = {COPY_FAILED, true, OUTCOME_TOO_LARGE},
     [APPEND_NOPERM] = {COPY_PENDING, true, OUTCOME_TROUBLE},
     [APPEND_LIMIT] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
@@ -50,25 +55,19 @@ static bool to_search(const struct delivery_work *work, const struct ledger_copy
     return copy->doubt || by_id || work->delivery->config->imap.search == IMAP_SEARCH_ALWAYS;
 }
 
-/* The size by which a copy is looked for when its id cannot be: servers were seen to store CR CR LF as CR LF, and then
- * it says nothing (0). */
-static int64_t searched_size(const struct message *message, size_t size)
-{
-    return memmem(message->data, message->size, "\r\r\n", 3) == NULL ? (int64_t)size : 0;
-}
-
-static enum search_result search_copy(struct delivery_work *work, struct ledger_copy *copy, size_t size,
-                                      struct fault *fault)
+static enum search_result search_copy(struct delivery_work *work, struct ledger_copy *copy, struct fault *fault)
 {
     const struct message *message = work->delivery->message;
     bool by_id = copy->role == COPY_SENT && message->message_id != NULL;
     bool searchable = message->message_id != NULL &&
                       mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
+    bool sized = !by_id && !searchable && message->content_size > 1;
     const struct search search = {
         .mailbox = copy->mailbox,
         .message_id = searchable ? message->message_id : NULL,
         .internal_date = work->claim.received_at,
-        .size = by_id || searchable ? 0 : searched_size(message, size),
+        .smallest = sized ? (int64_t)message->content_size - 1 : 0,
+        .largest = sized ? (int64_t)message->size + TRANSPORT_MOST : 0,
         .newest = by_id && !copy->doubt ? SENT_NEWEST : 0,
         .header_only = by_id,
         .same = by_id ? same_id : same_content,
@@ -78,10 +77,14 @@ static enum search_result search_copy(struct delivery_work *work, struct ledger_
                           fault);
 }
 
+/* A reader that goes even now may have cut the message short: it is neither stored nor ever resumed. */
 static bool still_wanted(void *context)
 {
-    const struct delivery_work *work = context;
-    return work->delivery->reader_gone == NULL || !work->delivery->reader_gone();
+    struct delivery_work *work = context;
+    bool gone = work->delivery->reader_gone != NULL && work->delivery->reader_gone();
+    if (gone)
+        work->whole = false;
+    return !gone;
 }
 
 /* The server does not take this content; Postfix is told so only after reject_after. */
@@ -97,7 +100,7 @@ static enum outcome final_outcome(const struct delivery_work *work, const struct
     enum outcome outcome = meanings[result].outcome;
     if (outcome == OUTCOME_REFUSED_DEFER)
         return refused(work, copy);
-    if (outcome == OUTCOME_OVERQUOTA_DEFER && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
+    if (result == APPEND_OVERQUOTA && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
         return OUTCOME_OVERQUOTA_BOUNCE;
     return outcome;
 }
@@ -157,11 +160,14 @@ void append_copy(struct delivery_work *work, struct ledger_copy *copy, struct re
         append(work, copy, pieces, count, false, report);
         return;
     }
-    switch (search_copy(work, copy, size, &fault)) {
+    switch (search_copy(work, copy, &fault)) {
     case SEARCH_FOUND:
         copy->new_state = COPY_STORED;
         copy->new_doubt = false;
-        report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s (found there)", copy->new_uid, copy->mailbox);
+        if (copy->state == COPY_STORED)
+            report_set(report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s (found there)", copy->new_uid, copy->mailbox);
+        else
+            report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s (found there)", copy->new_uid, copy->mailbox);
         break;
     case SEARCH_ABSENT:
         append(work, copy, pieces, count, true, report);

@@ -71,12 +71,22 @@ static bool route_recipients(struct delivery_work *work)
     return routed > 0;
 }
 
+static enum route_result recorded_sender(const struct delivery *delivery, struct route *ret)
+{
+    if (delivery->sender_route == NULL)
+        return ROUTE_NONE;
+    ret->account = base_strdup(delivery->sender_route->account);
+    ret->sent = base_strdup(delivery->sender_route->sent);
+    return ROUTE_OK;
+}
+
 /* Adds the Sent copy, if the sender has an account here and one is due; false when that cannot be told. */
 static bool add_sent(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     struct fault fault;
-    enum route_result result = sender_route(delivery, &work->sender, &fault);
+    enum route_result result = delivery->sender_known ? recorded_sender(delivery, &work->sender)
+                                                      : sender_route(delivery, &work->sender, &fault);
     if (result == ROUTE_TROUBLE) {
         for (size_t i = 0; i < delivery->recipient_count; i++)
             if (delivery->recipients[i].copy != COPIES_NO_COPY)
@@ -142,18 +152,20 @@ static bool too_fresh(const struct delivery_work *work, const struct ledger_copy
     return copy->state == COPY_APPENDING && copy->attempt_age_ms < work->delivery->config->delivery.hold_off;
 }
 
-/* Claims a copy anew: what was appending before and has outlived its hold-off may be there or not. */
-static void want(struct ledger_copy *copy)
+/* Claims a copy anew: what was appending before and has outlived its hold-off may be there or not, and what is stored by
+ * the ledger is looked for too, unless it is to be made once more. */
+static void want(const struct delivery_work *work, struct ledger_copy *copy)
 {
+    bool verify = copy->state == COPY_STORED && work->delivery->again == AGAIN_VERIFY;
     copy->wanted = true;
-    copy->doubt = copy->doubt || copy->state == COPY_APPENDING;
+    copy->doubt = copy->doubt || copy->state == COPY_APPENDING || verify;
 }
 
 static void decide_inbox(struct delivery_work *work, struct delivery_recipient *recipient,
                          struct ledger_delivery *delivery)
 {
     struct ledger_copy *copy = &work->copies[recipient->copy];
-    if (copy->state == COPY_STORED) {
+    if (copy->state == COPY_STORED && work->delivery->again == AGAIN_NO) {
         recipient->uid = (uint32_t)copy->uid;
         report_set(&recipient->report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s", recipient->uid, copy->mailbox);
     } else if (too_fresh(work, copy)) {
@@ -161,7 +173,7 @@ static void decide_inbox(struct delivery_work *work, struct delivery_recipient *
                    work->message_id != NULL ? work->message_id : "");
         return;
     } else {
-        want(copy);
+        want(work, copy);
     }
     delivery->wanted = true;
 }
@@ -172,11 +184,12 @@ static void decide_inbox(struct delivery_work *work, struct delivery_recipient *
 static void decide_sent(struct delivery_work *work)
 {
     struct ledger_copy *sent = work->sent;
-    if (sent->state == COPY_STORED || sent->state == COPY_FAILED || sent->elsewhere)
+    bool verify = sent->state == COPY_STORED && work->delivery->again == AGAIN_VERIFY;
+    if ((sent->state == COPY_STORED && !verify) || sent->state == COPY_FAILED || sent->elsewhere)
         return;
     if (!too_fresh(work, sent)) {
         sent->recipient = work->delivery->recipients[work->sent_owner].address;
-        want(sent);
+        want(work, sent);
         return;
     }
     work->sent_waits = sent->claimed_by != LEDGER_OTHER || sent->claimed_by_finished;

@@ -20,6 +20,7 @@ struct delivery_work {
     const struct ledger_copy *unreachable;  /* the copy whose IMAP session was not to be had during the claim ... */
     struct fault unreachable_fault;         /* ... and why */
     bool sent_waits;                    /* our own earlier claim of it is too fresh to be looked into */
+    bool whole;                         /* the message is known not to be cut short */
     char *message_id;                   /* valid UTF-8, or NULL */
     char *sender_text;                  /* valid UTF-8 */
 };

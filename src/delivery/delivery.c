@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "delivery/append.h"
 #include "delivery/copies.h"
+#include "delivery/preview.h"
 #include "message/decode.h"
 
 /* Gives every recipient that has a copy and no answer yet this one. */
@@ -75,6 +76,7 @@ static void write_deliveries(struct delivery_work *work, bool sent_is_open)
         row->outcome = answered ? outcome_row(report->outcome)->name : "claimed";
         row->reason = answered ? report->text : NULL;
         row->finished = answered && outcome_row(report->outcome)->final && !(sent_is_open && i == work->sent_owner);
+        row->whole = work->whole;
     }
 }
 
@@ -104,7 +106,8 @@ static void claim(struct delivery_work *work)
     open_first_session(work);
 }
 
-/* Nothing is to be made: what was found is written down, as far as that works. */
+/* Nothing is to be made: what was found is written down. A delivery whose end is not recorded would stay open for ever:
+ * it comes again. */
 static void record_answers(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -118,8 +121,12 @@ static void record_answers(struct delivery_work *work)
     }
     write_deliveries(work, work->sent_waits);
     ledger_claim(delivery->ledger, &work->claim, NULL);
-    if (ledger_hold(delivery->ledger, &work->claim, &fault) != LEDGER_OK)
-        log_warning("a duplicate could not be recorded: %s", fault.text);
+    if (ledger_hold(delivery->ledger, &work->claim, &fault) == LEDGER_OK)
+        return;
+    ledger_undo(delivery->ledger, &work->claim);
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (work->deliveries[i].wanted)
+            report_set(&delivery->recipients[i].report, OUTCOME_DATABASE, "%s", fault.text);
 }
 
 /* Hold: only when this says true may anything be appended. */
@@ -129,6 +136,7 @@ static bool hold(struct delivery_work *work)
     struct fault fault = {.text = ""};
     enum ledger_result result = ledger_hold(delivery->ledger, &work->claim, &fault);
     bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
+    work->whole = !gone;
     if (result == LEDGER_OK && !gone)
         return true;
     if (result == LEDGER_OK)
@@ -231,7 +239,7 @@ static bool deliver_inboxes(struct delivery_work *work, struct ledger_copy *sent
 static void give_up_sent(struct delivery_work *work, struct ledger_copy *sent, const struct report *report)
 {
     bool permanent = outcome_row(report->outcome)->final;
-    bool too_long = sent->first_age_ms >= work->delivery->config->delivery.sent_retry;
+    bool too_long = sent->state != COPY_STORED && sent->first_age_ms >= work->delivery->config->delivery.sent_retry;
     if (sent->new_state == COPY_STORED || (!permanent && !too_long))
         return;
     sent->new_state = COPY_FAILED;
@@ -280,6 +288,11 @@ static void deliver(struct delivery_work *work)
         return;
     }
     size_t wanted = copies_decide(work);
+    if (delivery->dry_run) {
+        preview_report(work);
+        ledger_rollback(delivery->ledger);
+        return;
+    }
     struct ledger_copy *sent = work->sent != NULL && work->sent->wanted ? work->sent : NULL;
     if (wanted == 0) {
         record_answers(work);
@@ -308,7 +321,8 @@ void delivery_run(struct delivery *delivery)
         delivery->recipients[i].copy = COPIES_NO_COPY;
         delivery->recipients[i].uid = 0;
     }
-    work.claim.received_at = (int64_t)time(NULL);
+    work.whole = delivery->whole;
+    work.claim.received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
     if (deadline_arm(delivery->config->delivery.deadline, &fault)) {
         deliver(&work);
     } else {

@@ -20,7 +20,14 @@ struct delivery_recipient {
     uint32_t uid;           /* in route.inbox, when known */
 };
 
-/* One message and its recipients. The caller sets everything up to `recipients`. */
+/* What is done about a copy that the ledger has as stored. */
+enum delivery_again {
+    AGAIN_NO,       /* nothing: it is a duplicate */
+    AGAIN_VERIFY,   /* the mailbox is searched for it; what is missing there is restored */
+    AGAIN_FORCE,    /* a recipient's copy is made once more */
+};
+
+/* One message and its recipients. The caller sets everything up to `started_ms`. */
 struct delivery {
     const struct config *config;
     struct ledger *ledger;
@@ -30,8 +37,15 @@ struct delivery {
     const char *sasl_user;      /* SASL login with which the mail entered, as far as known; NULL: see Received */
     const char *only_login;     /* deliver to this login name's account only, and believe nothing that is said of the
                                    sender; NULL: no such limit */
+    const struct route *sender_route;   /* resume: where the Sent copy was recorded to belong ... */
+    bool sender_known;          /* ... and that this is so (NULL: none is due), whatever can be told now */
     const char *queue_id;       /* NULL: not told */
-    bool (*reader_gone)(void);  /* asked after the claim and before each APPEND: true stops the delivery; NULL: never */
+    int64_t received_at;        /* seconds since 1970, INTERNALDATE of a message not recorded yet; 0: now */
+    bool whole;                 /* the message had an end mark */
+    enum delivery_again again;
+    bool dry_run;               /* only says what would be done, and why; nothing is written */
+    bool (*reader_gone)(void);  /* for a message without end mark, asked after the claim and before each APPEND: true:
+                                   it may be cut short, which stops the delivery; NULL: never */
     struct delivery_recipient *recipients;
     size_t recipient_count;
     int64_t started_ms;         /* base_now_ms() when we began to read */

@@ -12,12 +12,14 @@ struct session {
 struct sessions {
     const struct config *config;
     uint64_t clock;
-    struct session kept[SESSIONS_MAX];
+    size_t most;
+    struct session kept[];
 };
 
-struct sessions *sessions_new(const struct config *config)
+struct sessions *sessions_new(const struct config *config, size_t most)
 {
-    struct sessions *sessions = base_alloc(sizeof(*sessions));
+    struct sessions *sessions = base_alloc(sizeof(*sessions) + most * sizeof(struct session));
+    sessions->most = most;
     sessions->config = config;
     return sessions;
 }
@@ -32,14 +34,14 @@ void sessions_free(struct sessions **sessions)
 {
     if (*sessions == NULL)
         return;
-    for (size_t i = 0; i < SESSIONS_MAX; i++)
+    for (size_t i = 0; i < (*sessions)->most; i++)
         end_session(&(*sessions)->kept[i]);
     base_free(sessions);
 }
 
 static struct session *find(struct sessions *sessions, const char *account)
 {
-    for (size_t i = 0; i < SESSIONS_MAX; i++)
+    for (size_t i = 0; i < sessions->most; i++)
         if (sessions->kept[i].account != NULL && strcmp(sessions->kept[i].account, account) == 0)
             return &sessions->kept[i];
     return NULL;
@@ -48,7 +50,7 @@ static struct session *find(struct sessions *sessions, const char *account)
 static struct session *longest_unused(struct sessions *sessions)
 {
     struct session *oldest = &sessions->kept[0];
-    for (size_t i = 1; i < SESSIONS_MAX; i++)
+    for (size_t i = 1; i < sessions->most; i++)
         if (sessions->kept[i].used < oldest->used)
             oldest = &sessions->kept[i];
     return oldest;

@@ -67,6 +67,7 @@ struct ledger_delivery {
     const char *outcome;                /* for ledger_settle: name of the outcome ... */
     const char *reason;                 /* ... and its text */
     bool finished;                      /* Postfix will not come again with it */
+    bool whole;                         /* the message is known not to be cut short */
     bool wanted;                        /* to be written by the next call */
 };
 
@@ -106,7 +107,8 @@ enum ledger_result ledger_lock(struct ledger *ledger, struct ledger_claim *claim
 void ledger_rollback(struct ledger *ledger);
 
 /* Within ledger_lock's transaction: writes the message's record (when it is not known: decoded must be given), the
- * wanted deliveries and the wanted copies, as `appending` with the next attempt number; COMMIT. When any copy is
+ * wanted deliveries and the wanted copies, as `appending` with the next attempt number (also one that was `stored` when
+ * ledger_lock looked: then it is made again on purpose); COMMIT. When any copy is
  * wanted: BEGIN and the lock again, waiting at most max(1 s, lock.wait). Sent without waiting for the results.
  * What fails here is reported by ledger_hold, which must follow. */
 void ledger_claim(struct ledger *ledger, struct ledger_claim *claim, const struct decoded *decoded);

@@ -128,6 +128,7 @@ static void add_remedy(const struct ledger *ledger, struct fault *fault)
         {"42703", "run: oncedrop schema upgrade"},     /* undefined_column */
         {"42501", "grant the role <schema>_delivery to this database user"},     /* insufficient_privilege */
         {"25006", "this server is a standby; database.conninfo must lead to the primary"},     /* read_only_sql_transaction */
+        {"0A000", "is this a standby? database.conninfo must lead to the primary"},     /* BEGIN READ WRITE in recovery */
     };
     for (size_t i = 0; ledger->pg != NULL && i < sizeof(remedies) / sizeof(remedies[0]); i++)
         if (strcmp(pg_sqlstate(ledger->pg), remedies[i][0]) == 0)
@@ -194,20 +195,22 @@ static bool add_delivery(struct ledger *ledger, const struct ledger_claim *claim
         pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = delivery->recipient},
         {.data = delivery->original_recipient}, {.data = delivery->account}, {.data = delivery->mailbox},
         {.data = claim->queue_id}, {.data = ledger->host}, {.data = delivery->outcome}, {.data = delivery->reason},
-        {.data = delivery->finished ? "t" : "f"},
+        {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
-                  " queue_id, host, outcome, reason, finished_at)"
+                  " queue_id, host, outcome, reason, finished_at, whole)"
                   " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text,"
-                  " CASE WHEN $11::boolean THEN pg_catalog.clock_timestamp() END"
+                  " CASE WHEN $11::boolean THEN pg_catalog.clock_timestamp() END, $12::boolean"
                   " FROM @schema@.message WHERE identity = $1 AND digest = $2"
-                  " ON CONFLICT (message, recipient) DO UPDATE SET original_recipient = EXCLUDED.original_recipient,"
+                  " ON CONFLICT (message, recipient) DO UPDATE SET"
+                  " original_recipient = coalesce(EXCLUDED.original_recipient, d.original_recipient),"
                   " account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,"
                   " queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,"
                   " outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,"
-                  " last_at = pg_catalog.clock_timestamp(), finished_at = coalesce(d.finished_at, EXCLUDED.finished_at)",
-                  11, params, fault);
+                  " last_at = pg_catalog.clock_timestamp(), finished_at = coalesce(d.finished_at, EXCLUDED.finished_at),"
+                  " whole = d.whole OR EXCLUDED.whole",
+                  12, params, fault);
 }
 
 static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *copy,
@@ -219,6 +222,7 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
         {.data = ledger_role_name(copy->role)}, {.data = copy->doubt ? "t" : "f"},
         {.data = pg_number(claim->token, token)}, {.data = ledger->host}, {.data = pg_number(getpid(), pid)},
         {.data = copy->recipient}, {.data = pg_number(copy->attempt, attempt)},
+        {.data = copy->state == COPY_STORED ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
@@ -229,8 +233,9 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
                   " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
                   " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
-                  " pid = EXCLUDED.pid, error = NULL WHERE c.attempt = $11::integer AND c.state <> 'stored'",
-                  11, params, fault);
+                  " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer"
+                  " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
+                  12, params, fault);
 }
 
 bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *const *copies,

@@ -28,6 +28,12 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
  * `kept` says so: whether there was one when it was begun. */
 bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 
+struct ledger_table;
+
+/* One statement outside of any transaction, its result as a table (ledger_query.h). NULL with the fault set on trouble. */
+struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                                  struct fault *fault) OD_MUST;
+
 /* A random number from the kernel. */
 bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 

@@ -28,21 +28,46 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
                   11, params, fault);
 }
 
+/* For the Sent copy the Message-ID alone decides: what was claimed for other content with this id, and came to nothing,
+ * is settled by this one. */
+static bool add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *copy,
+                               struct fault *fault)
+{
+    char uidvalidity[24], uid[24];
+    const struct pg_param params[] = {
+        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
+        {.data = copy->account}, {.data = copy->mailbox},
+        {.data = copy->new_uid != 0 ? pg_number(copy->new_uidvalidity, uidvalidity) : NULL},
+        {.data = copy->new_uid != 0 ? pg_number(copy->new_uid, uid) : NULL},
+    };
+    return pg_add(ledger->pg,
+                  "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
+                  " stored_at = pg_catalog.clock_timestamp()"
+                  " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
+                  " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
+                  6, params, fault);
+}
+
+static bool settles_variants(const struct ledger_copy *copy)
+{
+    return copy->wanted && copy->role == COPY_SENT && copy->new_state == COPY_STORED;
+}
+
 static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_claim *claim,
                                  const struct ledger_delivery *delivery, struct fault *fault)
 {
     const struct pg_param params[] = {
         pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
         {.data = delivery->recipient}, {.data = delivery->outcome}, {.data = delivery->reason},
-        {.data = delivery->finished ? "t" : "f"},
+        {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "UPDATE @schema@.delivery d SET outcome = $4, reason = $5, last_at = pg_catalog.clock_timestamp(),"
                   " finished_at = CASE WHEN $6::boolean THEN coalesce(d.finished_at, pg_catalog.clock_timestamp())"
-                  " ELSE d.finished_at END"
+                  " ELSE d.finished_at END, whole = d.whole OR $7::boolean"
                   " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND d.message = m.id"
                   " AND d.recipient = $3",
-                  6, params, fault);
+                  7, params, fault);
 }
 
 static bool add_notify(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
@@ -76,6 +101,10 @@ static bool send_settle(struct ledger *ledger, const struct ledger_claim *claim,
     }
     for (size_t i = 0; i < claim->copy_count; i++)
         if (claim->copies[i].wanted && !add_copy_state(ledger, claim, &claim->copies[i], fault))
+            return false;
+    for (size_t i = 0; i < claim->copy_count; i++)
+        if (settles_variants(&claim->copies[i]) &&
+            (++*skip_last, !add_variants_state(ledger, claim, &claim->copies[i], fault)))
             return false;
     for (size_t i = 0; i < claim->delivery_count; i++)
         if (claim->deliveries[i].wanted &&

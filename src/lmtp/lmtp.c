@@ -204,7 +204,7 @@ static void deliver(struct lmtp *lmtp, const struct message *message, int64_t st
         lmtp->queue_id = received_queue_id(message);
     struct delivery delivery = {
         .config = lmtp->config, .ledger = lmtp->ledger, .sessions = lmtp->sessions, .message = message,
-        .sender = lmtp->sender, .queue_id = lmtp->queue_id, .recipients = recipients, .recipient_count = count,
+        .sender = lmtp->sender, .queue_id = lmtp->queue_id, .whole = true, .recipients = recipients, .recipient_count = count,
         .started_ms = started_ms, .read_ms = base_now_ms() - started_ms,
     };
     delivery_run(&delivery);
@@ -332,7 +332,7 @@ static bool serve_line(struct lmtp *lmtp)
 void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times)
 {
     struct lmtp lmtp = {
-        .config = config, .stream = lmtp_stream_new(in, out), .sessions = sessions_new(config),
+        .config = config, .stream = lmtp_stream_new(in, out), .sessions = sessions_new(config, SESSIONS_FEW),
         .recipients = g_ptr_array_new_with_free_func(g_free), .times = times, .end_ms = base_now_ms() + times.session,
     };
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)

@@ -33,6 +33,7 @@ enum append_result {
     APPEND_NOT_SENT,    /* nothing of the literal was sent: connection lost before, no '+', refused name, not wanted */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE] and creating it is switched off or did not help */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
+    APPEND_PERHAPS_OVERQUOTA,   /* NO after the literal whose text speaks of a quota, without the code: not certain */
     APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469), [LIMIT] is APPEND_LIMIT */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
     APPEND_LIMIT,       /* NO [LIMIT] (RFC 5530) */
@@ -68,7 +69,7 @@ struct search {
     const char *mailbox;        /* as in struct append */
     const char *message_id;     /* without <>; NULL when unknown or not searchable (mailbox_searchable) */
     int64_t internal_date;      /* without message_id: candidates within a day of it ... */
-    int64_t size;               /* ... and whose RFC822.SIZE is within 1 of this; 0: any size */
+    int64_t smallest, largest;  /* ... and whose RFC822.SIZE is between these, which belong to it; largest 0: any size */
     uint32_t newest;            /* only the last so many messages; 0: all */
     bool header_only;           /* give `same` only the Message-ID field instead of the whole message */
     bool (*same)(void *context, const void *bytes, size_t size);    /* is this candidate the message looked for? */
@@ -87,5 +88,40 @@ bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
 /* UTF-8 to modified UTF-7 (RFC 3501, 5.1.3). Returns a new string (free(3)), or NULL with the fault set: empty, longer
  * than 1000 bytes, invalid UTF-8, control characters (CR, LF, NUL would end the command). */
 char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
+
+/* For `check` (mailbox_describe.c). */
+
+/* What of a server's capabilities bears on a delivery. */
+struct mailbox_abilities {
+    char told[512];         /* in its own words and order, blank-separated: UIDPLUS, LITERAL+, AUTH=..., ... */
+    bool uidplus;           /* RFC 4315: it tells the UID of what was appended */
+    bool special_use;       /* RFC 6154 */
+    int64_t append_limit;   /* RFC 7889; 0: none told */
+};
+
+/* What it tells now; without a login that is less. False with the fault set when it does not answer. */
+bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
+
+struct mailbox_probe {
+    bool shown;             /* a certificate: */
+    bool accepted;          /* chain, validity and host name are as they should be */
+    char subject[256];      /* names as in RFC 4514; "" when none was shown */
+    char issuer[256];
+    int64_t ends;           /* the first end in the chain that was shown, seconds since 1970 */
+    struct mailbox_abilities abilities;     /* before the login */
+};
+
+/* Looks at the server that imap.host names without logging in; nothing is said over a connection whose certificate is
+ * not accepted. *ret is set in any case, as far as it came; false with the fault set: it did not come to the end. */
+bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault) OD_MUST;
+
+struct mailbox_folder {
+    bool exists;
+    bool is_sent;           /* it has the attribute \Sent */
+    char name[256];         /* as the server writes it (modified UTF-7) */
+};
+
+/* Looks for a mailbox; `name` as in struct append. False with the fault set: no answer. */
+bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
 #endif

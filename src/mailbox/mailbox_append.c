@@ -36,11 +36,11 @@ static enum append_result refusal(const struct mailbox_reply *reply, bool litera
         { "NOPERM", APPEND_NOPERM }, { "LIMIT", APPEND_LIMIT },
     };
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        if (strcmp(reply->code, codes[i].code) == 0)
+        if (reply->status == STATUS_NO && strcmp(reply->code, codes[i].code) == 0)
             return codes[i].result;
     }
     if (reply->status == STATUS_NO && reply->code[0] == '\0' && strcasestr(reply->text, "quota") != NULL)
-        return APPEND_OVERQUOTA;
+        return literal_sent ? APPEND_PERHAPS_OVERQUOTA : APPEND_OVERQUOTA;
     return literal_sent ? APPEND_REFUSED : APPEND_UNAVAILABLE;
 }
 

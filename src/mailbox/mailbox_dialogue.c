@@ -115,9 +115,9 @@ static bool read_literal(struct mailbox *mailbox, size_t literal, size_t start, 
         return give_up(mailbox, fault, "the server says more than it should");
     if (!keep)
         mailbox->size = start;
-    reserve(mailbox, keep ? literal + 2 : 3);
-    memcpy(mailbox->bytes + mailbox->size, keep ? "\r\n" : "NIL", keep ? 2 : 3);
-    mailbox->size += keep ? 2 : 3;
+    reserve(mailbox, keep ? literal + 2 : 2);
+    memcpy(mailbox->bytes + mailbox->size, keep ? "\r\n" : "\"\"", 2);
+    mailbox->size += 2;
     while (literal > 0) {
         if (!fill(mailbox, fault))
             return false;

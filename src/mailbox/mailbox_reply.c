@@ -301,9 +301,9 @@ bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
         const char *text = cursor.text;
         if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
             return false;
-        if (is_body && token >= TOKEN_ATOM) {
+        if (is_body && token == TOKEN_STRING) {     /* NIL tells nothing: it may be unreadable just now */
             fetch.body = cursor.text;
-            fetch.body_size = token == TOKEN_STRING ? cursor.size : 0;  /* an atom there is NIL */
+            fetch.body_size = cursor.size;
         }
         if (!skip_value(&cursor, token))
             return false;

@@ -60,15 +60,16 @@ static char *criteria(const struct search *search, uint32_t exists)
         return base_printf("%sHEADER Message-ID \"%s\"", range, search->message_id);
     mailbox_date(search->internal_date - 2 * DAY, false, since);
     mailbox_date(search->internal_date + 3 * DAY, false, before);
-    if (search->size > 1)
-        snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long) search->size - 2,
-                 (long long) search->size + 2);
+    if (search->smallest > 0 && search->largest > 0)
+        snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long) search->smallest - 1,
+                 (long long) search->largest + 1);
     return base_printf("%sSINCE %s BEFORE %s%s", range, since, before, sizes);
 }
 
 struct candidates {
     uint32_t *uids;
     size_t count;
+    bool told;      /* an answer came, be it empty */
     bool damaged;
 };
 
@@ -80,8 +81,10 @@ static void free_candidates(struct candidates *candidates)
 static void note_candidates(void *context, struct mailbox_reply *reply)
 {
     struct candidates *candidates = context;
-    if (reply->status == STATUS_NONE && strncasecmp(reply->data, "SEARCH", 6) == 0
-        && !mailbox_reply_search(reply, &candidates->uids, &candidates->count))
+    if (reply->status != STATUS_NONE || strncasecmp(reply->data, "SEARCH", 6) != 0)
+        return;
+    candidates->told = true;
+    if (!mailbox_reply_search(reply, &candidates->uids, &candidates->count))
         candidates->damaged = true;
 }
 
@@ -141,8 +144,8 @@ static enum search_result search_mailbox(struct mailbox *mailbox, const struct s
     mailbox->line_max = MAILBOX_SEARCH_LINE_MAX;
     if (!mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, &found, &reply, fault, "UID SEARCH %s", keys))
         return SEARCH_TROUBLE;
-    if (found.damaged) {
-        fault_set(fault, "%s: the answer to UID SEARCH cannot be read", mailbox->where);
+    if (!found.told || found.damaged) {     /* RFC 3501, 6.4.4: the untagged answer is required, also an empty one */
+        fault_set(fault, "%s: the answer to UID SEARCH %s", mailbox->where, found.told ? "cannot be read" : "is missing");
         return SEARCH_TROUBLE;
     }
     if (found.count > 0)

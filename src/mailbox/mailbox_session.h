@@ -31,7 +31,7 @@ struct mailbox {
     size_t capacity;
     size_t line_max;        /* longest response, literals not counted */
     size_t literal_max;     /* a larger literal is an error, or, */
-    bool skip_literals;     /* for messages that are fetched, skipped and read as NIL */
+    bool skip_literals;     /* for messages that are fetched, skipped and read as "" */
     size_t budget;          /* bytes that may still come for the command under way, literals not counted */
 };
 

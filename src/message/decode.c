@@ -27,10 +27,9 @@ static char *decode_subject(const struct decode_header *header, GMimeParserOptio
     return value ? decode_take(g_mime_utils_header_decode_text(options, value)) : NULL;
 }
 
-static bool decode_date(const struct decode_header *header, int64_t *ret)
+static bool read_date(const char *text, int64_t *ret)
 {
-    OD_CLEANUP(base_free) char *value = decode_field(header, "Date", 256);
-    GDateTime *date = value ? g_mime_utils_header_decode_date(value) : NULL;
+    GDateTime *date = g_mime_utils_header_decode_date(text);
     int64_t seconds;
 
     if (!date)
@@ -128,7 +127,8 @@ static void decode_all(struct decoded *decoded, const struct message *message, e
 
     decoded->subject = decode_subject(&header, options);
     decoded->from = decode_from(&header, options);
-    decoded->has_date = decode_date(&header, &decoded->date);
+    OD_CLEANUP(base_free) char *date = decode_field(&header, "Date", 256);
+    decoded->has_date = date && read_date(date, &decoded->date);
     decoded->in_reply_to = decode_first_id(&header, "In-Reply-To");
     decoded->references = decode_ids(&header, "References", DECODE_REFERENCES_MAX);
     if (level != RECORD_ENVELOPE)
@@ -158,6 +158,15 @@ struct decoded *decode_message(const struct message *message, enum record_level 
     decode_all(decoded, message, level);
     g_log_set_default_handler(log, NULL);
     return decoded;
+}
+
+bool decode_date(const char *text, int64_t *ret)
+{
+    GLogFunc log = begin();
+    bool readable = read_date(text, ret);
+
+    g_log_set_default_handler(log, NULL);
+    return readable;
 }
 
 char *decode_from_address(const struct message *message)

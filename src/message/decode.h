@@ -51,6 +51,9 @@ void decoded_free(struct decoded **decoded);
  * the message to be decoded. */
 char *decode_from_address(const struct message *message) OD_MUST;
 
+/* A date as in RFC 5322, 3.3, or near to it: seconds since 1970. False leaves *ret. */
+bool decode_date(const char *text, int64_t *ret) OD_MUST;
+
 /* A new string: the bytes as valid UTF-8 without NUL, what is neither is replaced by U+FFFD. */
 char *decode_scrub(const char *bytes, size_t length) OD_MUST;
 

@@ -18,6 +18,7 @@ struct message {
     size_t header_size;             /* up to and including the empty line; size when there is none */
     unsigned char digest[MESSAGE_DIGEST_SIZE];  /* content digest; several CR before an LF count as one, and those
                                                    at the end not: storage of servers drops some */
+    size_t content_size;            /* bytes that the digest was made from: copies may have more, by what transport added */
     char *message_id;               /* between '<' and the last '>', bytes as they are, NUL-terminated besides;
                                        NULL when missing, empty or damaged */
     size_t message_id_length;

@@ -32,6 +32,11 @@ struct message_builder *message_builder_new(size_t size_limit, const char *const
     return builder;
 }
 
+void message_builder_no_from_line(struct message_builder *builder)
+{
+    builder->eol.state = MESSAGE_EOL_REST;
+}
+
 /* Keeps n bytes of the chunk. */
 static bool keep(struct message_builder *builder, size_t n, struct fault *fault)
 {
@@ -71,6 +76,7 @@ static struct message *finished_message(struct message_builder *builder, const u
     message->received_size = builder->received_size;
     message->header_size = message_field_header_size(data, size);
     message_digest_end(builder->digest, message->digest);
+    message->content_size = message_digest_size(builder->digest);
     msgid_of_header(data, message->header_size, &id);
     message->message_id = id.id;
     message->message_id_length = id.length;

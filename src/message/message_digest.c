@@ -13,6 +13,7 @@
 struct message_digest {
     GChecksum *sha256;
     const char *const *ignore;
+    size_t size;                        /* bytes hashed */
     size_t held_cr;                     /* not hashed yet */
     enum { IN_NAME, IN_FIELD, IN_BODY } state;
     bool left_out;                      /* the field that the line belongs to */
@@ -54,6 +55,7 @@ static const unsigned char *odd_cr(const unsigned char *bytes, const unsigned ch
 
 static void release_cr(struct message_digest *digest, size_t count)
 {
+    digest->size += count;
     while (count-- > 0)
         g_checksum_update(digest->sha256, (const guchar *)"\r", 1);
     digest->held_cr = 0;
@@ -76,6 +78,7 @@ static void update(struct message_digest *digest, const unsigned char *bytes, si
         release_cr(digest, *bytes == '\n' && digest->held_cr > 0 ? 1 : digest->held_cr);
         cr = odd_cr(bytes, end);
         g_checksum_update(digest->sha256, bytes, (cr ? cr : end) - bytes);
+        digest->size += (size_t)((cr ? cr : end) - bytes);
         digest->held_cr = cr != NULL;
         bytes = cr ? cr + 1 : end;
     }
@@ -146,6 +149,11 @@ void message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE
 
     release_name(digest);
     g_checksum_get_digest(digest->sha256, ret, &size);
+}
+
+size_t message_digest_size(const struct message_digest *digest)
+{
+    return digest->size;
 }
 
 void message_digest_free(struct message_digest **digest)

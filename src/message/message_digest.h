@@ -15,6 +15,9 @@ void message_digest_feed(struct message_digest *digest, const unsigned char *byt
 /* Ends it; to be called once. */
 void message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 
+/* After message_digest_end: how many bytes it was made from. Every copy of the message has at least so many. */
+size_t message_digest_size(const struct message_digest *digest) OD_MUST;
+
 void message_digest_free(struct message_digest **digest);
 
 #endif

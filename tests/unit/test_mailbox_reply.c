@@ -259,7 +259,7 @@ static void fetches(void **state)
         { BYTES("* 3 FETCH (UID 7 BODY[] {5}\r\na\0)\r\n)"), true, 7, BYTES("a\0)\r\n") },
         { BYTES("* 3 FETCH (BODY[HEADER.FIELDS (MESSAGE-ID)] {2}\r\nxy UID 8)"), true, 8, BYTES("xy") },
         { BYTES("* 3 fetch (FLAGS (\\Seen (x)) body[] \"q\\\"\" UID 9)"), true, 9, BYTES("q\"") },
-        { BYTES("* 3 FETCH (UID 7 BODY[] NIL)"), true, 7, "", 0 },
+        { BYTES("* 3 FETCH (UID 7 BODY[] NIL)"), true, 7, NULL, 0 },
         { BYTES("* 3 FETCH (UID 7 BODY (\"text\" NIL) RFC822.SIZE 5)"), true, 7, NULL, 0 },
         { BYTES("* 3 FETCH ()"), true, 0, NULL, 0 },
         { BYTES("* 3 FETCH (UID 7 BODY[] {9}\r\nshort)"), false, 0, NULL, 0 },

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: ISC
+#
+# Completion of oncedrop's command line for bash(1), with or without the package bash-completion.
+
+# Names of all settings, with "="; -d reads no file.
+_oncedrop_settings() {
+    "$1" config -d 2>/dev/null | sed 's/ *=.*/=/'
+}
+
+# The options of a command.
+_oncedrop_options() {
+    case $1 in
+        deliver) echo '-f -d -a -q -s -u' ;;
+        replay) echo '-d -f -j --dry-run --verify --force --json' ;;
+        resume) echo '-j --json' ;;
+        check | locks) echo '--json' ;;
+        config) echo '-n -d' ;;
+        show) echo '--digest --json' ;;
+        list) echo '--state --since --recipient --limit --json' ;;
+        stats) echo '--prometheus --json' ;;
+        purge) echo '--older-than --dry-run --json' ;;
+    esac
+}
+
+# Whether an option of a command ("": before the command) takes a value.
+_oncedrop_takes_value() {
+    case "$1 $2" in
+        ' -c' | ' -o') ;;
+        'deliver '-[fdaqsu] | 'replay '-[dfj] | 'resume -j') ;;
+        'list --state' | 'list --since' | 'list --recipient' | 'list --limit' | 'purge --older-than') ;;
+        *) return 1 ;;
+    esac
+}
+
+_oncedrop() {
+    local commands='deliver lmtp replay resume schema check config show list locks stats purge version help'
+    local command='' previous='' current words word i
+    local -a line=()
+    COMPREPLY=()
+    # In COMP_WORDS "=" is a word of its own.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if ((i > 1)) && [[ $word == = || ${COMP_WORDS[i - 1]} == = ]]; then
+            line[-1]+=$word
+        else
+            line+=("$word")
+        fi
+    done
+    current=${line[-1]}
+    for ((i = 1; i < ${#line[@]} - 1; i++)); do
+        if _oncedrop_takes_value "$command" "${line[i]}"; then
+            ((i + 1 == ${#line[@]} - 1)) && previous=${line[i]}
+            ((i++))
+        elif [[ -z $command && ${line[i]} != -* ]]; then
+            command=${line[i]}
+        fi
+    done
+    [[ $current == *=* ]] && return 0   # a setting's value
+    case "$command $previous" in
+        ' -c') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")); return 0 ;;
+        ' -o') compopt -o nospace 2>/dev/null; words=$(_oncedrop_settings "${COMP_WORDS[0]}") ;;
+        'list --state') words='pending appending stored failed unfinished' ;;
+        *' '?*) return 0 ;;
+        ' ') words="-c -o -v $commands" ;;
+        'replay '*) words=$(_oncedrop_options replay) ;;
+        'schema '*) words='install upgrade print version' ;;
+        'help '*) words=$commands ;;
+        *) words=$(_oncedrop_options "$command") ;;
+    esac
+    if [[ $command == replay && $current != -* ]]; then
+        compopt -o filenames 2>/dev/null
+        local IFS=$'\n'
+        COMPREPLY=($(compgen -f -- "$current"))
+        return 0
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+
+complete -F _oncedrop oncedrop

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/terminal.h"
+
+#include <glib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define NARROWEST 20    /* columns that an indent leaves at least */
+
+int terminal_width(int fd)
+{
+    struct winsize size;
+    if (!isatty(fd))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* Of a character, or of a colour's whole sequence. */
+static size_t char_length(const char *at)
+{
+    size_t colour = at[0] == '\033' ? strcspn(at, "m") : 0;
+    return colour > 0 && at[colour] != '\0' ? colour + 1 : (size_t)g_utf8_skip[(unsigned char)*at];
+}
+
+static int char_width(const char *at)
+{
+    gunichar c = g_utf8_get_char(at);
+    if (at[0] == '\033')
+        return 0;
+    return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+}
+
+int terminal_columns(const char *text)
+{
+    int columns = 0;
+    for (; *text != '\0'; text += char_length(text))
+        columns += char_width(text);
+    return columns;
+}
+
+size_t terminal_fit(const char *text, int columns)
+{
+    const char *at = text;
+    for (int used = 0; *at != '\0'; at += char_length(at)) {
+        used += char_width(at);
+        if (used > columns)
+            break;
+    }
+    return (size_t)(at - text);
+}
+
+/* Where a line that does not fit ends: before the last blank behind its beginning, else where the room ends. */
+static size_t break_at(const char *text, int room)
+{
+    size_t fits = terminal_fit(text, room);
+    size_t start = strspn(text, " ");
+    if (fits == 0)
+        return char_length(text);     /* a wide character, and one column */
+    for (size_t at = fits; at > start; at--)
+        if (text[at] == ' ')
+            return at;
+    return fits;
+}
+
+void terminal_print(FILE *out, int indent, const char *text)
+{
+    int columns = terminal_width(fileno(out)), room = columns;
+    int pad = columns >= indent + NARROWEST ? indent : 0;
+    while (columns > 0 && terminal_columns(text) > room) {
+        size_t length = break_at(text, room);
+        fprintf(out, "%.*s\n%*s", (int)length, text, pad, "");
+        text += length + strspn(text + length, " ");
+        room = columns - pad;
+    }
+    fprintf(out, "%s\n", text);
+}
+
+/* Where the right column of a table's line begins; 0: it is prose. */
+static int right_column(const char *line)
+{
+    size_t at = strspn(line, " ");
+    if (at == 0)
+        return 0;
+    const char *gap = strstr(line + at, "  ");
+    return gap != NULL ? (int)(gap - line) + (int)strspn(gap, " ") : (int)at;
+}
+
+void terminal_print_prose(FILE *out, const char *text)
+{
+    if (terminal_width(fileno(out)) == 0) {
+        fputs(text, out);
+        return;
+    }
+    int columns = terminal_width(fileno(out)), widest = 0;
+    char **lines = g_strsplit(text, "\n", -1);
+    GString *line = g_string_new(NULL);
+    for (char **at = lines; *at != NULL; at++)
+        widest = MAX(widest, terminal_columns(*at));
+    for (char **at = lines; *at != NULL && (at[0][0] != '\0' || at[1] != NULL); at++) {
+        g_string_append_printf(line, "%s%s", line->len > 0 ? " " : "", *at);
+        bool goes_on = widest > columns && at[0][0] != '\0' && at[0][0] != ' ' && at[1] != NULL && at[1][0] != '\0' &&
+                       at[1][0] != ' ';
+        if (goes_on)
+            continue;
+        terminal_print(out, right_column(line->str), line->str);
+        g_string_truncate(line, 0);
+    }
+    g_string_free(line, TRUE);
+    g_strfreev(lines);
+}

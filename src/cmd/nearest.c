@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC */
+#include "cmd/nearest.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define LONGEST 200     /* bytes that are compared */
+
+/* How many bytes have to be put in, taken out or replaced (Levenshtein); `enough` or more is all the same. */
+static size_t distance(const char *a, const char *b, size_t enough)
+{
+    size_t costs[LONGEST + 1], a_length = MIN(strlen(a), LONGEST), b_length = MIN(strlen(b), LONGEST);
+    if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= enough)
+        return enough;
+    for (size_t j = 0; j <= b_length; j++)
+        costs[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = costs[0];
+        costs[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t replaced = diagonal + (g_ascii_tolower(a[i - 1]) != g_ascii_tolower(b[j - 1]));
+            diagonal = costs[j];
+            costs[j] = MIN(replaced, MIN(costs[j], costs[j - 1]) + 1);
+        }
+    }
+    return costs[b_length];
+}
+
+static size_t distance_of(const char *candidate, const char *text)
+{
+    size_t length = strlen(text), enough = MAX(length / 4, 2) + 1;
+    if (length > 2 && strstr(candidate, text) != NULL)
+        return 1;
+    size_t changes = distance(candidate, text, enough);
+    return changes < enough ? changes : SIZE_MAX;
+}
+
+size_t nearest_find(const struct ledger_table *table, const char *text, const char *ret[NEAREST_MOST])
+{
+    size_t distances[NEAREST_MOST], count = 0;
+    for (size_t row = 0; row < table->rows; row++) {
+        const char *candidate = ledger_cell(table, row, 0);
+        size_t changes = distance_of(candidate, text), place = count;
+        if (changes == SIZE_MAX)
+            continue;
+        while (place > 0 && changes < distances[place - 1])
+            place--;
+        if (place == NEAREST_MOST)
+            continue;
+        count = MIN(count + 1, NEAREST_MOST);
+        memmove(&ret[place + 1], &ret[place], (count - place - 1) * sizeof(*ret));
+        memmove(&distances[place + 1], &distances[place], (count - place - 1) * sizeof(*distances));
+        ret[place] = candidate;
+        distances[place] = changes;
+    }
+    return count;
+}

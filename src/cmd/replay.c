@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * replay: messages in files go through the same delivery as those from Postfix. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+
+#include "cmd/cmd.h"
+#include "replay/replay_envelope.h"
+#include "replay/replay_files.h"
+
+struct options {
+    struct replay_envelope envelope;
+    GPtrArray *recipients;
+    size_t jobs;
+    enum delivery_again again;
+    bool dry_run, json;
+};
+
+static bool take_option(int c, struct options *options)
+{
+    switch (c) {
+    case 'd':
+        g_ptr_array_add(options->recipients, optarg);
+        return true;
+    case 'f':
+        options->envelope.sender = optarg;
+        return true;
+    case 'j':
+        return cmd_parse_jobs(optarg, &options->jobs);
+    case 'n':
+        options->dry_run = true;
+        return true;
+    case 'v':
+    case 'F':
+        if (options->again != AGAIN_NO)
+            return false;   /* --verify and --force want different things */
+        options->again = c == 'v' ? AGAIN_VERIFY : AGAIN_FORCE;
+        return true;
+    case 'J':
+        options->json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool parse_arguments(int argc, char **argv, struct options *options)
+{
+    static const struct option words[] = {
+        {"dry-run", no_argument, NULL, 'n'}, {"verify", no_argument, NULL, 'v'}, {"force", no_argument, NULL, 'F'},
+        {"json", no_argument, NULL, 'J'},    {0},
+    };
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "+d:f:j:", words, NULL)) != -1;)
+        if (!take_option(c, options))
+            return false;
+    if (options->recipients->len > 0) {
+        g_ptr_array_add(options->recipients, NULL);
+        options->envelope.recipients = (const char *const *)options->recipients->pdata;
+    }
+    return optind < argc;
+}
+
+static int run(const struct config *config, const struct options *options, struct replay_files *files)
+{
+    const struct replay_setup setup = {
+        .config = config, .load = replay_files_load, .load_context = &options->envelope, .again = options->again,
+        .dry_run = options->dry_run,
+    };
+    const struct replay_source source = {.next = replay_files_next, .context = files};
+    struct replay_output *output =
+        replay_output_new("replay", options->json, options->dry_run, replay_files_count(files));
+    int status = replay_run(&setup, &source, options->jobs, output);
+    replay_output_end(&output, status != EX_TEMPFAIL               ? NULL
+                               : options->again == AGAIN_FORCE ? "to go on, run it again with what is listed here only:"
+                                                                 " --force delivers everything once more"
+                                                               : "to go on, run it again: what is in place is not"
+                                                                 " delivered twice");
+    return status;
+}
+
+int cmd_replay(const struct cmd_options *options, int argc, char **argv)
+{
+    struct config *config OD_CLEANUP(config_free) = NULL;
+    struct replay_files *files OD_CLEANUP(replay_files_free) = replay_files_new();
+    struct options own = {.jobs = 1, .recipients = g_ptr_array_new()};
+    struct fault fault;
+    int status = 0;
+    if (!parse_arguments(argc, argv, &own))
+        status = cmd_usage("replay");
+    for (int i = optind; status == 0 && i < argc; i++)
+        if (!replay_files_add(files, argv[i], &fault))
+            status = cmd_fail(EX_NOINPUT, "%s", fault.text);
+    if (status == 0)
+        status = cmd_open(options, &config, NULL);
+    if (status == 0)
+        status = run(config, &own, files);
+    g_ptr_array_unref(own.recipients);
+    return status;
+}

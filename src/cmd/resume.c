@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * resume: what was recorded and never finished is finished, by the same delivery. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+
+#include "cmd/cmd.h"
+#include "ledger/ledger_resume.h"
+#include "replay/replay_ledger.h"
+
+struct options {
+    size_t jobs;
+    bool json;
+};
+
+static bool parse_arguments(int argc, char **argv, struct options *options)
+{
+    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "+j:", words, NULL)) != -1;) {
+        if (c == 'J')
+            options->json = true;
+        else if (c != 'j' || !cmd_parse_jobs(optarg, &options->jobs))
+            return false;
+    }
+    return optind == argc;
+}
+
+/* What cannot be finished here is said too: else it would be taken for done. */
+static void tell_others(struct ledger *ledger)
+{
+    struct fault fault;
+    int64_t others = 0;
+    if (!ledger_unfinished_others(ledger, &others, &fault))
+        cmd_fail(0, "%s", fault.text);
+    else if (others > 0)
+        fprintf(stderr,
+                "%" PRId64 " more unfinished: left to Postfix, for their bytes are not recorded (record.level = raw), or\n"
+                "it is not known whether they were read to their end\n",
+                others);
+}
+
+int cmd_resume(const struct cmd_options *options, int argc, char **argv)
+{
+    struct config *config OD_CLEANUP(config_free) = NULL;
+    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
+    struct options own = {.jobs = 1};
+    if (!parse_arguments(argc, argv, &own))
+        return cmd_usage("resume");
+    int status = cmd_open(options, &config, &ledger);
+    if (status != 0)
+        return status;
+    struct replay_ledger *messages OD_CLEANUP(replay_ledger_free) = replay_ledger_new(ledger);
+    const struct replay_setup setup = {.config = config, .load = replay_ledger_load};
+    const struct replay_source source = {.next = replay_ledger_next, .context = messages};
+    struct replay_output *output = replay_output_new("resume", own.json, false, 0);
+    status = replay_run(&setup, &source, own.jobs, output);
+    replay_output_end(&output, status == EX_TEMPFAIL ? "to go on, run it again" : NULL);
+    if (replay_ledger_fault(messages) != NULL)
+        return cmd_fail(EX_UNAVAILABLE, "%s", replay_ledger_fault(messages));
+    tell_others(ledger);
+    return status;
+}

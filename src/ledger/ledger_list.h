@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What `list`, `locks` and `stats` ask. Times are UTC, in ISO 8601. NULL with the fault set on trouble. */
+#ifndef ONCEDROP_LEDGER_LIST_H
+#define ONCEDROP_LEDGER_LIST_H
+
+#include "ledger/ledger_query.h"
+
+struct ledger_filter {
+    const char *state;      /* pending, appending, stored, failed, or unfinished: the first two; NULL: any */
+    const char *since;      /* milliseconds before now, or @ and seconds since 1970; NULL: any */
+    const char *recipient;  /* envelope recipient or account, lower case; NULL: any */
+    int64_t limit;
+};
+
+/* Copies, newest first. Columns: at, state, account, error, subject, from, message_id, mailbox, uid, role, recipients,
+ * attempt. */
+struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct fault *fault) OD_MUST;
+
+/* Claims under way, and locks whose message is not recorded yet. Columns: key, message_id, account, mailbox, state,
+ * host, pid, age, lock, session. */
+struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* One row. Columns: messages, bytes, stored, pending, appending, failed, unfinished (deliveries), oldest_unfinished
+ * (seconds), duplicates. */
+struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* One row for each of the last hours in which something was stored in a recipient's mailbox. Columns: hour, stored, bytes,
+ * retried, p50, p95, p99: seconds from the first attempt to the settling one. */
+struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct fault *fault) OD_MUST;
+
+#endif

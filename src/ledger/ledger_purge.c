@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_purge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/ledger_session.h"
+
+#define BATCH 500
+/* $1: milliseconds. Replayed messages arrived long ago but may have been recorded today, hence last_at. */
+#define OLD \
+    "m.received_at < pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'" \
+    " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND (d.finished_at IS NULL" \
+    " OR d.last_at >= pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'))" \
+    " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))"
+
+struct batch {
+    int64_t ids[BATCH], keys[BATCH];
+    size_t count;
+};
+
+bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault)
+{
+    char age[24];
+    const struct pg_param param = {.data = pg_number(older_than_ms, age)};
+    if (!ledger_connect(ledger, fault))
+        return false;
+    bool sent = pg_add(ledger->pg, "SELECT count(*) FROM @schema@.message m WHERE " OLD, 1, &param, fault) &&
+                pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    if (result != NULL)
+        *ret = pg_int(result, 0, 0);
+    pg_finish(ledger->pg);
+    return result != NULL;
+}
+
+/* Opens the transaction and finds candidates, which are not locked yet. */
+static bool find(struct ledger *ledger, const struct ledger_purge *purge, struct batch *batch, struct fault *fault)
+{
+    char age[24], after[24], limit[24];
+    const struct pg_param params[] = {
+        {.data = pg_number(purge->older_than_ms, age)}, {.data = pg_number(purge->after, after)},
+        {.data = pg_number(BATCH, limit)},
+    };
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
+                pg_add(ledger->pg,
+                       "SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > $2::bigint AND " OLD
+                       " ORDER BY m.id LIMIT $3::bigint",
+                       3, params, fault) &&
+                pg_send(ledger->pg, fault) && pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    batch->count = result != NULL ? (size_t)PQntuples(result) : 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->ids[i] = pg_int(result, (int)i, 0);
+        batch->keys[i] = pg_int(result, (int)i, 1);
+    }
+    pg_finish(ledger->pg);
+    return result != NULL;
+}
+
+/* Tries each candidate's lock; *ret is an array literal of the ids that are ours now. */
+static bool lock(struct ledger *ledger, const struct batch *batch, char **ret, struct fault *fault)
+{
+    char numbers[BATCH][24];
+    const char *ours[BATCH];
+    size_t count = 0;
+    bool good = true;
+    for (size_t i = 0; i < batch->count; i++)
+        if (!lock_add_try(ledger->pg, ledger->config->lock.method, batch->keys[i], fault))
+            return false;
+    if (!pg_send(ledger->pg, fault))
+        return false;
+    for (size_t i = 0; i < batch->count; i++) {
+        PGresult *result OD_CLEANUP(pg_clear) = pg_next(ledger->pg, fault);
+        if (result != NULL && lock_granted(result))
+            ours[count++] = pg_number(batch->ids[i], numbers[i]);
+        good = good && result != NULL;
+    }
+    pg_finish(ledger->pg);
+    if (good)
+        *ret = pg_text_array(ours, count);
+    return good;
+}
+
+/* Deletes what is still old and finished, now that nobody else can be at it. */
+static bool delete(struct ledger *ledger, const struct ledger_purge *purge, const char *ids, int64_t *ret_deleted,
+                   struct fault *fault)
+{
+    char age[24];
+    const struct pg_param params[] = {{.data = pg_number(purge->older_than_ms, age)}, {.data = ids}};
+    bool sent = pg_add(ledger->pg, "DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD, 2, params,
+                       fault) &&
+                pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    if (result == NULL && strcmp(pg_sqlstate(ledger->pg), "42501") == 0)     /* insufficient_privilege */
+        fault_set(fault, "%s (run it as the schema's owner: -o 'database.conninfo=...')", fault->text);
+    bool committed = result != NULL && pg_committed(ledger->pg, fault);
+    if (committed)
+        *ret_deleted = strtoll(PQcmdTuples(result), NULL, 10);
+    pg_finish(ledger->pg);
+    return committed;
+}
+
+bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
+{
+    struct batch batch;
+    int64_t deleted = 0;
+    char *ids OD_CLEANUP(base_free) = NULL;
+    if (!ledger_connect(ledger, fault))
+        return false;
+    bool found = find(ledger, purge, &batch, fault);
+    bool done = found && (batch.count == 0 || (lock(ledger, &batch, &ids, fault) &&
+                                               delete(ledger, purge, ids, &deleted, fault)));
+    if (!done || batch.count == 0)
+        ledger_rollback(ledger);
+    if (!done)
+        return false;
+    purge->ended = batch.count < BATCH;
+    purge->after = batch.count > 0 ? batch.ids[batch.count - 1] : purge->after;
+    purge->deleted += deleted;
+    return true;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_resume.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "ledger/ledger_session.h"
+
+/* One statement outside of any transaction; NULL with the fault set. */
+static PGresult *ask(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                     struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return NULL;
+    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_next(ledger->pg, fault) : NULL;
+    pg_finish(ledger->pg);
+    return result;
+}
+
+#define IS_WHOLE "EXISTS (SELECT FROM @schema@.delivery w WHERE w.message = d.message AND w.whole)"
+#define HAS_BYTES "EXISTS (SELECT FROM @schema@.raw r WHERE r.message = d.message AND r.chunk = 0)"
+
+bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, int64_t *ret_ids, size_t *ret_count,
+                           struct fault *fault)
+{
+    char after_text[24], limit_text[24];
+    const struct pg_param params[] = {
+        {.data = pg_number(after, after_text)}, {.data = pg_number((int64_t)limit, limit_text)},
+    };
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ask(ledger,
+            "SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > $1::bigint"
+            " AND " IS_WHOLE " AND " HAS_BYTES " ORDER BY d.message LIMIT $2::bigint",
+            2, params, fault);
+    if (result == NULL)
+        return false;
+    *ret_count = (size_t)PQntuples(result);
+    for (size_t i = 0; i < *ret_count; i++)
+        ret_ids[i] = pg_int(result, (int)i, 0);
+    return true;
+}
+
+bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault *fault)
+{
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ask(ledger,
+            "SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL"
+            " AND NOT (" IS_WHOLE " AND " HAS_BYTES ")",
+            0, NULL, fault);
+    if (result != NULL)
+        *ret = pg_int(result, 0, 0);
+    return result != NULL;
+}
+
+static char *text(const PGresult *result, int row, int column)
+{
+    return PQgetisnull(result, row, column) ? NULL : base_strdup(PQgetvalue(result, row, column));
+}
+
+static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
+{
+    for (size_t i = 0; i < LEDGER_HASH_SIZE; i++)
+        digest[i] = (unsigned char)(g_ascii_xdigit_value(hex[2 * i]) * 16 + g_ascii_xdigit_value(hex[2 * i + 1]));
+}
+
+/* Rows: one for each unfinished delivery, all with the message's columns. */
+static struct ledger_unfinished *take_unfinished(const PGresult *result)
+{
+    int rows = PQntuples(result);
+    struct ledger_unfinished *unfinished = base_alloc(sizeof(*unfinished));
+    unfinished->message_id = text(result, 0, 0);
+    unfinished->sender = text(result, 0, 1);
+    unfinished->queue_id = text(result, 0, 2);
+    take_digest(PQgetvalue(result, 0, 3), unfinished->digest);
+    unfinished->sent_account = text(result, 0, 4);
+    unfinished->sent_mailbox = text(result, 0, 5);
+    unfinished->recipients = base_alloc(((size_t)rows + 1) * sizeof(char *));
+    unfinished->originals = base_alloc(((size_t)rows + 1) * sizeof(char *));
+    for (int row = 0; row < rows; row++) {
+        unfinished->recipients[row] = text(result, row, 6);
+        unfinished->originals[row] = base_strdup(PQgetvalue(result, row, 7));
+    }
+    return unfinished;
+}
+
+bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unfinished **ret, struct fault *fault)
+{
+    char number[24];
+    const struct pg_param param = {.data = pg_number(id, number)};
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ask(ledger,
+            "SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,"
+            " d.original_recipient FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
+            " LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'"
+            " ORDER BY id DESC LIMIT 1) s ON true"
+            " WHERE m.id = $1::bigint AND d.finished_at IS NULL ORDER BY d.id",
+            1, &param, fault);
+    if (result == NULL)
+        return false;
+    *ret = PQntuples(result) > 0 ? take_unfinished(result) : NULL;
+    return true;
+}
+
+static void free_list(char ***list)
+{
+    for (size_t i = 0; *list != NULL && (*list)[i] != NULL; i++)
+        base_free(&(*list)[i]);
+    base_free(list);
+}
+
+void ledger_unfinished_free(struct ledger_unfinished **unfinished)
+{
+    if (*unfinished == NULL)
+        return;
+    base_free(&(*unfinished)->message_id);
+    base_free(&(*unfinished)->sender);
+    base_free(&(*unfinished)->queue_id);
+    free_list(&(*unfinished)->recipients);
+    free_list(&(*unfinished)->originals);
+    base_free(&(*unfinished)->sent_account);
+    base_free(&(*unfinished)->sent_mailbox);
+    base_free(unfinished);
+}
+
+static void free_bytes(unsigned char **bytes)
+{
+    PQfreemem(*bytes);
+}
+
+bool ledger_raw(struct ledger *ledger, int64_t id,
+                bool (*take)(void *context, const void *bytes, size_t size, struct fault *fault), void *context,
+                struct fault *fault)
+{
+    char number[24], chunk_number[24];
+    for (int64_t chunk = 0;; chunk++) {
+        const struct pg_param params[] = {{.data = pg_number(id, number)}, {.data = pg_number(chunk, chunk_number)}};
+        PGresult *result OD_CLEANUP(pg_clear) =
+            ask(ledger, "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer", 2, params,
+                fault);
+        if (result == NULL)
+            return false;
+        if (PQntuples(result) == 0)
+            return true;
+        size_t size;
+        unsigned char *bytes OD_CLEANUP(free_bytes) =
+            PQunescapeBytea((const unsigned char *)PQgetvalue(result, 0, 0), &size);
+        if (bytes == NULL) {
+            fault_set(fault, "no memory for the recorded message");
+            return false;
+        }
+        if (!take(context, bytes, size, fault))
+            return false;
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_show.h"
+
+#include "ledger/ledger_session.h"
+#include "ledger/ledger_text.h"
+
+struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
+                                          const unsigned char *digest, const char *queue_id, struct fault *fault)
+{
+    const struct pg_param params[] = {
+        pg_bytes(identity, LEDGER_HASH_SIZE), pg_bytes(digest, LEDGER_HASH_SIZE), {.data = queue_id},
+    };
+    return ledger_query(ledger,
+                        "SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, \"from\", subject,"
+                        " " LEDGER_TIME("date") " AS date, size, in_reply_to, to_jsonb(\"references\") AS \"references\","
+                        " " LEDGER_TIME("received_at") " AS received_at FROM @schema@.message WHERE id IN ("
+                        "SELECT id FROM @schema@.message WHERE identity = $1::bytea UNION "
+                        "SELECT id FROM @schema@.message WHERE digest = $2::bytea UNION "
+                        "SELECT message FROM @schema@.delivery WHERE queue_id = $3::text) ORDER BY id",
+                        3, params, fault);
+}
+
+/* Neighbours in the order of the ids share the longest beginning; with the newest, that is few enough to be compared one
+ * by one, however large the ledger. */
+struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault)
+{
+    const struct pg_param param = {.data = message_id};
+    return ledger_query(
+        ledger,
+        "(SELECT message_id FROM @schema@.message WHERE \"left\"(message_id, 200) COLLATE \"C\" >= \"left\"($1, 200)"
+        " ORDER BY \"left\"(message_id, 200) COLLATE \"C\" LIMIT 20) UNION "
+        "(SELECT message_id FROM @schema@.message WHERE \"left\"(message_id, 200) COLLATE \"C\" < \"left\"($1, 200)"
+        " ORDER BY \"left\"(message_id, 200) COLLATE \"C\" DESC LIMIT 20) UNION "
+        "(SELECT message_id FROM (SELECT message_id FROM @schema@.message ORDER BY id DESC LIMIT 2000) AS newest"
+        " WHERE message_id IS NOT NULL)",
+        1, &param, fault);
+}
+
+static struct ledger_table *of_message(struct ledger *ledger, const char *sql, const char *message, struct fault *fault)
+{
+    const struct pg_param param = {.data = message};
+    return ledger_query(ledger, sql, 1, &param, fault);
+}
+
+struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    return of_message(ledger,
+                      "SELECT role, position, \"group\", name, address FROM @schema@.address WHERE message = $1::bigint"
+                      " ORDER BY array_position(ARRAY['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'], role), position",
+                      message, fault);
+}
+
+struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    return of_message(ledger,
+                      "SELECT recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host,"
+                      " " LEDGER_TIME("first_at") " AS first_at, " LEDGER_TIME("last_at") " AS last_at,"
+                      " " LEDGER_TIME("finished_at") " AS finished_at, whole"
+                      " FROM @schema@.delivery WHERE message = $1::bigint ORDER BY id",
+                      message, fault);
+}
+
+struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    return of_message(ledger,
+                      "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.attempt, c.repeated,"
+                      " " LEDGER_TIME("c.first_at") " AS first_at, " LEDGER_TIME("c.attempt_at") " AS attempt_at,"
+                      " " LEDGER_TIME("c.stored_at") " AS stored_at, c.host, c.pid, d.recipient AS claimed_by, c.error"
+                      " FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by"
+                      " WHERE c.message = $1::bigint ORDER BY c.id",
+                      message, fault);
+}
+
+struct ledger_table *ledger_parts(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    return of_message(ledger,
+                      "SELECT path, type, charset, disposition, filename, size, encode(sha256, 'hex') AS sha256"
+                      " FROM @schema@.part WHERE message = $1::bigint ORDER BY string_to_array(path, '.')::int[]",
+                      message, fault);
+}
+
+struct ledger_table *ledger_why(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    char hold_off[24];
+    const struct pg_param params[] = {
+        {.data = message}, {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
+    };
+    return ledger_query(
+        ledger,
+        "WITH m AS (SELECT * FROM @schema@.message WHERE id = $1::bigint),"
+        " c AS (SELECT c.*, c.attempt_at + $2::bigint * interval '1 millisecond' AS free_at"
+        " FROM @schema@.copy c JOIN m ON c.message = m.id)"
+        " SELECT text FROM ("
+        "SELECT 1 AS rank, 0 AS id, 'its Message-ID is known with other content too: ' || count(*) ||"
+        " ' more message(s), the first received ' || min(" LEDGER_TIME("o.received_at") ") ||"
+        " '; content decides, so each was delivered on its own' AS text"
+        " FROM m JOIN @schema@.message o ON o.identity = m.identity AND o.id <> m.id HAVING count(*) > 0"
+        " UNION ALL SELECT 2, d.id, 'to <' || d.recipient || '> it was a duplicate: this content was in ' || d.account || ' '"
+        " || d.mailbox || ' already, stored ' || coalesce(" LEDGER_TIME("c.stored_at") ", 'at an unknown time') || ' by '"
+        " || c.host || coalesce(' as uid ' || c.uid, '')"
+        " FROM @schema@.delivery d JOIN c ON c.account = d.account AND c.mailbox = d.mailbox"
+        " WHERE d.message = $1::bigint AND d.outcome = 'duplicate'"
+        " UNION ALL SELECT 3, c.id, 'the copy in ' || account || ' ' || mailbox || ' is being stored since '"
+        " || " LEDGER_TIME("attempt_at") " || ' by ' || host || ', process ' || pid ||"
+        " '; should that have died, the first delivery after ' || " LEDGER_TIME("free_at") " || ' looks for the copy and goes on'"
+        " FROM c WHERE state = 'appending'"
+        " UNION ALL SELECT 4, c.id, 'the copy in ' || account || ' ' || mailbox || ' may have been stored by an earlier attempt:"
+        " the mailbox is searched before the next one' FROM c WHERE doubt"
+        " UNION ALL SELECT 5, c.id, 'the copy in ' || account || ' ' || mailbox || ' is not stored yet: '"
+        " || coalesce(error, 'its delivery was held up') FROM c WHERE state = 'pending'"
+        " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was given up: '"
+        " || coalesce(error, 'unknown reason') FROM c WHERE state = 'failed'"
+        " UNION ALL SELECT 7, c.id, 'the copy in ' || account || ' ' || mailbox || ' was claimed again on purpose, by replay"
+        " --force or --verify, ' || repeated || ' time(s)' FROM c WHERE repeated > 0"
+        ") AS reasons ORDER BY rank, id",
+        2, params, fault);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What `show` asks. Times are UTC, in ISO 8601. */
+#ifndef ONCEDROP_LEDGER_SHOW_H
+#define ONCEDROP_LEDGER_SHOW_H
+
+#include "ledger/ledger_query.h"
+
+/* Messages by identity, digest, or queue id, each of which may be NULL; oldest first. NULL with the fault set on trouble.
+ * Columns: id, message_id, digest, lock_key, sender, from, subject, date, size, in_reply_to, references, received_at. */
+struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
+                                          const unsigned char *digest, const char *queue_id,
+                                          struct fault *fault) OD_MUST;
+enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY };  /* the first columns */
+
+/* Message-IDs among which those nearest to one that is not known may be: some that begin alike, and the newest. Column
+ * message_id. */
+struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;
+
+/* Of one message (its id). NULL with the fault set on trouble. Columns:
+ *
+ *   addresses   role, position, group, name, address
+ *   deliveries  recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host, first_at,
+ *               last_at, finished_at, whole
+ *   copies      account, mailbox, role, state, doubt, uid, uidvalidity, attempt, repeated, first_at, attempt_at, stored_at,
+ *               host, pid, claimed_by, error
+ *   parts       path, type, charset, disposition, filename, size, sha256
+ *   why         text: a sentence for each thing that needs an explanation; hold_off in milliseconds */
+struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_parts(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_why(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+
+#endif

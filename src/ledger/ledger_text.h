@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * SQL for people's questions that occurs more than once. */
+#ifndef ONCEDROP_LEDGER_TEXT_H
+#define ONCEDROP_LEDGER_TEXT_H
+
+/* A time as text: UTC, ISO 8601, whatever the session's TimeZone and DateStyle. */
+#define LEDGER_TIME(expression) "to_char(" expression " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+
+#endif

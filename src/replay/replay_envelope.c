@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+#include "replay/replay_envelope.h"
+
+#include <string.h>
+
+#include "delivery/received.h"
+#include "message/decode.h"
+#include "route/address.h"
+
+/* Takes one pair of <> and outer blanks off. */
+static char *plain_address(const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
+    if (length >= 2 && text[0] == '<' && text[length - 1] == '>')
+        return base_strndup(text + 1, length - 2);
+    return base_strndup(text, length);
+}
+
+static void add_once(GPtrArray *recipients, const char *address)
+{
+    char *plain = plain_address(address);
+    if (plain[0] == '\0' || g_ptr_array_find_with_equal_func(recipients, plain, g_str_equal, NULL))
+        base_free(&plain);
+    else
+        g_ptr_array_add(recipients, plain);
+}
+
+static void add_from_field(GPtrArray *recipients, const struct message *message, const char *name)
+{
+    char *value OD_CLEANUP(base_free) = recipients->len == 0 ? message_header(message, name, NULL) : NULL;
+    if (value != NULL)
+        add_once(recipients, value);
+}
+
+static bool names_a_recipient(const struct decoded_address *address)
+{
+    return strcmp(address->role, "to") == 0 || strcmp(address->role, "cc") == 0 || strcmp(address->role, "bcc") == 0;
+}
+
+/* Those of the addressees that have an account here. */
+static enum replay_load add_addressees(struct replay_worker *worker, struct replay_message *message,
+                                       struct fault *fault)
+{
+    const struct config *config = worker->setup->config;
+    struct decoded *decoded OD_CLEANUP(decoded_free) = NULL;
+    if (config->route.account_query[0] == '\0') {
+        fault_set(fault, "no Delivered-To and no X-Original-To in its header: say with -d whom it is for (who of To, Cc and"
+                         " Bcc has an account only [route] account_query could tell)");
+        return REPLAY_BAD;
+    }
+    struct ledger *ledger = replay_task_ledger(worker, fault);
+    if (ledger == NULL)
+        return REPLAY_TROUBLE;
+    decoded = decode_message(message->message, RECORD_HEADERS);
+    for (size_t i = 0; i < decoded->address_count; i++) {
+        struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+        struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+        if (!names_a_recipient(&decoded->addresses[i]) || !address_parse(decoded->addresses[i].address, &address, fault))
+            continue;
+        switch (route_find(config, ledger, decoded->addresses[i].address, &route, fault)) {
+        case ROUTE_OK:
+            add_once(message->recipients, decoded->addresses[i].address);
+            break;
+        case ROUTE_NONE:
+            break;
+        case ROUTE_TROUBLE:
+            return REPLAY_TROUBLE;
+        }
+    }
+    if (message->recipients->len == 0)
+        fault_set(fault, "nobody in its header has an account here; -d says whom it is for");
+    return message->recipients->len > 0 ? REPLAY_LOADED : REPLAY_BAD;
+}
+
+/* What comes behind the last ';' of the topmost Received field (RFC 5321, 4.4). */
+static bool received_date(const struct message *message, int64_t *ret)
+{
+    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
+    const char *date = received != NULL ? strrchr(received, ';') : NULL;
+    return date != NULL && decode_date(date + 1, ret);
+}
+
+static int64_t arrival(const struct message *message, int64_t from_time)
+{
+    int64_t seconds = 0;
+    if (received_date(message, &seconds) && seconds > 0)
+        return seconds;
+    if (from_time > 0)
+        return from_time;
+    char *date OD_CLEANUP(base_free) = message_header(message, "Date", NULL);
+    return date != NULL && decode_date(date, &seconds) && seconds > 0 ? seconds : 0;
+}
+
+enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *told,
+                                          int64_t from_time, struct replay_message *message, struct fault *fault)
+{
+    char *path OD_CLEANUP(base_free) = told->sender == NULL ? message_header(message->message, "Return-Path", NULL) : NULL;
+    message->sender = plain_address(told->sender != NULL ? told->sender : path != NULL ? path : "");
+    message->queue_id = received_queue_id(message->message);
+    message->received_at = arrival(message->message, from_time);
+    message->recipients = g_ptr_array_new_with_free_func(g_free);
+    for (size_t i = 0; told->recipients != NULL && told->recipients[i] != NULL; i++)
+        add_once(message->recipients, told->recipients[i]);
+    add_from_field(message->recipients, message->message, "Delivered-To");
+    add_from_field(message->recipients, message->message, "X-Original-To");
+    return message->recipients->len > 0 ? REPLAY_LOADED : add_addressees(worker, message, fault);
+}

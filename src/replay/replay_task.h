@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What a worker of `replay` and `resume` does: it loads the message of a task and delivers it as `deliver` and `lmtp`
+ * do. Tasks and answers travel between processes as GVariant. */
+#ifndef ONCEDROP_REPLAY_TASK_H
+#define ONCEDROP_REPLAY_TASK_H
+
+#include <glib.h>
+
+#include "delivery/delivery.h"
+
+/* A message and its envelope, out of wherever it was kept. Strings are its own. */
+struct replay_message {
+    struct message *message;
+    char *sender;
+    char *queue_id;             /* may be NULL */
+    GPtrArray *recipients;      /* of char * */
+    GPtrArray *originals;       /* of char *, one for each recipient, "" when there is none; NULL: none at all */
+    bool sender_known;          /* as in struct delivery */
+    struct route sender_route;  /* account NULL: no Sent copy is due */
+    int64_t received_at;        /* 0: now */
+};
+
+enum replay_load {
+    REPLAY_LOADED,
+    REPLAY_NOTHING,     /* there is nothing to do about it any more */
+    REPLAY_TROUBLE,     /* trouble of ours; may work later (fault set) */
+    REPLAY_BAD,         /* this will never work (fault set) */
+};
+
+struct replay_worker;
+
+/* What all workers of a run have in common. */
+struct replay_setup {
+    const struct config *config;
+    /* Loads the message of a task (a GVariant of the loader's own type). Sets *ret on REPLAY_LOADED only. */
+    enum replay_load (*load)(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
+                             struct fault *fault);
+    const void *load_context;
+    enum delivery_again again;
+    bool dry_run;
+};
+
+/* A worker's state: its connections outlive a message. */
+struct replay_worker {
+    const struct replay_setup *setup;
+    struct ledger *ledger;      /* NULL before the first use and after trouble: see replay_task_ledger */
+    struct sessions *sessions;
+};
+
+/* What became of one recipient. */
+struct replay_verdict {
+    char *recipient;
+    enum outcome outcome;
+    char *text;
+    char *account, *mailbox;    /* "" when not known */
+    guint32 uid;                /* 0: not known */
+};
+
+/* An answer taken apart. */
+struct replay_answer {
+    enum replay_load load;
+    char *text;                 /* the fault, when it was not loaded */
+    char *message_id;           /* valid UTF-8, "" when there is none */
+    char *digest;               /* hexadecimal; "" when it was not loaded */
+    guint64 size;
+    GPtrArray *verdicts;        /* of struct replay_verdict * */
+};
+
+/* The calls for workers_new; its context is a struct replay_setup. */
+void *replay_task_begin(const void *context);
+GBytes *replay_task_serve(void *state, GBytes *task);
+
+/* The worker's connection to the database; NULL with the fault set. */
+struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault) OD_MUST;
+
+/* A task: what the loader is given, and the recipients that are left to be delivered to (NULL: all). */
+GBytes *replay_task_new(GVariant *task, const char *const *recipients) OD_MUST;
+
+struct replay_answer *replay_answer_read(GBytes *bytes) OD_MUST;
+void replay_answer_free(struct replay_answer **answer);
+
+#endif

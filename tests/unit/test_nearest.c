@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What is suggested for a mistyped id, and how text is laid out by columns.
+ *
+ * Seen to fail with: the order of equals turned round; a text that contains the other one not taken for near. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/terminal.h"
+#include "cmd/nearest.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define MOST 8
+
+static void test_nearest(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *candidates[MOST], *expected[NEAREST_MOST];
+    } cases[] = {
+        {"abc@x", {NULL}, {NULL}},
+        {"abcdefgh@x", {"abcdefgx@x", "zzzzzzzz@y", NULL}, {"abcdefgx@x", NULL}},
+        {"abcdefgh@x", {"bcdefgh@x", "abcdefghi@x", "abdcefgh@x", NULL}, {"bcdefgh@x", "abcdefghi@x", "abdcefgh@x"}},
+        {"abcdefgh@x", {"abcdxxgh@x", "abcdefgx@x", "abcdefgh@y", "abcdefg@x", NULL}, {"abcdefgx@x", "abcdefgh@y", "abcdefg@x"}},
+        {"ABC@x", {"abc@X", NULL}, {"abc@X", NULL}},
+        {"0815", {"20250801.0815.1@host.example", NULL}, {"20250801.0815.1@host.example", NULL}},
+        {"ab", {"zzabzz", NULL}, {NULL}},       /* too short to tell by */
+        {"", {"abc", "ab", NULL}, {"ab", NULL}},
+        {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"c@b", "a@bcdefgh", "d@e"}},
+        {"caf\xc3\xa9@x.example", {"cafe@x.example", NULL}, {"cafe@x.example", NULL}},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char *cells[MOST];
+        const char *found[NEAREST_MOST];
+        struct ledger_table table = {.columns = 1, .cells = cells};
+        size_t expected = 0;
+        while (cases[i].candidates[table.rows] != NULL) {
+            cells[table.rows] = base_strdup(cases[i].candidates[table.rows]);
+            table.rows++;
+        }
+        while (expected < NEAREST_MOST && cases[i].expected[expected] != NULL)
+            expected++;
+        size_t count = nearest_find(&table, cases[i].text, found);
+        if (count != expected)
+            fail_msg("\"%s\": %zu found", cases[i].text, count);
+        for (size_t n = 0; n < count; n++)
+            assert_string_equal(found[n], cases[i].expected[n]);
+        for (size_t row = 0; row < table.rows; row++)
+            base_free(&cells[row]);
+    }
+}
+
+/* Ids may be as long as a header line may be: compared by their beginnings. */
+static void test_long(void **state)
+{
+    char text[5000], *cells[1] = {text};
+    const char *found[NEAREST_MOST];
+    struct ledger_table table = {.columns = 1, .rows = 1, .cells = cells};
+    (void)state;
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    char other[sizeof(text)];
+    memcpy(other, text, sizeof(text));
+    other[10] = 'b';
+    assert_int_equal(nearest_find(&table, other, found), 1);
+    other[300] = '\0';
+    assert_int_equal(nearest_find(&table, other, found), 1);
+    assert_int_equal(nearest_find(&table, "b", found), 0);
+}
+
+static void test_columns(void **state)
+{
+    static const struct {
+        const char *text;
+        int columns, room;
+        size_t fits;
+    } cases[] = {
+        {"", 0, 5, 0}, {"abc", 3, 2, 2}, {"abc", 3, 5, 3}, {"\xe6\x97\xa5\xe6\x9c\xac", 4, 3, 3}, {"\xe6\x97\xa5", 2, 1, 0},
+        {"e\xcc\x81" "a", 2, 1, 3},     /* the accent stays with its letter */
+        {"\033[31mab\033[0m", 2, 1, 6}, {"\xf0\x9f\x98\x80x", 3, 2, 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (terminal_columns(cases[i].text) != cases[i].columns || terminal_fit(cases[i].text, cases[i].room) != cases[i].fits)
+            fail_msg("\"%s\": %d columns, %zu fit", cases[i].text, terminal_columns(cases[i].text),
+                     terminal_fit(cases[i].text, cases[i].room));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_long), cmocka_unit_test(test_columns),
+    };
+    return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
+}
