@@ -33,6 +33,10 @@ expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
 done
+completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop'
+for file in $completions; do
+    expect_mode "$file" 644
+done
 [ "$(cat "$live")" = live ] || fail 'the live configuration was overwritten'
 "$root/usr/local/bin/oncedrop" version >/dev/null || fail 'the installed program does not run'
 
@@ -48,5 +52,8 @@ fi
 install uninstall
 [ ! -e "$root/usr/local/bin/oncedrop" ] || fail 'uninstall left the program'
 [ -z "$(find "$root/usr/local/share/man" -type f)" ] || fail 'uninstall left a manual'
+for file in $completions; do
+    [ ! -e "$root$file" ] || fail "uninstall left $file"
+done
 [ -e "$live" ] || fail 'uninstall took the configuration'
 echo 'check-install: all as promised'

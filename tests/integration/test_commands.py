@@ -7,10 +7,10 @@ import subprocess
 
 import expect
 import pytest
-from lab import certificates, lab as lab_module
+from lab import lab as lab_module
 from lab.messages import message, new_id
 
-COMMANDS = ["deliver", "schema", "check", "config", "show", "locks", "version", "help"]
+COMMANDS = ["deliver", "replay", "resume", "schema", "check", "config", "show", "list", "locks", "stats", "purge", "version", "help"]
 
 
 def test_version(site):
@@ -156,42 +156,6 @@ def test_show_prints_no_control_characters(site):
 def test_locks_when_there_are_none(site):
     done = site.run("locks")
     assert done.exit == 0 and not done.err, done
-
-
-def test_check(site):
-    scuba = site.account()
-    done = site.run("check", scuba)
-    assert done.exit == 0 and "failed" not in done.out, done
-    assert site.count(scuba) == 0
-
-
-def wrong_imap_password(site):
-    site.settings["imap.password_file"] = site.write("wrong", "wrong\n")
-
-
-def untrusted_certificate(site):
-    site.settings["imap.ca_file"] = certificates.Authority(site.directory, "other").certificate
-
-
-def no_schema(site):
-    site.settings["database.schema"] = "elsewhere"
-
-
-def no_rights(site):
-    site.sql("REVOKE ALL ON oncedrop.copy FROM oncedrop_delivery")
-
-
-def no_database(site):
-    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
-
-
-@pytest.mark.parametrize("break_it", [wrong_imap_password, untrusted_certificate, no_schema, no_rights, no_database],
-                         ids=lambda function: function.__name__)
-def test_check_finds(site, break_it):
-    scuba = site.account()
-    break_it(site)
-    done = site.run("check", scuba)
-    assert done.exit == 1 and "failed" in done.out, done
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])

@@ -28,6 +28,7 @@ def lock_held(site, key):
         session.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         yield
     finally:
+        session.rollback()  # after a close alone the server would still have it for a moment
         session.close()
 
 

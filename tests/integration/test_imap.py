@@ -96,6 +96,8 @@ ANSWERS = {
     "unavailable": ("NO [UNAVAILABLE] later", 75, "4.", CLEAN, DOUBT),
     "plain NO": ("NO I do not like it", 75, "4.", CLEAN, DOUBT),
     "BAD": ("BAD what?", 75, "4.", CLEAN, DOUBT),
+    "BAD with a code": ("BAD [OVERQUOTA] what?", 75, "4.", CLEAN, DOUBT),
+    "NO and something of a quota": ("NO cannot update quota", 75, "4.2.2", CLEAN, DOUBT),
 }
 
 

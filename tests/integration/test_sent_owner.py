@@ -2,8 +2,10 @@
 """A Sent copy whose APPEND was cut off: the delivery that claimed it, and nobody else, is deferred until it is certain.
 
 Seen to fail: with the first recipient deferred instead of the one that claimed the copy (copies.c: decide_sent), with
-nobody deferred (sent_waits never set), and with a bounced owner left to wait for (claimed_by_finished ignored)."""
+nobody deferred (sent_waits never set), with a bounced owner left to wait for (claimed_by_finished ignored), with the rows
+of other variants left open, and with a duplicate reported that could not be recorded."""
 
+import expect
 from lab import lmtp
 from lab.messages import message
 from lab.proxy import CLIENT
@@ -75,3 +77,30 @@ def test_an_owner_that_bounced_is_not_waited_for(site):
     over_hold_off(site)
     assert codes(site, mail, lisa, doug) == [250]
     assert [site.count(lisa, "Sent"), site.count(doug)] == [1, 1]
+
+
+def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site):
+    """A Sent copy was claimed for one content, and its delivery died; another content with this Message-ID made it."""
+    lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
+    first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
+    expect.stored(site.deliver(first, scuba, sender=lisa))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, attempt_at = attempt_at - interval '1 hour'"
+             " WHERE role = 'sent'")
+    expect.stored(site.deliver(second, doug, sender=lisa))
+    assert [(row.state, row.uid) for row in site.sql("SELECT state, uid FROM oncedrop.copy WHERE role = 'sent'")] == \
+        [("stored", 1), ("stored", 1)]
+    assert site.count(lisa, "Sent") == 1
+
+
+def test_a_duplicate_that_cannot_be_recorded_comes_again(site):
+    """Else its delivery would stay open in the record for ever."""
+    scuba = site.account()
+    mail = message()
+    expect.stored(site.deliver(mail, scuba))
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL")
+    right = dict(site.settings)
+    site.database_proxy(lambda _connection, side, data: None if side == "client" and b"INSERT INTO" in data else data)
+    expect.deferred(site.deliver(mail, scuba), r"4\.3\.0", "database")
+    site.settings = right
+    expect.duplicate(site.deliver(mail, scuba))
+    assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL") == 0

@@ -2,12 +2,14 @@
 """A private Dovecot: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, users in a file, a master user."""
 
 import collections
+import contextlib
 import grp
 import imaplib
 import os
 import re
 import secrets
 import signal
+import socket
 
 from . import process
 
@@ -165,6 +167,27 @@ class Dovecot(process.Server):
         session = imaplib.IMAP4("127.0.0.1", self.port, timeout=30)
         session.authenticate("PLAIN", lambda _: f"{account}\0{MASTER}\0{self.password}".encode())
         return session
+
+    def newest_process(self, account, logged_before=0, sessions=1):
+        """The process that serves the newest session of an account, when the log tells of so many behind so many
+        characters; it is written a little later than they begin."""
+        pattern = rf"Login: user=<{re.escape(account)}>.* mpid=(\d+)"
+
+        def logged():
+            found = re.findall(pattern, self.log()[logged_before:])
+            return found if len(found) >= sessions else None
+        return int(process.wait_until(logged, f"login of {account} in the log")[-1])
+
+    @contextlib.contextmanager
+    def uid_list_locked(self, account, maildir="Maildir"):
+        """As by another program that locks a Maildir's list of UIDs."""
+        path = self.path("mail", account, maildir, "dovecot-uidlist.lock")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"{os.getpid()}:{socket.gethostname()}")     # Dovecot looks whether that process lives
+        try:
+            yield
+        finally:
+            os.unlink(path)
 
     def mailboxes(self, account):
         """Names of all mailboxes, as in modified UTF-7."""

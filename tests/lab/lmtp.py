@@ -12,6 +12,7 @@ import subprocess
 import threading
 
 from . import lab as lab_module
+from .process import is_listening, wait_until
 from .proxy import end_listening
 
 Reply = collections.namedtuple("Reply", "code text")    # text: without the codes, lines joined by \n
@@ -177,6 +178,7 @@ class Activate:
         self.process = subprocess.Popen(["systemd-socket-activate", "--accept", "--inetd", f"--listen={path}", *names,
                                          *arguments], env=environment, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        wait_until(lambda: is_listening(path), "systemd-socket-activate listening")
 
     def close(self):
         with contextlib.suppress(ProcessLookupError):

@@ -17,7 +17,7 @@ unix_socket_dir =
 auth_type = plain
 auth_file = {directory}/users
 pool_mode = transaction
-default_pool_size = 20
+default_pool_size = {pool_size}
 max_client_conn = 200
 log_connections = 0
 log_disconnections = 0
@@ -25,11 +25,11 @@ log_disconnections = 0
 
 
 class PgBouncer(process.Server):
-    name = "pgbouncer"
-
-    def __init__(self, directory, postgres, passwords):
+    def __init__(self, directory, postgres, passwords, pool_size=20, name="pgbouncer"):
         """passwords: role → password, for logging in here and at the PostgreSQL behind."""
+        self.name = name
         super().__init__(directory)
+        self.pool_size = pool_size
         self.user = process.account_for("postgres", "nobody")
         self.postgres = postgres
         self.passwords = passwords
@@ -41,7 +41,8 @@ class PgBouncer(process.Server):
         with open(self.path("users"), "w", encoding="ascii") as file:
             file.writelines(f'"{role}" "{password}"\n' for role, password in self.passwords.items())
         with open(self.path("pgbouncer.ini"), "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(directory=self.directory, port=self.port, upstream=self.postgres.port))
+            file.write(CONFIGURATION.format(
+                directory=self.directory, port=self.port, upstream=self.postgres.port, pool_size=self.pool_size))
         self.spawn([process.find_program("pgbouncer"), self.path("pgbouncer.ini")], **process.run_as(self.user))
 
     def answers(self):

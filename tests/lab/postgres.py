@@ -59,6 +59,13 @@ class Postgres(process.Server):
         self.spawn([self.program("postgres"), "-D", self.path("data"),
                     *[f"--{name}={value}" for name, value in settings.items()]], **process.run_as(self.user))
 
+    def restart(self, stop_signal):
+        """Ends it and starts it again on the same port; returns when it answers."""
+        self.process.send_signal(stop_signal)
+        self.process.wait(30)
+        self.launch()
+        process.wait_until(self.is_up, "PostgreSQL answers again")
+
     def answers(self):
         try:
             self.connect("postgres").close()

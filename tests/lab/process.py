@@ -27,6 +27,14 @@ def wait_until(condition, what, seconds=20):
         time.sleep(0.01)
 
 
+def is_listening(path):
+    """Whether a unix socket takes connections, without making one; its file is there from bind(2) on, before listen(2).
+    In /proc/net/unix the flag for it is __SO_ACCEPTCON."""
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+        rows = [line.split(maxsplit=7) for line in file]
+    return any(len(row) == 8 and row[7].rstrip("\n") == path and row[3] == "00010000" for row in rows)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

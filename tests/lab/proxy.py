@@ -22,9 +22,25 @@ class Connection:
         self.number = number
         self.sockets = {CLIENT: client, SERVER: server}
         self.passed = {CLIENT: 0, SERVER: 0}    # bytes that came from each side and were passed on
+        self.ended = {CLIENT: False, SERVER: False}     # all that came from this side has been read
+        self.mute = False                       # nothing more is passed on, not even an end
+
+    def fall_silent(self):
+        """Passes on nothing more; both connections stay open."""
+        self.mute = True
+
+    def end(self):
+        """Ends both connections in order, by FIN: what was sent before arrives. What comes later is dropped."""
+        self.mute = True
+        for sock in self.sockets.values():
+            try:
+                sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
 
     def reset(self):
         """Ends both connections as a crash of the network would: by RST, not by an orderly end."""
+        self.mute = True
         for sock in self.sockets.values():
             try:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -37,8 +53,8 @@ class Connection:
 class Proxy:
     """Passes bytes to a port and back.
 
-    watch(connection, side, data), when given, sees all that comes from a side (CLIENT or SERVER) before it is passed on,
-    and gives the bytes to be passed on, or None after which the connection is reset."""
+    watch(connection, side, data), when given, sees all that comes from a side (CLIENT or SERVER) before it is passed
+    on, and gives the bytes to be passed on, or None after which the connection is reset."""
 
     def __init__(self, target_port, watch=None):
         self.target_port = target_port
@@ -81,6 +97,8 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
+            for sock in (client, server):   # pieces are not to wait for the acknowledgement of those before
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = Connection(len(self.connections) + 1, client, server)
             self.connections.append(connection)
             for side, other in ((CLIENT, SERVER), (SERVER, CLIENT)):
@@ -93,8 +111,11 @@ class Proxy:
                 data = source.recv(65536)
                 self.flowing.wait()
                 if not data:
-                    sink.shutdown(socket.SHUT_WR)
+                    if not connection.mute:
+                        sink.shutdown(socket.SHUT_WR)
                     return
+                if connection.mute:
+                    continue
                 data = self.watch(connection, side, data)
                 if data is None:
                     connection.reset()
@@ -102,4 +123,7 @@ class Proxy:
                 sink.sendall(data)
                 connection.passed[side] += len(data)
         except OSError:
-            connection.reset()
+            if not connection.mute:
+                connection.reset()
+        finally:
+            connection.ended[side] = True

@@ -1,0 +1,545 @@
+# SPDX-License-Identifier: ISC
+"""`oncedrop check` finds what would keep a delivery from being made, says so, and ends, whatever is broken.
+
+Seen to fail with: a table or a column left out of what is written; COMMIT in place of ROLLBACK; the answer of the try not
+looked at, the lock not tried after its transaction, no second transaction; no limit on a step, the limit on answers left at
+a delivery's; the certificate's end not compared, or the last of the chain's taken; each warning's condition turned round;
+colours whatever NO_COLOR says; the exit status of warnings."""
+
+import json
+import os
+import pty
+import socket
+import subprocess
+
+import pytest
+from lab import certificates, lab as lab_module, pgbouncer, postfix, postgres, process, terminal
+from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.messages import message
+from lab.proxy import CLIENT
+
+DATABASE = ["database", "schema", "lock", "ledger"]
+IMAP = ["certificate", "imap", "capabilities", "inbox", "sent"]
+ALL = ["configuration", "times", *DATABASE, *IMAP]
+
+
+def check(site, *arguments, chatter=False, **more):
+    """What is said of each item: name → list of (status, text). chatter: libraries and commands may write to stderr."""
+    site.settings.setdefault("lock.wait", "5s")
+    site.settings.setdefault("delivery.hold_off", "300s")
+    done = site.run("check", "--json", *arguments, **more)
+    said = {}
+    for item in json.loads(done.out):
+        assert item.keys() == {"item", "status", "text"}
+        said.setdefault(item["item"], []).append((item["status"], item["text"]))
+    statuses = {status for items in said.values() for status, _ in items}
+    assert statuses <= {"ok", "warning", "failed"} and (chatter or not done.err), done
+    assert done.exit == (1 if "failed" in statuses else 0), done
+    assert done.seconds < 60
+    return said
+
+
+def of(said, status):
+    """The items with this status, without Postfix's: there may be one on this machine."""
+    return sorted(name for name, items in said.items() for one, _ in items if one == status and name != "postfix")
+
+
+def failed(said, name, *words):
+    """This item failed and no other; every word stands in its text."""
+    assert of(said, "failed") == [name], said
+    return says(said, name, "failed", *words)
+
+
+def says(said, name, status, *words):
+    texts = [text for one, text in said[name] if one == status]
+    assert any(all(word in text for word in words) for text in texts), (words, said[name])
+    return said
+
+
+def trust(site, lab, **certificate):
+    """IMAP becomes a server with a certificate of its own."""
+    files = lab.authority.issue(f"check{site.number}", **certificate)
+    return imap(site, FakeImap(tls=files))
+
+
+def imap(site, server, **settings):
+    site.use(server)
+    site.settings.update({"imap.host": "127.0.0.1", "imap.port": server.port, **settings})
+    return server
+
+
+# What it says, and how
+
+def test_all_is_well(site, lab):
+    scuba = site.account()
+    lab.dovecot.session(scuba).create("Sent")
+    said = check(site, scuba)
+    assert of(said, "failed") == [] and of(said, "warning") == ["certificate"], said   # the lab's ends in two days
+    assert set(ALL) <= said.keys()
+    assert site.count(scuba) == 0 and lab.dovecot.mailboxes(scuba) == ["INBOX", "Sent"]
+    assert site.sql("SELECT 1 FROM oncedrop.message") == []
+
+
+def test_as_lines(site):
+    scuba = site.account()
+    site.settings["imap.create"] = "no"
+    done = site.run("check", scuba)
+    lines = [line.split(None, 2) for line in done.out.splitlines()]
+    assert done.exit == 1 and not done.err, done
+    assert {"ok", "warning", "failed"} == {status for status, _, _ in lines}
+    assert [(item["status"], item["item"], item["text"]) for item in json.loads(site.run("check", "--json", scuba).out)] == [
+        (status, name, text.replace("\\\\", "\\")) for status, name, text in lines]
+
+
+def on_a_terminal(site, **env):
+    path = site.write("oncedrop.conf", site.configuration())
+    ours, theirs = pty.openpty()
+    done = subprocess.run([lab_module.program(), "-c", path, "check"], stdin=subprocess.DEVNULL, stdout=theirs,
+                          env=site.environment(env), check=False)
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 65536):
+            text += piece
+    except OSError:     # the end of a terminal
+        pass
+    os.close(ours)
+    assert done.returncode == 1
+    return text.decode()
+
+
+@pytest.mark.skipif(not terminal.available(), reason="no pseudo-terminals here")
+def test_colours(site):
+    site.settings["imap.port"] = 1
+    plain = site.run("check").out
+    assert "\033" not in plain
+    assert "\033" not in on_a_terminal(site, NO_COLOR="1")
+    for env in ({}, {"NO_COLOR": ""}):
+        coloured = on_a_terminal(site, **env)
+        for start in ("\033[32mok ", "\033[33mwarning ", "\033[31mfailed "):
+            assert start in coloured, coloured
+
+
+@pytest.mark.parametrize("arguments", [["a", "b"], ["--nonsense"], ["-x"], ["--json", "a", "b"]])
+def test_wrong_usage(site, arguments):
+    done = site.run("check", *arguments)
+    assert done.exit == 64 and "usage: " in done.err and not done.out, done
+
+
+# The database
+
+def test_no_database(site):
+    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
+    said = failed(check(site, site.account()), "database", "refused")
+    assert not {"schema", "lock", "ledger"} & said.keys() and "imap" in said
+
+
+def test_no_schema(site):
+    site.settings["database.schema"] = "elsewhere"
+    failed(check(site, site.account()), "schema", "oncedrop schema install")
+
+
+def test_an_older_schema(site):
+    site.sql("DELETE FROM oncedrop.schema_version WHERE version > 1")
+    failed(check(site, site.account()), "schema", "oncedrop schema upgrade")
+
+
+def test_a_newer_schema(site):
+    site.sql("INSERT INTO oncedrop.schema_version (version) VALUES (1000)")
+    failed(check(site, site.account()), "schema", "1000")
+
+
+RIGHTS = [("INSERT", table) for table in ("message", "address", "part", "raw", "delivery", "copy")] + [
+    ("UPDATE", "delivery"), ("UPDATE", "copy"), ("SELECT", "message"), ("SELECT", "copy"), ("SELECT", "delivery")]
+
+
+def test_missing_rights(site):
+    scuba = site.account()
+    site.settings["record.level"] = "raw"
+    for right, table in RIGHTS:
+        site.sql(f"REVOKE {right} ON oncedrop.{table} FROM oncedrop_delivery")
+        failed(check(site, scuba), "ledger", f"permission denied for table {table}", "_delivery")
+        site.sql(f"GRANT {right} ON oncedrop.{table} TO oncedrop_delivery")
+    assert of(check(site, scuba), "failed") == []
+
+
+def test_rights_that_are_not_needed(site):
+    """record.level decides what is written."""
+    scuba = site.account()
+    for level, table in (("text", "raw"), ("headers", "part"), ("envelope", "address")):
+        site.sql(f"REVOKE INSERT ON oncedrop.{table} FROM oncedrop_delivery")
+        site.settings["record.level"] = level
+        assert of(check(site, scuba), "failed") == []
+
+
+@pytest.mark.parametrize("when,table", [("INSERT", table) for table in ("message", "address", "part", "raw", "delivery", "copy")]
+                         + [("UPDATE", "delivery"), ("UPDATE", "copy")])
+def test_a_full_disk(site, when, table):
+    """What a full disk answers, for each thing that is written."""
+    site.settings["record.level"] = "raw"
+    site.sql("CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+             " $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$")
+    site.sql(f"CREATE TRIGGER t BEFORE {when} ON oncedrop.{table} FOR EACH ROW EXECUTE FUNCTION full_disk()")
+    failed(check(site, site.account()), "ledger", "No space left on device", "53100")
+
+
+def test_a_missing_column_is_found_when_a_delivery_needs_it(site):
+    """Each column of each table in turn: the check and a delivery agree."""
+    scuba, lisa = site.account("scuba"), site.account("lisa")
+    site.settings["record.level"] = "raw"
+    columns = site.sql("SELECT c.relname AS tab, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+                       " WHERE c.relnamespace = 'oncedrop'::regnamespace AND c.relkind = 'r' AND a.attnum > 0"
+                       " AND NOT a.attisdropped AND c.relname <> 'schema_version' ORDER BY 1, 2")
+    assert len(columns) > 50
+    needed = 0
+    for column in columns:
+        site.sql(f'ALTER TABLE oncedrop.{column.tab} RENAME "{column.name}" TO missing')
+        deferred = site.deliver(message(sender=lisa), scuba, sender=lisa).exit == 75
+        found = of(check(site), "failed") == ["ledger"]
+        site.sql(f'ALTER TABLE oncedrop.{column.tab} RENAME missing TO "{column.name}"')
+        assert found == deferred, column
+        needed += deferred
+    assert needed > 45
+
+
+class Standby(postgres.Postgres):
+    """A copy of another server, in recovery."""
+    name = "standby"
+
+    def __init__(self, directory, primary):
+        super().__init__(directory)
+        self.primary, self.password = primary, primary.password
+
+    def initialise(self):
+        subprocess.run([self.program("pg_basebackup"), "-h", "127.0.0.1", "-p", str(self.primary.port), "-U", "admin",
+                        "-D", self.path("data"), "-R", "-c", "fast", "--no-sync"], check=True, cwd="/",
+                       env={"PGPASSWORD": self.password}, **process.run_as(self.user))
+
+
+def test_a_standby(site, lab):
+    scuba = site.account()
+    standby = Standby(lab.new_directory("standby"), lab.postgres)
+    os.chmod(os.path.dirname(standby.directory), 0o711)
+    try:
+        standby.start()
+        site.settings["database.conninfo"] = lab.postgres.conninfo(site.database, lab_module.DELIVERY, port=standby.port)
+        said = check(site, scuba)
+        assert of(said, "failed") == ["ledger", "lock"], said
+        says(said, "ledger", "failed", "primary")
+    finally:
+        standby.stop()
+
+
+def test_a_locked_table(site):
+    scuba = site.account()
+    session = site.lab.postgres.connect(site.database)
+    session.autocommit = False
+    session.cursor().execute("LOCK TABLE oncedrop.part")
+    said = check(site, scuba)
+    session.close()
+    failed(said, "ledger", "locked")
+    assert "imap" in said
+
+
+# The lock
+
+def through(site, server):
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY, port=server.port)
+
+
+@pytest.fixture
+def pooler(site, lab):
+    """Starts a PgBouncer in front of the site's database."""
+    started = []
+
+    def start(pool_size):
+        users = {role: role for role in (lab_module.OWNER, lab_module.DELIVERY)}
+        server = pgbouncer.PgBouncer(lab.new_directory("pooler"), lab.postgres, users, pool_size)
+        os.chmod(os.path.dirname(server.directory), 0o711)
+        started.append(server)
+        server.start()
+        through(site, server)
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_a_pooler_that_fits(site, pooler, monkeypatch, mode):
+    monkeypatch.setattr(pgbouncer, "CONFIGURATION", pgbouncer.CONFIGURATION.replace("= transaction", f"= {mode}"))
+    pooler(2)
+    assert of(check(site, site.account()), "failed") == []
+
+
+def test_a_pool_of_one(site, pooler):
+    pooler(1)
+    scuba = site.account()
+    done = site.run("check", scuba)
+    assert done.seconds < 15
+    failed(check(site, scuba), "lock", "pool has one connection", "default_pool_size")
+
+
+def test_a_pooler_in_statement_mode(site, pooler, monkeypatch):
+    monkeypatch.setattr(pgbouncer, "CONFIGURATION", pgbouncer.CONFIGURATION.replace("= transaction", "= statement"))
+    pooler(5)
+    said = check(site, site.account())
+    assert of(said, "failed") == ["ledger", "lock"], said
+    says(said, "lock", "failed", "transaction or session mode")
+
+
+def test_two_sessions_that_reach_two_databases(site, lab):
+    """As a proxy that spreads sessions over two primaries does."""
+    other = lab.postgres.create_database(lab_module.OWNER, site.database)
+    assert len(other) == len(site.database)     # the length stands in the packet, too
+
+    def watch(connection, side, data):
+        return data.replace(b"\0" + site.database.encode() + b"\0", b"\0" + other.encode() + b"\0") \
+            if connection.number % 2 and side == CLIENT else data
+    try:
+        site.database_proxy(watch)
+        failed(check(site, site.account()), "lock", "does not exclude")
+    finally:
+        lab.postgres.drop_database(other)
+
+
+TRY = b"pg_catalog.pg_try_advisory_xact_lock($1)"
+ENGINES = {
+    "of the session": (b"pg_catalog.pg_try_advisory_lock($1)", "not released"),
+    "never granted": (b"$1::bigint IS NULL", "although it is free"),
+    "always granted": (b"$1::bigint IS NOT NULL", "does not exclude"),
+    "waits": (b"(pg_advisory_xact_lock($1)::text='')", "at once"),
+    "missing": (b"pg_catalog.no_such_function($1)", "no_such_function"),
+}
+
+
+@pytest.mark.parametrize("statement,word", ENGINES.values(), ids=ENGINES.keys())
+def test_an_engine_whose_lock_is_none(site, statement, word):
+    site.database_proxy(lambda connection, side, data: data.replace(TRY, statement.ljust(len(TRY))))
+    said = check(site, site.account())
+    assert set(of(said, "failed")) <= {"lock", "ledger"}
+    says(said, "lock", "failed", word)
+
+
+# What is silent
+
+@pytest.fixture
+def silent(site):
+    """A port where connections are taken and nothing is said."""
+    listener = site.use(socket.create_server(("127.0.0.1", 0), backlog=20))
+    return listener.getsockname()[1]
+
+
+def test_all_is_silent(site, silent):
+    """The settings allow a delivery half a minute for each answer."""
+    site.settings.update({"imap.port": silent, "imap.timeout": "30s",
+                          "database.conninfo": f"host=127.0.0.1 port={silent} dbname=x user=x"})
+    said = check(site, "scuba@example.org", chatter=True)
+    assert of(said, "failed") == ["database", "imap"], said
+    says(said, "database", "failed", "not done within")
+
+
+@pytest.mark.parametrize("tls", ["imaps", "starttls", "none"])
+def test_an_imap_server_that_is_silent(site, silent, tls):
+    site.settings.update({"imap.port": silent, "imap.tls": tls, "imap.timeout": "500ms"})
+    failed(check(site, "scuba@example.org", chatter=True), "imap")
+
+
+@pytest.mark.parametrize("statement,item", [(b"pg_try_advisory", "lock"), (b"INSERT INTO", "ledger")])
+def test_a_database_that_falls_silent(site, statement, item):
+    def watch(connection, _side, data):
+        if statement in data and (item == "ledger" or b"JOIN" not in data):     # not the one of a delivery's claim
+            connection.fall_silent()
+            return b""
+        return data
+    site.database_proxy(watch)
+    said = check(site, site.account())
+    assert item in of(said, "failed") and "imap" in said, said
+
+
+def test_an_imap_server_that_falls_silent(site):
+    imap(site, FakeImap(script={"LIST": lambda *_: None}), **{"imap.tls": "none", "imap.timeout": "30s"})
+    said = check(site, "scuba@example.org")
+    assert of(said, "failed") == ["inbox", "sent"], said
+    says(said, "inbox", "failed", "no answer within")
+
+
+def test_a_step_that_dies(site):
+    site.settings["imap.command"] = "sh -c 'kill -KILL $PPID'"
+    failed(check(site, "scuba@example.org"), "imap", "signal 9")
+
+
+# The IMAP server
+
+def test_without_an_account(site):
+    """What needs no login is looked at all the same."""
+    said = check(site)
+    assert of(said, "failed") == [] and "certificate" in said and "capabilities" not in said
+    says(said, "imap", "warning", "name an account")
+
+
+def test_the_account_of_the_settings(site):
+    site.settings.update({"imap.user": site.account(), "imap.master_user": "oncedrop"})
+    says(check(site), "imap", "ok", site.settings["imap.user"])
+
+
+def test_no_imap_server(site):
+    site.settings["imap.port"] = 1
+    failed(check(site, "scuba@example.org"), "imap", "refused")
+
+
+def test_no_imap_server_but_another(site):
+    imap(site, FakeImap(script={"GREETING": lambda client, *_: client.send("220 smtp.example.org ESMTP")}), **{"imap.tls": "none"})
+    failed(check(site, "scuba@example.org"), "imap", "does not greet")
+
+
+def test_a_login_that_is_refused(site):
+    site.settings["imap.password_file"] = site.write("wrong", "wrong\n")
+    failed(check(site, site.account()), "imap", "login", "refused", "password_file")
+
+
+@pytest.mark.parametrize("tls", ["imaps", "starttls"])
+@pytest.mark.parametrize("days,status,word", [(30, "ok", "accepted until"), (15, "ok", "accepted until"), (13, "warning", "renew")])
+def test_the_end_of_the_certificate(site, lab, tls, days, status, word):
+    files = lab.authority.issue(f"end{site.number}", days=days)
+    imap(site, FakeImap(tls=files, implicit=tls == "imaps"), **{"imap.tls": tls})
+    said = check(site, "scuba@example.org")
+    says(said, "certificate", status, word, "CN=localhost", "CN=Test authority", "UTC")
+    assert of(said, "failed") == [] and len(said["certificate"]) == 1
+
+
+def test_an_authority_in_between_that_ends_first(site, lab):
+    """The server shows its own certificate, good for a year, and the one that signed it, which is not."""
+    between, leaf = intermediate(lab)
+    chain = site.write("chain.pem", "".join(open(path, encoding="ascii").read() for path in (leaf[0], between[0])))
+    imap(site, FakeImap(tls=(chain, leaf[1])))
+    says(check(site, "scuba@example.org"), "certificate", "warning", "renew")
+
+
+def intermediate(lab):
+    authority = lab.authority
+    between = authority.files("between")
+    leaf = authority.files("below")
+    certificates.openssl("req", "-x509", "-CA", authority.certificate, "-CAkey", authority.key, "-newkey", "ec", "-pkeyopt",
+                         "ec_paramgen_curve:P-256", "-nodes", "-days", "3", "-subj", "/CN=Between", "-keyout", between[1],
+                         "-out", between[0], "-addext", "basicConstraints=critical,CA:TRUE")
+    certificates.openssl("req", "-x509", "-CA", between[0], "-CAkey", between[1], "-newkey", "ec", "-pkeyopt",
+                         "ec_paramgen_curve:P-256", "-nodes", "-days", "365", "-subj", "/CN=localhost", "-keyout", leaf[1],
+                         "-out", leaf[0], "-addext", f"subjectAltName={certificates.GOOD_NAMES}",
+                         "-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=serverAuth")
+    return between, leaf
+
+
+@pytest.mark.parametrize("tls", ["imaps", "starttls"])
+@pytest.mark.parametrize("change,words", [
+    ({"days": -1}, ["expired", "ended", "renew"]), ({"names": "DNS:other.example"}, ["server_name", "ends"]), (None, ["ca_file", "ends"]),
+], ids=["ended", "other name", "unknown authority"])
+def test_a_certificate_that_is_not_accepted(site, lab, tls, change, words):
+    authority = lab.authority if change else certificates.Authority(site.directory, "stranger")
+    server = FakeImap(tls=authority.issue(f"bad{site.number}", **(change or {})), implicit=tls == "imaps")
+    imap(site, server, **{"imap.tls": tls})
+    said = failed(check(site, "scuba@example.org"), "certificate", "no delivery gets past it", "CN=localhost", *words)
+    assert server.credentials == [] and "imap" not in said
+    assert [name for name, _ in server.commands] == (["STARTTLS"] if tls == "starttls" else [])
+
+
+def test_without_tls(site, lab):
+    site.settings.update({"imap.port": lab.dovecot.port, "imap.tls": "none"})
+    said = check(site, site.account())
+    assert of(said, "failed") + of(said, "warning") == []
+    says(said, "certificate", "ok", "none")
+
+
+def test_a_command(site, lab):
+    scuba = site.account()
+    site.settings.update({"imap.command": " ".join(lab.dovecot.command("%{account}")), "imap.host": None, "imap.port": None})
+    said = check(site, scuba, chatter=True)
+    assert of(said, "failed") + of(said, "warning") == []
+    says(said, "certificate", "ok", "none", "imap.command")
+    says(said, "capabilities", "ok", "UIDPLUS")
+
+
+def test_capabilities(site, lab):
+    says(check(site, site.account()), "capabilities", "ok", "UIDPLUS", "LITERAL+", "SPECIAL-USE", "SASL-IR", "AUTH=PLAIN")
+
+
+@pytest.mark.parametrize("capabilities,settings,word", [
+    ("UIDPLUS", {}, None),
+    ("", {}, "UIDPLUS"),
+    ("UIDPLUS", {"route.sent": "\\Sent"}, "SPECIAL-USE"),
+    ("UIDPLUS SPECIAL-USE", {"route.sent": "\\Sent"}, None),
+    ("UIDPLUS APPENDLIMIT=1000000", {}, "APPENDLIMIT=1000000"),
+    ("UIDPLUS APPENDLIMIT=1000000", {"delivery.size_limit": "0"}, "APPENDLIMIT=1000000"),
+    ("UIDPLUS APPENDLIMIT=1000000", {"delivery.size_limit": "900K"}, None),
+])
+def test_capabilities_that_are_missing(site, capabilities, settings, word):
+    words = CAPABILITIES.replace(" UIDPLUS", f" {capabilities}" if capabilities else "")
+    imap(site, FakeImap(capabilities=words), **{"imap.tls": "none"}, **settings)
+    said = check(site, "scuba@example.org")
+    assert of(said, "warning").count("capabilities") == (1 if word else 0), said
+    if word:
+        says(said, "capabilities", "warning", word)
+
+
+def test_mailboxes(site, lab):
+    scuba = site.account()
+    site.settings["route.inbox"] = "Eingang"
+    said = check(site, scuba)
+    says(said, "inbox", "ok", "Eingang", "made")
+    says(said, "sent", "ok", "Sent", "made")
+    site.settings["imap.create"] = "no"
+    said = check(site, scuba)
+    assert of(said, "failed") == ["inbox", "sent"]
+    with lab.dovecot.session(scuba) as session:
+        session.create("Eingang")
+    said = failed(check(site, scuba), "sent", "imap.create")
+    says(said, "inbox", "ok", "exists")
+    site.settings["route.sent_copy"] = "off"
+    said = check(site, scuba)
+    assert of(said, "failed") == [] and "sent" not in said
+
+
+def test_the_mailbox_with_the_special_use(site, lab):
+    scuba = site.account()
+    site.settings["route.sent"] = "\\Sent"
+    says(check(site, scuba), "sent", "warning", "special use", "Sent")
+    with lab.dovecot.session(scuba) as session:
+        session.create(lab.dovecot.special_sent)
+    said = check(site, scuba)
+    assert "sent" not in of(said, "warning")
+    says(said, "sent", "ok", lab.dovecot.special_sent, "exists")
+
+
+# The times
+
+@pytest.mark.parametrize("settings,item,word", [
+    ({}, None, None),
+    ({"lock.wait": "0s"}, "lock.wait", "deferred"),
+    ({"delivery.hold_off": "250s"}, "times", "stored twice"),
+    ({"imap.timeout": "55s"}, "times", "imap.timeout"),
+    ({"imap.timeout": "40s", "lock.wait": "20s"}, "times", "imap.timeout"),
+    ({"imap.timeout": "40s", "lock.wait": "19s"}, None, None),
+])
+def test_times(site, settings, item, word):
+    site.settings.update(settings)
+    said = check(site, site.account())
+    warned = [name for name in of(said, "warning") if name != "certificate"]
+    assert warned == ([item] if item else []), said
+    if item:
+        says(said, item, "warning", word)
+
+
+@pytest.mark.skipif(bool(postfix.missing()), reason="no Postfix")
+@pytest.mark.parametrize("lifetime,settings,word", [
+    ("5d", {}, None), ("2h", {}, None), ("1h", {}, "= 3600 s"), ("200s", {}, "= 3600 s"),
+    ("2h", {"delivery.sent_retry": "3h"}, "delivery.sent_retry"), ("2h", {"delivery.reject_after": "3h"}, "delivery.reject_after"),
+    ("2h", {"delivery.hold_off": "3h"}, "delivery.hold_off"),
+])
+def test_the_lifetime_of_the_queue(site, lifetime, settings, word):
+    site.settings.update(settings)
+    directory = site.lab.new_directory("postfix")
+    for name, text in (("main.cf", f"compatibility_level = 3.6\nmaximal_queue_lifetime = {lifetime}\n"), ("master.cf", "")):
+        with open(os.path.join(directory, name), "w", encoding="ascii") as file:
+            file.write(text)
+    said = check(site, site.account(), env={"MAIL_CONFIG": directory})
+    warnings = [text for status, text in said["postfix"] if status == "warning" and "maximal_queue_lifetime" in text]
+    assert len(warnings) == (1 if word else 0) and all(word in text for text in warnings), said

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: ISC
+"""Completion in bash and zsh offers what the program takes, command by command, as its own help tells.
+
+Seen to fail with: a command, an option, a state or a word of `schema` left out in either file; an option too many; the value
+of an option taken for the command; "=" not joined; files not offered to `replay`."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from lab import lab as lab_module, terminal
+
+FILES = {"bash": os.path.join(lab_module.REPOSITORY, "conf/completion/oncedrop.bash"),
+         "zsh": os.path.join(lab_module.REPOSITORY, "conf/completion/_oncedrop")}
+
+BASH = r"""
+source "$1"
+COMP_LINE=$2
+shift 2
+COMP_WORDS=("$@")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+COMP_POINT=${#COMP_LINE}
+spec=$(complete -p oncedrop) || exit 1
+set -- $spec
+function=${@: -2:1}
+$function oncedrop "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+# What is offered is caught where it is handed over; zsh completes only on a terminal, so it gets one.
+ZSH = r"""
+zmodload zsh/zpty || exit 1
+zpty shell "zsh -f -i"
+send() { zpty -w shell "$1" }
+await() { zpty -r -m shell text "*$1*" || exit 1 }
+send "PS1= PROMPT= RPROMPT=; unsetopt zle_bracketed_paste 2>/dev/null; stty cols 1000"
+send "fpath=(${(q)1:h} \$fpath); autoload -Uz compinit && compinit -u -D"
+send "zstyle ':completion:*' list-grouped no; setopt no_beep; bindkey '^I' complete-word"
+send 'compadd() {
+    local -a offered
+    if [[ ${@[(I)-(O|A|D)]} -gt 0 ]]; then builtin compadd "$@"; return; fi
+    builtin compadd -O offered "$@"
+    local one
+    for one in $offered; do print -r -- "offered<$one>" >>$OFFERED; done
+    builtin compadd "$@"
+}'
+send 'finish() { print -r -- done >$OFFERED.done; zle kill-buffer; }; zle -N finish; bindkey "^X" finish'
+send "cd ${(q)PWD}; print -r -- re''ady"
+await ready
+zpty -w -n shell "$2"$'\t'$'\x18'
+integer tries=0
+until [[ -e $OFFERED.done ]] || ((tries++ > 1000)); do
+    zpty -r -t shell text
+    zselect -t 1 2>/dev/null || { zmodload zsh/zselect; }
+done
+zpty -d shell
+"""
+
+
+def words_of(line):
+    """As readline splits it: "=" is a word."""
+    return [word for part in line.split(" ") for word in (re.findall(r"=|[^=]+", part) or [""])] if line else [""]
+
+
+def in_bash(line, directory, path):
+    done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", FILES["bash"], line, *words_of(line)], cwd=directory,
+                          env={"PATH": path, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=True, text=True, timeout=30)
+    return done.stdout.split()
+
+
+def in_zsh(line, directory, path):
+    offered = os.path.join(os.path.dirname(directory), "offered")
+    for name in (offered, offered + ".done"):
+        if os.path.exists(name):
+            os.remove(name)
+    done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", FILES["zsh"], line], cwd=directory, text=True, timeout=60,
+                          env={"PATH": path, "HOME": directory, "OFFERED": offered, "TERM": "dumb", "LC_ALL": "C"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+    assert os.path.exists(offered + ".done"), done.stdout
+    if not os.path.exists(offered):
+        return []
+    with open(offered, encoding="utf-8") as file:
+        return re.findall(r"offered<(.*)>", file.read())
+
+
+SHELLS = {"bash": in_bash, "zsh": in_zsh}
+
+
+def missing(shell):
+    return not shutil.which(shell) or shell == "zsh" and not terminal.available()
+
+
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.skipif(missing(name), reason=f"no {name}, or no terminal"))
+                        for name in SHELLS])
+def complete(request, tmp_path):
+    """What is offered at the end of a line, as a set. The line begins in a directory with the files one and two."""
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("one", "two"):
+        (here / name).touch()
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "oncedrop").symlink_to(lab_module.program())
+
+    def ask(line):
+        return set(SHELLS[request.param](line, str(here), f"{programs}:{os.environ['PATH']}"))
+    return ask
+
+
+def help_of(*command):
+    done = subprocess.run([lab_module.program(), "help", *command], stdout=subprocess.PIPE, check=True, text=True)
+    return done.stdout
+
+
+def commands():
+    return re.findall(r"^  ([a-z]+) ", help_of(), re.MULTILINE)
+
+
+def options(command):
+    """Those in the first line of its help."""
+    return set(re.findall(r"(?<!\S)[\[|]*(--?[a-z][a-z-]*)", help_of(command).splitlines()[0]))
+
+
+def settings():
+    done = subprocess.run([lab_module.program(), "config", "-d"], stdout=subprocess.PIPE, check=True, text=True)
+    return {line.split("=")[0].strip() for line in done.stdout.splitlines()}
+
+
+def test_commands(complete):
+    assert complete("oncedrop ") - {"-c", "-o", "-v"} == set(commands())
+    assert complete("oncedrop -") == {"-c", "-o", "-v"}
+    assert complete("oncedrop re") == {"replay", "resume"}
+    for before in ("-v", "-c one", "-o lock.wait=5s", "-v -c check -o a.b=c"):
+        assert complete(f"oncedrop {before} ver") == {"version"}, before
+
+
+def test_options_of_each_command(complete):
+    for command in commands():
+        assert complete(f"oncedrop {command} -") == options(command), command
+
+
+def test_options_of_a_word(complete):
+    assert complete("oncedrop list --st") == {"--state"}
+    assert complete("oncedrop -c one replay --dry") == {"--dry-run"}
+
+
+def test_settings(complete):
+    names = settings()
+    assert len(names) > 35
+    assert {name.rstrip("=") for name in complete("oncedrop -o ")} == names
+    assert {name.rstrip("=") for name in complete("oncedrop -v -o lock.w")} == {"lock.wait"}
+    assert complete("oncedrop -o lock.wait=") == set()
+
+
+def test_files(complete):
+    assert complete("oncedrop -c ") == {"one", "two"}
+    assert complete("oncedrop replay t") == {"two"}
+    assert complete("oncedrop replay -d a@b -j 2 one t") == {"two"}
+
+
+def test_values(complete):
+    assert complete("oncedrop schema ") == set(help_of("schema").split("\n")[0].split()[-1].split("|"))
+    assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "unfinished"}
+    assert complete("oncedrop list --json --state p") == {"pending"}
+    assert complete("oncedrop help ") == set(commands())
+
+
+def test_nothing_is_made_up(complete):
+    """Where only the administrator knows what comes."""
+    for line in ("replay -d ", "replay -j ", "purge --older-than ", "list --since ", "deliver -f ", "list --limit "):
+        assert complete(f"oncedrop {line}") == set(), line

@@ -1,0 +1,515 @@
+# SPDX-License-Identifier: ISC
+"""show, list, locks, stats and purge: what they say is right, and they are quick on a large ledger.
+
+ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check` takes fewer).
+
+Seen to fail with: `why` without the duplicates; --since taken for seconds; purge by received_at alone; purge without
+the lock; copies of all states counted as stored; the index for queue ids dropped (tables read from end to end)."""
+
+import datetime
+import json
+import os
+import re
+import signal
+import statistics
+import threading
+import time
+
+import expect
+import psycopg2
+import pytest
+from lab import lab as lab_module
+from lab.messages import message, new_id
+from lab.process import wait_until
+from lab.site import Site
+
+ROWS = int(os.environ.get("ONCEDROP_LEDGER_ROWS", "20000"))
+QUICK = 0.05    # what a person does not notice; the tests allow a machine that is busy ten times as long
+SLACK = 10
+
+
+def answers(site, *arguments, exit=0):
+    """The JSON that a command prints."""
+    done = site.run(arguments[0], "--json", *arguments[1:])
+    assert done.exit == exit, done
+    return json.loads(done.out)
+
+
+def as_owner(site):
+    """Settings of the same site for the schema's owner."""
+    return ["-o", f"database.conninfo={site.lab.postgres.conninfo(site.database, lab_module.OWNER)}"]
+
+
+# show
+
+MESSAGE = {"id", "message_id", "digest", "lock_key", "sender", "from", "subject", "date", "size", "in_reply_to",
+           "references", "received_at", "why", "deliveries", "copies", "addresses", "parts"}
+SECTIONS = {
+    "why": {"text"},
+    "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "tries", "queue_id",
+                   "host", "first_at", "last_at", "finished_at", "whole"},
+    "copies": {"account", "mailbox", "role", "state", "doubt", "uid", "uidvalidity", "attempt", "repeated", "first_at",
+               "attempt_at", "stored_at", "host", "pid", "claimed_by", "error"},
+    "addresses": {"role", "position", "group", "name", "address"},
+    "parts": {"path", "type", "charset", "disposition", "filename", "size", "sha256"},
+}
+
+
+def test_show_has_the_fields_it_promises(site):
+    scuba = site.account()
+    id = new_id()
+    mail = message(id=id, headers="References: <a@x> <b@x>\nCc: G: One <one@x>;\n")
+    expect.stored(site.deliver(mail, scuba, "-q", "4abcDEF", "-a", "alias@example.org"))
+    expect.duplicate(site.deliver(mail, scuba, "-q", "4abcDEF", "-a", "alias@example.org"))
+    said = answers(site, "show", id)
+    assert said.keys() == {"id", "lock_key", "messages"}
+    [one] = said["messages"]
+    assert one.keys() == MESSAGE
+    for name, fields in SECTIONS.items():
+        assert one[name] and all(row.keys() == fields for row in one[name]), (name, one[name])
+    assert (one["message_id"], one["subject"], one["references"]) == (id, "Hello", ["a@x", "b@x"])
+    assert one["lock_key"] == said["lock_key"]
+    [delivery] = one["deliveries"]
+    assert [delivery[name] for name in ("recipient", "original_recipient", "outcome", "tries", "queue_id")] == \
+        [scuba, "alias@example.org", "duplicate", 2, "4abcDEF"]
+    [copy] = one["copies"]
+    assert [copy[name] for name in ("account", "state", "doubt", "uid", "role")] == [scuba, "stored", False, 1, "inbox"]
+
+
+def test_show_by_every_name(site):
+    scuba = site.account()
+    id = new_id()
+    expect.stored(site.deliver(message(id=id), scuba, "-q", "4abcDEF"))
+    digest = site.value("SELECT encode(digest, 'hex') FROM oncedrop.message")
+    for words in ([id], [f"<{id}>"], ["4abcDEF"], [digest], ["--digest", digest], ["--digest", digest.upper()]):
+        assert [one["message_id"] for one in answers(site, "show", *words)["messages"]] == [id], words
+    assert site.run("show", "--digest", id).exit == 64
+    assert site.run("show", "--digest", digest[:-1]).exit == 64
+    assert answers(site, "show", "--digest", "0" * 64, exit=1)["messages"] == []
+
+
+def test_show_of_an_id_that_is_no_text(site):
+    """Ids are bytes; what is recorded of one that is no UTF-8 is not it, but its key is."""
+    scuba = site.account()
+    expect.stored(site.deliver(message(id=b"caf\xe9@test.example"), scuba))
+    done = site.run("show", b"caf\xe9@test.example")
+    assert done.exit == 0 and scuba in done.out, done
+
+
+def why(site, id):
+    return "\n".join(row["text"] for one in answers(site, "show", id)["messages"] for row in one["why"])
+
+
+def test_why_it_was_a_duplicate(site):
+    scuba = site.account()
+    id = new_id()
+    uid = expect.stored(site.deliver(message(id=id), scuba))
+    assert why(site, id) == ""
+    expect.duplicate(site.deliver(message(id=id), scuba))
+    assert re.fullmatch(rf"to <{scuba}> it was a duplicate: this content was in {scuba} INBOX already,"
+                        rf" stored \S+Z by \S+ as uid {uid}", why(site, id))
+
+
+def test_why_it_was_delivered_although_its_id_was_known(site):
+    scuba = site.account()
+    id = new_id()
+    for body in ("One.\n", "Two.\n", "Three.\n"):
+        expect.stored(site.deliver(message(id=id, body=body), scuba))
+    messages = answers(site, "show", id)["messages"]
+    assert len(messages) == 3
+    assert all("known with other content too: 2 more message(s)" in one["why"][0]["text"] for one in messages)
+
+
+def test_why_it_is_not_there(site):
+    """Half done, in doubt, given up, repeated: the states that a copy can be left in."""
+    scuba = site.account()
+    id = new_id()
+    expect.stored(site.deliver(message(id=id), scuba))
+
+    def said_when(change):
+        site.sql(f"UPDATE oncedrop.copy SET {change}")
+        return why(site, id)
+    said = said_when("state = 'appending', attempt_at = '2025-08-01T10:00:00Z', pid = 4711")
+    assert "is being stored since 2025-08-01T10:00:00Z" in said and "process 4711" in said
+    assert "after 2025-08-01T10:05:20Z looks for the copy" in said      # the hold-off's default is 320 s
+    said = said_when("doubt = true")
+    assert "may have been stored by an earlier attempt" in said
+    said = said_when("state = 'pending', doubt = false, error = 'imap: Disk quota exceeded'")
+    assert said == f"the copy in {scuba} INBOX is not stored yet: imap: Disk quota exceeded"
+    said = said_when("state = 'failed'")
+    assert said == f"the copy in {scuba} INBOX was given up: imap: Disk quota exceeded"
+    said = said_when("state = 'stored', repeated = 2")
+    assert "claimed again on purpose" in said and "2 time(s)" in said
+
+
+def test_what_is_not_known(site):
+    scuba = site.account()
+    id = new_id()
+    done = site.run("show", id)
+    assert done.exit == 1 and "lock_key: " in done.out and "nearest" not in done.err, done
+    expect.stored(site.deliver(message(id=id), scuba))
+    expect.stored(site.deliver(message(), scuba))
+    for wrong in (id[:-1], id.replace(".", ":", 1), id.upper(), id.split("@")[0]):
+        done = site.run("show", wrong)
+        assert done.exit == 1 and f"nearest: <{id}>" in done.err, (wrong, done)
+    assert "nearest" not in site.run("show", "something-else-entirely@nowhere.example").err
+
+
+# list
+
+def test_list_and_its_filters(site):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    ids = [new_id() for _ in range(4)]
+    for id, to in zip(ids, (scuba, scuba, doug, doug)):
+        expect.stored(site.deliver(message(id=id), to))
+    for id, change in zip(ids, ("first_at = now() - interval '3 days'", "state = 'pending', error = 'quota'",
+                                "state = 'failed', first_at = now() - interval '2 hours'", "state = 'appending'")):
+        site.sql(f"UPDATE oncedrop.copy SET {change} WHERE message ="
+                 " (SELECT id FROM oncedrop.message WHERE message_id = %s)", (id,))
+    yesterday = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=1)).strftime("%Y-%m-%d")
+    cases = [([], [3, 2, 1, 0]), (["--state", "stored"], [0]), (["--state", "failed"], [2]),
+             (["--state", "unfinished"], [3, 1]),
+             (["--since", "1h"], [3, 1]), (["--since", "7d"], [3, 2, 1, 0]), (["--since", yesterday], [3, 2, 1]),
+             (["--since", yesterday + "T00:00Z"], [3, 2, 1]), (["--recipient", scuba], [1, 0]),
+             (["--recipient", doug.upper()], [3, 2]), (["--recipient", "nobody@example.org"], []),
+             (["--limit", "2"], [3, 2]),
+             (["--recipient", scuba, "--state", "pending", "--since", "1h", "--limit", "1"], [1])]
+    for words, expected in cases:
+        rows = answers(site, "list", *words)
+        assert [ids.index(row["message_id"]) for row in rows] == expected, words
+        assert all(row.keys() == {"at", "state", "account", "error", "subject", "from", "message_id", "mailbox", "uid",
+                                  "role", "recipients", "attempt"} for row in rows)
+    assert "no copy is like that" in site.run("list", "--recipient", "nobody@example.org").out
+    assert "--limit" in site.run("list", "--limit", "2").err
+
+
+def test_list_by_recipient_finds_what_was_routed_elsewhere(site):
+    scuba = site.account()
+    site.settings["route.account_query"] = f"SELECT '{scuba}' WHERE $1 = 'alias@example.org'"
+    expect.stored(site.deliver(message(), "alias@example.org"))
+    [row] = answers(site, "list", "--recipient", "alias@example.org")
+    assert (row["account"], row["recipients"]) == (scuba, "alias@example.org")
+
+
+@pytest.mark.parametrize("words", [["--state", "done"], ["--since", "yesterday"], ["--since", "5"], ["--since", ""],
+                                   ["--limit", "0"], ["--limit", "-1"], ["--limit", "many"],
+                                   ["--limit", "99999999999999999999"], ["x"], ["--nonsense"],
+                                   ["--since", "2025-13-45"]])
+def test_list_refuses(site, words):
+    done = site.run("list", *words)
+    assert done.exit == 64 and done.err and not done.out, done
+
+
+# locks
+
+def lock_of(site, id):
+    return int(site.run("show", id).out.split("lock_key: ")[1].split()[0])
+
+
+def test_locks_of_a_delivery_under_way(site):
+    """Its APPEND waits: the claim is there, and the lock."""
+    scuba = site.account()
+    id = new_id()
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.deadline": "30s"})
+    waits = threading.Event()
+    go_on = threading.Event()
+
+    def watch(_connection, _side, data):
+        if b"APPEND" in data:
+            waits.set()
+            go_on.wait(20)
+        return data
+    site.imap_proxy(watch)
+    run = site.start_delivery(message(id=id), scuba)
+    assert waits.wait(20)
+    rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "held"], "it is held")
+    [row] = rows
+    assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session"}
+    assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
+        (lock_of(site, id), id, scuba, "appending", run.process.pid)
+    assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 30
+    go_on.set()
+    expect.stored(run.finish())
+    assert answers(site, "locks") == []
+
+
+def test_locks_of_a_delivery_that_was_killed(site):
+    scuba = site.account()
+    id = new_id()
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    waits = threading.Event()
+    proxy = site.imap_proxy(lambda _connection, _side, data: (waits.set(), b"")[1] if b"APPEND" in data else data)
+    run = site.start_delivery(message(id=id), scuba)
+    assert waits.wait(20) and proxy
+    run.signal(signal.SIGKILL)
+    run.finish()
+    rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "free"], "the lock has gone")
+    assert [(row["message_id"], row["pid"], row["session"]) for row in rows] == [(id, run.process.pid, None)]
+
+
+def test_locks_before_the_claim_is_recorded(site):
+    """Only the lock and who holds it are known then; other programs' locks are not ours to list."""
+    key = lock_of(site, new_id())
+    conninfo = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
+    ours = psycopg2.connect(f"{conninfo} application_name='oncedrop 4abcDEF 1'")
+    other = site.lab.postgres.connect(site.database)
+    try:
+        with ours.cursor() as cursor, other.cursor() as another:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            another.execute("SELECT pg_advisory_lock(42)")
+            [row] = answers(site, "locks")
+    finally:
+        ours.close()
+        other.close()
+    assert (row["key"], row["message_id"], row["lock"], row["session"]) == (key, None, "held", "oncedrop 4abcDEF 1")
+
+
+# stats
+
+def test_stats(site):
+    scuba = site.account()
+    assert answers(site, "stats")["messages"] == 0
+    mails = [message() for _ in range(6)]
+    for mail in mails:
+        expect.stored(site.deliver(mail, scuba))
+    expect.duplicate(site.deliver(mails[0], scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE id = 4")
+    site.sql("UPDATE oncedrop.copy SET state = 'failed' WHERE id = 5")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = now() - interval '100 s' WHERE id = 4")
+    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at - interval '7 s' WHERE id = 1")
+    said = answers(site, "stats")
+    expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "unfinished": 1, "duplicates": 1}
+    assert {name: said[name] for name in expected} == expected
+    assert said["bytes"] == site.value("SELECT sum(size) FROM oncedrop.message") and 99 <= said["oldest_unfinished"] < 200
+    assert sum(hour["stored"] for hour in said["hours"]) == 4 and sum(hour["retried"] for hour in said["hours"]) == 1
+    assert max(hour["p99"] for hour in said["hours"]) > 6
+    text = site.run("stats").out
+    assert "messages: 6" in text and "#" in text
+
+
+METRIC = re.compile(r'([a-z_]+)(?:\{([a-z]+)="([^"]+)"\})? (-?\d+(?:\.\d+)?)')
+
+
+def test_prometheus(site):
+    scuba = site.account()
+    for _ in range(3):
+        expect.stored(site.deliver(message(), scuba))
+    done = site.run("stats", "--prometheus")
+    assert done.exit == 0 and done.out.endswith("\n"), done
+    helped, typed, values, current = [], [], {}, None
+    for line in done.out.splitlines():
+        if line.startswith("# HELP "):
+            current = line.split()[2]
+            helped.append(current)
+        elif line.startswith("# TYPE "):
+            assert line.split()[2:] == [current, "gauge"]
+            typed.append(current)
+        else:
+            found = METRIC.fullmatch(line)
+            assert found and found[1] == current, line      # a metric's lines stand together, under its TYPE
+            assert (found[1], found[3]) not in values
+            values[found[1], found[3]] = float(found[4])
+    assert helped == typed and len(set(typed)) == len(typed) and all(name.startswith("oncedrop_") for name in typed)
+    assert values["oncedrop_messages", None] == 3 and values["oncedrop_copies", "stored"] == 3
+    assert values["oncedrop_copies", "failed"] == 0
+    assert {name[len("oncedrop_"):] for name in typed} == \
+        {"messages", "message_bytes", "copies", "deliveries_unfinished", "oldest_unfinished_seconds", "deliveries_duplicate",
+         "delivery_seconds"}
+
+
+# purge
+
+def left(site):
+    return {row.message_id for row in site.sql("SELECT message_id FROM oncedrop.message")}
+
+
+def test_purge(site):
+    """What is old and done goes, and nothing else."""
+    scuba = site.account()
+    names = ["old", "young", "unfinished", "appending", "pending", "replayed", "failed", "held"]
+    for name in names:
+        expect.stored(site.deliver(message(id=f"{name}@x", body=f"{name}\n"), scuba))
+    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days' WHERE message_id <> 'young@x'")
+    site.sql("UPDATE oncedrop.delivery SET first_at = now() - interval '40 days', last_at = now() - interval '40 days'"
+             " WHERE message <> (SELECT id FROM oncedrop.message WHERE message_id = 'replayed@x')")
+    of = "message = (SELECT id FROM oncedrop.message WHERE message_id = %s)"
+    site.sql(f"UPDATE oncedrop.delivery SET finished_at = NULL WHERE {of}", ("unfinished@x",))
+    for state in ("appending", "pending", "failed"):
+        site.sql(f"UPDATE oncedrop.copy SET state = %s WHERE {of}", (state, f"{state}@x"))
+    before = left(site)
+    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "dry_run": True}
+    assert left(site) == before
+    holder = site.lab.postgres.connect(site.database)
+    try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, "held@x"),))
+            done = site.run("purge", "--older-than", "30d", "--json", options=as_owner(site))
+    finally:
+        holder.close()
+    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "dry_run": False}, done
+    assert before - left(site) == {"old@x", "failed@x"}
+    done = site.run("purge", "--older-than", "30d", options=as_owner(site))
+    assert done.exit == 0 and done.out == "1 message removed from the record\n", done
+    assert left(site) == {f"{name}@x" for name in ("young", "unfinished", "appending", "pending", "replayed")}
+    for table in ("address", "part", "delivery", "copy"):
+        assert site.value(f"SELECT count(*) FROM oncedrop.{table} WHERE message NOT IN"
+                          " (SELECT id FROM oncedrop.message)") == 0
+    assert site.count(scuba) == len(names)
+
+
+@pytest.mark.parametrize("words", [["--older-than", "6d"], ["--older-than", "0s"], [], ["--older-than", "x"],
+                                   ["--older-than", "-9d"], ["--older-than", "30d", "x"]])
+def test_purge_refuses(site, words):
+    done = site.run("purge", *words, options=as_owner(site))
+    assert done.exit == 64 and done.err and not done.out, done
+    if "6d" in words:
+        assert "7 days" in done.err
+
+
+def test_purge_without_the_right_names_the_remedy(site):
+    scuba = site.account()
+    expect.stored(site.deliver(message(), scuba))
+    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
+    site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
+    done = site.run("purge", "--older-than", "30d")
+    assert done.exit == 69 and "owner" in done.err and "database.conninfo" in done.err, done
+    assert site.value("SELECT count(*) FROM oncedrop.message") == 1
+
+
+# A large ledger
+
+FILL = """
+    INSERT INTO oncedrop.message (identity, digest, lock_key, message_id, sender, "from", subject, size, in_reply_to,
+                                  received_at)
+    SELECT sha256(convert_to('i' || n, 'UTF8')), sha256(convert_to('d' || n, 'UTF8')), n * 7919::bigint,
+           'bulk.' || n || '@test.example', 'lisa@elsewhere.example', 'lisa@elsewhere.example', 'Number ' || n,
+           1000 + n %% 5000,
+           CASE WHEN n %% 5 = 0 THEN 'bulk.' || n - 1 || '@test.example' END,
+           now() - (%(rows)s - n) * %(step)s * interval '1 second'
+      FROM generate_series(1, %(rows)s) AS n;
+    INSERT INTO oncedrop.address (message, role, position, address)
+    SELECT id, 'from', 1, 'lisa@elsewhere.example' FROM oncedrop.message;
+    INSERT INTO oncedrop.part (message, path, type, size, sha256, text)
+    SELECT id, '1', 'text/plain', 6, digest, 'Number ' || id FROM oncedrop.message;
+    INSERT INTO oncedrop.raw (message, chunk, data) SELECT id, 0, digest FROM oncedrop.message WHERE id %% 5000 <> 0;
+    INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
+                                   finished_at, whole)
+    SELECT id, 'user' || id %% 1000 || '@example.org', 'user' || id %% 1000 || '@example.org', 'INBOX', 'Q' || id,
+           'host', 'stored', received_at, received_at, CASE WHEN id %% 5000 <> 0 THEN received_at END, true
+      FROM oncedrop.message;
+    INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at,
+                               attempt_at, stored_at, uidvalidity, uid)
+    SELECT message, account, mailbox, 'inbox',
+           CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END,
+           1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
+"""
+DAYS = 60
+
+
+@pytest.fixture(scope="module")
+def large(lab, template):
+    """A site whose ledger has many messages, evenly over the last 60 days."""
+    site = Site(lab, lab.postgres.create_database(lab_module.OWNER, template))
+    session = lab.postgres.connect(site.database)
+    with session.cursor() as cursor:
+        cursor.execute(FILL, {"rows": ROWS, "step": DAYS * 86400 / ROWS})
+        cursor.execute("ANALYZE")
+    session.close()
+    yield site
+    site.close()
+
+
+def median(site, *arguments, exit=0):
+    times = []
+    for _ in range(7):
+        done = site.run(*arguments)
+        assert done.exit == exit, done
+        times.append(done.seconds)
+    return statistics.median(times)
+
+
+def questions(large):
+    known, account = f"bulk.{ROWS // 2}@test.example", "user17@example.org"
+    digest = large.value("SELECT encode(digest, 'hex') FROM oncedrop.message WHERE message_id = %s", (known,))
+    return {"show": ["show", f"Q{ROWS // 2}"], "show --digest": ["show", "--digest", digest], "locks": ["locks"],
+            "list": ["list"],
+             "list --state stored": ["list", "--state", "stored"], "list --state failed": ["list", "--state", "failed"],
+             "list --state pending": ["list", "--state", "pending"],
+             "list --state unfinished": ["list", "--state", "unfinished"],
+             "list --state appending": ["list", "--state", "appending"], "list --since": ["list", "--since", "1h"],
+             "list --since (long ago)": ["list", "--since", "50d"], "list --recipient": ["list", "--recipient", account],
+             "list --recipient --state": ["list", "--recipient", account, "--state", "failed"],
+             "list --recipient (nobody)": ["list", "--recipient", "nobody"], "resume": ["resume"]}
+
+
+def test_questions_to_a_large_ledger_are_quick(large, capsys):
+    figures = {name: median(large, *words) for name, words in questions(large).items()}
+    figures["show (unknown)"] = median(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
+    slower = {"stats": median(large, "stats"),
+              "purge --dry-run": median(large, "purge", "--older-than", "30d", "--dry-run")}
+    with capsys.disabled():
+        print(f"\nA ledger of {ROWS} messages, ms: " +
+              ", ".join(f"{name} {seconds * 1000:.0f}" for name, seconds in {**figures, **slower}.items()))
+    slow = {name: seconds for name, seconds in figures.items() if seconds > QUICK * SLACK}
+    assert not slow
+    assert all(seconds < 10 for seconds in slower.values())
+
+
+def read_from_end_to_end(site):
+    """How often each table was, so far: a session tells when it ends."""
+    wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                                  " AND usename <> 'admin'") == 0, "every session has ended")
+    rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
+                    " WHERE schemaname = 'oncedrop' AND relname <> 'schema_version'")
+    return {row.relname: row.seq_scan for row in rows}
+
+
+def test_no_table_is_read_from_end_to_end(large):
+    """By a question, nor by a delivery; whatever the size at which that would begin to be slow."""
+    scuba = large.account()
+    mail = message()
+    asked = {name: lambda words=words: large.run(*words) for name, words in questions(large).items()}
+    asked["show (unknown)"] = lambda: large.run("show", f"bulk.{ROWS // 2}x@test.example")
+    asked["a delivery"] = lambda: large.deliver(mail, scuba)
+    asked["a duplicate"] = lambda: large.deliver(mail, scuba)
+    asked["a batch of purge"] = lambda: large.run("purge", "--older-than", f"{DAYS - 1}d", options=as_owner(large))
+    found = []
+    for name, ask in asked.items():
+        before = read_from_end_to_end(large)
+        ask()
+        after = read_from_end_to_end(large)
+        found += [(name, table, after[table] - before[table]) for table in after if after[table] != before[table]]
+    assert not found
+
+
+def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
+    """The usual time of a delivery, first alone and then while the purge goes on."""
+    scuba = large.account()
+
+    def deliver():
+        done = large.deliver(message(), scuba)
+        expect.stored(done)
+        return done.seconds
+    usual = sorted(deliver() for _ in range(20))
+    half = f"{DAYS // 2}d"
+    old = "received_at < now() - interval '30 days'"
+    due = large.value(f"SELECT count(*) FROM oncedrop.message m WHERE {old} AND NOT EXISTS"
+                      " (SELECT FROM oncedrop.delivery d WHERE d.message = m.id AND finished_at IS NULL)")
+    before = large.value("SELECT count(*) FROM oncedrop.message")
+    assert due > ROWS * 0.4
+    purge = large.start("purge", "--older-than", half, "--json", options=as_owner(large))
+    meanwhile = []
+    while purge.process.poll() is None or len(meanwhile) < 5:
+        meanwhile.append(deliver())
+    done = purge.finish(600)
+    assert done.exit == 0 and abs(json.loads(done.out)["messages"] - due) <= ROWS // (DAYS * 24 * 60) + 1, (done, due)
+    removed = json.loads(done.out)["messages"]
+    assert large.value("SELECT count(*) FROM oncedrop.message") == before - removed + len(meanwhile)
+    assert large.value(f"SELECT count(*) FROM oncedrop.message WHERE {old}") == \
+        large.value(f"SELECT count(*) FROM oncedrop.message WHERE {old} AND id % 5000 = 0")
+    meanwhile.sort()
+    with capsys.disabled():
+        print(f"\npurge of {removed} of {before} messages in {done.seconds:.1f} s; a delivery takes {usual[10] * 1000:.0f} ms"
+              f" at the median, {usual[-1] * 1000:.0f} at most; meanwhile {statistics.median(meanwhile) * 1000:.0f} and"
+              f" {meanwhile[-1] * 1000:.0f} of {len(meanwhile)}")
+    assert statistics.median(meanwhile) < max(10 * usual[10], 1)

@@ -1,0 +1,496 @@
+# SPDX-License-Identifier: ISC
+"""replay: messages in files, by the very delivery that Postfix uses."""
+
+import json
+import os
+import signal
+import subprocess
+
+import expect
+import pytest
+from lab.messages import message, on_the_wire
+from lab.process import free_port, wait_until
+
+FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
+
+
+def counted(done, exit=0, **counts):
+    """The closing line's counts, by recipient; those not given are 0."""
+    assert done.exit == exit, done
+    for name in ("stored", "duplicate", "deferred", "failed"):
+        assert f" {counts.get(name, 0)} {name}" in done.out.splitlines()[-1], done
+
+
+class Files:
+    """A directory to replay from, which stays as it is."""
+
+    def __init__(self, site):
+        self.path = os.path.join(site.directory, "files")
+        os.mkdir(self.path)
+
+    def write(self, name, data):
+        path = os.path.join(self.path, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def mbox(self, name, mails, quote=None):
+        return self.write(name, b"".join(FROM_LINE + (quote or mboxo)(mail) + b"\n" for mail in mails))
+
+    def maildir(self, name, mails):
+        for part in ("cur", "new", "tmp"):
+            os.makedirs(os.path.join(self.path, name, part))
+        for number, mail in enumerate(mails):
+            self.write(f"{name}/{'new' if number % 2 else 'cur'}/1700000000.{number}.host", mail)
+        return os.path.join(self.path, name)
+
+
+@pytest.fixture
+def files(site):
+    return Files(site)
+
+
+def raws(site, account, mailbox="INBOX"):
+    return sorted(stored.raw for stored in site.messages(account, mailbox))
+
+
+def wires(mails):
+    return sorted(map(on_the_wire, mails))
+
+
+# Sources
+
+def test_single_files_twice(site, files):
+    scuba = site.account()
+    mails = [message(), message(body="x" * 2_000_000 + "\n")]
+    paths = [files.write(f"{number}.eml", mail) for number, mail in enumerate(mails)]
+    counted(site.run("replay", "-d", scuba, *paths), stored=2)
+    counted(site.run("replay", "-d", scuba, *paths), duplicate=2)
+    assert raws(site, scuba) == wires(mails)
+
+
+def test_what_postfix_delivered_is_known(site, files):
+    scuba = site.account()
+    mail = message()
+    expect.stored(site.deliver(mail, scuba))
+    counted(site.run("replay", "-d", scuba, files.write("a.eml", mail)), duplicate=1)
+    assert site.count(scuba) == 1
+
+
+def test_a_directory_is_read_through(site, files):
+    scuba = site.account()
+    mails = [message() for _ in range(4)]
+    for name, mail in zip(("a.eml", "b/c/d", "b/e.txt"), mails):
+        files.write(name, mail)
+    files.write(".hidden", mails[3])
+    files.write(".git/x", mails[3])
+    os.symlink("/", os.path.join(files.path, "link"))
+    counted(site.run("replay", "-d", scuba, files.path), stored=3)
+    assert raws(site, scuba) == wires(mails[:3])
+
+
+def test_a_maildir_and_its_folders(site, files):
+    scuba = site.account()
+    mails = [message() for _ in range(5)]
+    path = files.maildir("Maildir", mails[:3])
+    files.maildir("Maildir/.Archive", mails[3:4])
+    files.maildir("Maildir/sub", mails[4:])
+    files.write("Maildir/tmp/half", b"half a mess")
+    files.write("Maildir/dovecot-uidlist", b"3 V1\n")
+    files.write("Maildir/.Archive/dovecot-uidlist", b"3 V1\n")
+    counted(site.run("replay", "-d", scuba, path), stored=5)
+    assert raws(site, scuba) == wires(mails)
+
+
+def test_an_mbox(site, files):
+    scuba = site.account()
+    mails = [message(body="one\n\nFrom here on\n"), message(), message(body="no empty line at the end")]
+    path = files.mbox("mbox", mails[:2])
+    counted(site.run("replay", "-d", scuba, path), stored=2)
+    assert raws(site, scuba) == wires(mails[:2])
+    dates = [stored.internal_date for stored in site.messages(scuba)]
+    assert all(date.startswith("01-Aug-2025 10:00:00") for date in dates), dates
+
+
+def test_an_mbox_with_crlf(site, files):
+    scuba = site.account()
+    mails = [message(), message()]
+    path = files.mbox("mbox", mails)
+    with open(path, "rb") as file:
+        data = file.read().replace(b"\n", b"\r\n")
+    counted(site.run("replay", "-d", scuba, files.write("crlf", data)), stored=2)
+    assert raws(site, scuba) == wires(mails)
+
+
+BODY = "From one\n\nFrom two\n>From three\n>>From four\n"
+
+
+def mboxrd(mail):
+    lines = mail.split(b"\n")
+    return b"\n".join(b">" + line if line.lstrip(b">").startswith(b"From ") else line for line in lines)
+
+
+def mboxo(mail):
+    return mail.replace(b"\nFrom ", b"\n>From ")
+
+
+def with_length(mail):
+    head, body = mail.split(b"\n\n", 1)
+    return head + b"\nContent-Length: %d\n\n" % len(body) + body
+
+
+def test_mboxrd_is_recognised(site, files):
+    scuba = site.account()
+    mails = [message(body=BODY), message()]
+    path = files.mbox("mbox", mails, mboxrd)
+    counted(site.run("replay", "-d", scuba, path), stored=2)
+    assert raws(site, scuba) == wires(mails)
+
+
+def test_mboxcl2_is_recognised(site, files):
+    """Nothing is quoted: Content-Length tells where a message ends, though a line looks like the next one's beginning."""
+    scuba = site.account()
+    mails = [message(body=BODY + "\n" + FROM_LINE.decode() + "still the same\n"), message()]
+    path = files.mbox("mbox", map(with_length, mails), lambda mail: mail)
+    counted(site.run("replay", "-d", scuba, path), stored=2)
+    assert raws(site, scuba) == wires(map(with_length, mails))
+
+
+def test_a_wrong_content_length_is_not_believed(site, files):
+    scuba = site.account()
+    mails = [message(headers="Content-Length: 7\n"), message(headers="Content-Length: 70000\n"), message()]
+    counted(site.run("replay", "-d", scuba, files.mbox("mbox", mails)), stored=3)
+    assert raws(site, scuba) == wires(mails)
+
+
+READINGS = [(mboxrd, "\n>From an answer\n"), (mboxrd, "\nFrom here\n>From an answer\n>>From both\n"), (mboxrd, "\nFrom here\n"),
+            (mboxo, "\n>From an answer\n"), (mboxo, "\nFrom here\n>>From both\n"), (mboxo, "\nFrom here\n")]
+
+
+@pytest.mark.parametrize("quote,body", READINGS)
+def test_of_several_readings_the_one_delivered_before_is_right(site, files, body, quote):
+    scuba = site.account()
+    mail = message(body=body)
+    expect.stored(site.deliver(mail, scuba))
+    counted(site.run("replay", "-d", scuba, files.mbox("mbox", [mail], quote)), duplicate=1)
+    assert site.count(scuba) == 1
+
+
+def test_a_message_that_contains_an_mbox(site, files):
+    """By its name it is one message, whatever it begins with."""
+    scuba = site.account()
+    mails = [message(), message()]
+    with open(files.mbox("x.eml", mails), "rb") as file:
+        whole = file.read()
+    counted(site.run("replay", "-d", scuba, files.path), stored=1)
+    assert raws(site, scuba) == [on_the_wire(whole)]
+
+
+@pytest.mark.parametrize("mbox", [False, True], ids=["message", "mbox"])
+def test_standard_input(site, files, mbox):
+    scuba = site.account()
+    mails = [message(), message()][:2 if mbox else 1]
+    with open(files.mbox("mbox", mails), "rb") as file:
+        data = file.read() if mbox else mails[0]
+    counted(site.run("replay", "-d", scuba, "-", stdin=data), stored=len(mails))
+    assert raws(site, scuba) == wires(mails)
+
+
+def test_sources_are_not_changed(site, files):
+    scuba = site.account()
+    files.maildir("Maildir", [message()])
+    files.mbox("mbox", [message()])
+
+    def state():
+        return sorted((path, name, os.stat(os.path.join(path, name)).st_mtime_ns)
+                      for path, _, names in os.walk(files.path) for name in names)
+    before = state()
+    counted(site.run("replay", "-d", scuba, files.path), stored=2)
+    assert state() == before
+
+
+@pytest.mark.parametrize("path,words", [("nowhere", ["nowhere", "No such file"]), ("empty", ["no message"])])
+def test_what_cannot_be_read(site, files, path, words):
+    os.mkdir(os.path.join(files.path, "empty"))
+    done = site.run("replay", "-d", site.account(), os.path.join(files.path, path))
+    assert done.exit == 66 and not done.out, done
+    assert all(word in done.err for word in words), done
+
+
+def test_nothing_on_standard_input(site):
+    done = site.run("replay", "-d", site.account(), "-")
+    assert done.exit == 66 and "standard input" in done.err, done
+
+
+# The envelope
+
+@pytest.mark.parametrize("field", ["Delivered-To", "X-Original-To"])
+def test_recipient_from_the_header(site, files, field):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    mail = f"{field}: {scuba}\n".encode() + message(to=doug)
+    counted(site.run("replay", files.write("a", mail)), stored=1)
+    assert (site.count(scuba), site.count(doug)) == (1, 0)
+
+
+def test_recipients_of_the_command_line_come_first(site, files):
+    scuba, doug, lisa = (site.account(name) for name in ("scuba", "doug", "lisa"))
+    mail = f"Delivered-To: {lisa}\n".encode() + message()
+    counted(site.run("replay", "-d", scuba, "-d", doug, "-d", scuba, files.write("a", mail)), stored=2)
+    assert [site.count(account) for account in (scuba, doug, lisa)] == [1, 1, 0]
+
+
+def test_addressees_that_have_an_account(site, files):
+    accounts = [site.account(name) for name in ("to", "cc", "bcc", "other")]
+    site.settings["route.account_query"] = f"SELECT $1 WHERE $1 IN ('{accounts[0]}', '{accounts[1]}', '{accounts[2]}')"
+    headers = f"Cc: Somebody <stranger@elsewhere.example>, \"C\" <{accounts[1]}>\nBcc: {accounts[2]}\nReply-To: {accounts[3]}\n"
+    mail = message(to=accounts[0], headers=headers)
+    counted(site.run("replay", files.write("a", mail)), stored=3)
+    assert [site.count(account) for account in accounts] == [1, 1, 1, 0]
+
+
+def test_nobody_to_deliver_to_fails(site, files):
+    path = files.write("a.eml", message())
+    done = site.run("replay", path)
+    counted(done, 65, failed=1)
+    assert path in done.out and "-d" in done.out and "account_query" in done.out
+    site.settings["route.account_query"] = "SELECT $1 WHERE false"
+    done = site.run("replay", path)
+    counted(done, 65, failed=1)
+    assert "nobody" in done.out
+
+
+def test_sender_and_sent_copy(site, files):
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail = b"Return-Path: <bounces@elsewhere.example>\n" + message(sender=lisa)
+    counted(site.run("replay", "-d", scuba, files.write("a", mail)), stored=1)
+    assert site.value("SELECT sender FROM oncedrop.message") == "bounces@elsewhere.example"
+    assert site.count(lisa, "Sent") == 1
+    counted(site.run("replay", "-d", scuba, "-f", "told@elsewhere.example", files.write("b", message())), stored=1)
+    assert site.value("SELECT sender FROM oncedrop.message ORDER BY id DESC LIMIT 1") == "told@elsewhere.example"
+
+
+DATES = {
+    "Received": ("Received: from a by b; Sun, 2 Feb 2020 03:02:02 +0100 (CET)\n"
+                 "Received: from c by a; Sat, 1 Feb 2020 03:02:02 +0100\n", "02-Feb-2020 02:02:02"),
+    "Date": ("", " 1-Aug-2025 08:00:00"),
+    "unreadable": ("Received: from a by b; yesterday\n", " 1-Aug-2025 08:00:00"),
+}
+
+
+@pytest.mark.parametrize("headers,date", DATES.values(), ids=DATES.keys())
+def test_date_of_arrival(site, files, headers, date):
+    scuba = site.account()
+    site.run("replay", "-d", scuba, files.write("a", headers.encode() + message()))
+    assert site.messages(scuba)[0].internal_date.replace("01-", " 1-").startswith(date)
+
+
+# What it says and does about trouble
+
+def test_failures_do_not_stop_the_others(site, files):
+    scuba, full = site.account("scuba"), site.account("full", quota_rule="*:storage=1k")
+    site.settings["delivery.overquota"] = "bounce"
+    site.settings["delivery.size_limit"] = "100K"
+    files.write("1.eml", b"Delivered-To: " + full.encode() + b"\n" + message(body="x" * 4000 + "\n"))
+    files.write("2.eml", message())
+    files.write("3.eml", b"")
+    files.write("4.eml", b"Delivered-To: " + scuba.encode() + b"\n" + message(body="x" * 200_000))
+    files.write("5.eml", b"Delivered-To: " + scuba.encode() + b"\n" + message())
+    files.write("6.eml", b"Delivered-To: nobody@example.org\n" + message())
+    done = site.run("replay", files.path)
+    counted(done, 65, stored=1, failed=4, deferred=1)
+    assert site.count(scuba) == 1
+    for number, word in ((1, "quota"), (2, "-d"), (3, "nothing to read"), (4, "size_limit"), (6, "imap")):
+        [line] = [line for line in done.out.splitlines() if f"/{number}.eml" in line]
+        assert word in line.lower(), line
+
+
+def test_trouble_defers_and_says_how_to_go_on(site, files):
+    scuba = site.account()
+    port = site.settings["imap.port"]
+    path = files.write("a", message())
+    site.settings["imap.port"] = free_port()
+    done = site.run("replay", "-d", scuba, path)
+    counted(done, 75, deferred=1)
+    assert "run it again" in done.err
+    site.settings["imap.port"] = port
+    counted(site.run("replay", "-d", scuba, path), stored=1)
+
+
+def test_without_a_database_each_is_deferred(site, files):
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo("nowhere", "mailer")
+    counted(site.run("replay", "-d", site.account(), files.write("a", message()), files.write("b", message())), 75, deferred=2)
+
+
+def test_a_held_message_is_tried_again_while_others_go_on(site, files):
+    scuba = site.account()
+    files.write("1.eml", message(id="held@test.example"))
+    files.write("2.eml", message(id="free@test.example"))
+    key = site.run("show", "held@test.example").out.split("lock_key: ")[1].split()[0]
+    holder = site.lab.postgres.connect(site.database)
+    try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", (int(key),))
+            run = site.start("replay", "-d", scuba, files.path)
+            wait_until(lambda: site.count(scuba) == 1, "the free one is in its mailbox")
+    finally:
+        holder.close()
+    counted(run.finish(), stored=2)
+
+
+def test_the_deadline_costs_one_message(site, files):
+    """The worker ends; another one goes on."""
+    scuba, stuck = site.account("scuba"), site.account("stuck")
+    site.settings.update({"delivery.deadline": "1s", "delivery.hold_off": "300s", "imap.tls": "none",
+                          "imap.port": site.lab.dovecot.port, "imap.timeout": "30s"})
+    site.imap_proxy(lambda _connection, _side, data: b"" if b"stuck body" in data else data)
+    files.write("1.eml", message(body="stuck body\n"))
+    files.write("2.eml", message())
+    done = site.run("replay", "-d", scuba, files.path)
+    counted(done, 75, stored=1, deferred=1)
+    assert "deadline" in done.out and stuck
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_order_when_asked_to(site, files, number):
+    scuba = site.account()
+    mails = [message() for _ in range(300)]
+    path = files.mbox("mbox", mails)
+    run = site.start("replay", "-j", "2", "-d", scuba, path)
+    wait_until(lambda: site.count(scuba) > 3, "it is at work")
+    run.signal(number)
+    done = run.finish()
+    assert done.exit == 75 and "run it again" in done.err, done
+    stored = site.count(scuba)
+    assert f" {stored} stored, 0 duplicate, 0 deferred, 0 failed" in done.out.splitlines()[-1], done
+    assert stored < 300
+    assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state <> 'stored'") == 0
+    counted(site.run("replay", "-j", "2", "-d", scuba, path), stored=300 - stored, duplicate=stored)
+    assert raws(site, scuba) == wires(mails)
+
+
+def test_killed_and_run_again(site, files):
+    accounts = [site.account(f"a{number}") for number in range(4)]
+    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "3s"})
+    mails = [f"Delivered-To: {accounts[number % 4]}\n".encode() + message() for number in range(120)]
+    path = files.maildir("Maildir", mails)
+    for there in (20, 60):
+        run = site.start("replay", "-j", "4", path)
+        wait_until(lambda: sum(map(site.count, accounts)) >= there, f"{there} are there")
+        run.signal(signal.SIGKILL)
+        run.finish()
+    done = site.run("replay", "-j", "4", path)
+    assert done.exit == 0, done
+    assert sorted(sum((raws(site, account) for account in accounts), [])) == wires(mails)
+    counted(site.run("replay", "-j", "4", path), duplicate=120)
+
+
+# Options
+
+def test_json(site, files):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    mail = message(id="a b@test.example")
+    path = files.write("a.eml", mail)
+    done = site.run("replay", "--json", "-d", scuba, "-d", doug, path, files.write("b", b""))
+    assert done.exit == 65, done
+    first, second = map(json.loads, done.out.splitlines())
+    assert (first["name"], first["error"], first["message_id"], first["size"]) == (path, None, "a b@test.example",
+                                                                                 len(on_the_wire(mail)))
+    assert [(r["recipient"], r["status"], r["dsn"], r["account"], r["mailbox"], r["uid"]) for r in first["recipients"]] == \
+        [(scuba, "stored", "2.1.5", scuba, "INBOX", 1), (doug, "stored", "2.1.5", doug, "INBOX", 1)]
+    assert second["error"] and second["digest"] is None and second["recipients"] == []
+    assert "1 message" not in done.out and "2 messages" in done.err
+
+
+def test_force(site, files):
+    lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
+    mail = message(sender=lisa)
+    path = files.write("a", mail)
+    for _ in range(2):
+        counted(site.run("replay", "--force", "-d", scuba, path), stored=1)
+    counted(site.run("replay", "-d", scuba, "-d", doug, path), stored=1, duplicate=1)
+    assert (site.count(scuba), site.count(doug), site.count(lisa, "Sent")) == (2, 1, 1)
+    assert dict(site.sql("SELECT account || role, repeated FROM oncedrop.copy")) == \
+        {scuba + "inbox": 1, doug + "inbox": 0, lisa + "sent": 0}
+
+
+def test_a_forced_message_that_is_held_is_repeated_for_those_that_were_held_only(site, files):
+    """One of two copies waits for its hold-off: the other one is not made a third time meanwhile."""
+    scuba, doug = site.account("scuba"), site.account("doug")
+    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "3s"})
+    path = files.write("a", message())
+    counted(site.run("replay", "-d", scuba, "-d", doug, path), stored=2)
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() WHERE account = %s", (doug,))
+    counted(site.run("replay", "--force", "-d", scuba, "-d", doug, path), stored=2)
+    assert (site.count(scuba), site.count(doug)) == (2, 1)
+
+
+def remove(site, account, mailbox="INBOX"):
+    with site.lab.dovecot.session(account) as session:
+        session.select(mailbox)
+        session.store("1:*", "+FLAGS", r"\Deleted")
+        session.expunge()
+
+
+def test_verify_restores_what_is_missing(site, files):
+    lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
+    mail = message(sender=lisa)
+    path = files.write("a", mail)
+    words = ["-d", scuba, "-d", doug, path]
+    counted(site.run("replay", *words), stored=2)
+    remove(site, scuba)
+    remove(site, lisa, "Sent")
+    counted(site.run("replay", *words), duplicate=2)
+    assert site.count(scuba) == 0
+    counted(site.run("replay", "--verify", *words), stored=1, duplicate=1)
+    counted(site.run("replay", "--verify", *words), duplicate=2)
+    assert raws(site, scuba) == raws(site, doug) == [on_the_wire(mail)]
+    assert site.count(lisa, "Sent") == 1
+    assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state <> 'stored'") == 0
+
+
+def test_verify_that_cannot_look_restores_nothing(site, files):
+    scuba = site.account()
+    path = files.write("a", message())
+    counted(site.run("replay", "-d", scuba, path), stored=1)
+    port = site.settings["imap.port"]
+    site.settings["imap.port"] = free_port()
+    counted(site.run("replay", "--verify", "-d", scuba, path), 75, deferred=1)
+    site.settings["imap.port"] = port
+    done = site.run("replay", "--verify", "-d", scuba, path)
+    counted(done, stored=1)
+    assert "found there" in done.out and site.count(scuba) == 1
+
+
+def test_a_dry_run_matches_what_then_happens(site, files):
+    scuba, full = site.account("scuba"), site.account("full")
+    known, other = message(id="known@test.example"), message(id="known@test.example", body="other\n")
+    expect.stored(site.deliver(known, scuba))
+    mails = {"1.eml": known, "2.eml": other, "3.eml": message(), "4.eml": b"", "5.eml": other}
+    for name, mail in mails.items():
+        files.write(name, mail)
+    before = site.sql("SELECT * FROM oncedrop.copy"), site.sql("SELECT * FROM oncedrop.delivery")
+
+    def statuses(*arguments):
+        done = site.run("replay", "--json", *arguments, "-d", scuba, "-d", full, files.path)
+        return [(os.path.basename(said["name"]), said["error"], [(one["recipient"], one["status"]) for one in said["recipients"]])
+                for said in map(json.loads, done.out.splitlines())]
+    would = statuses("--dry-run")
+    assert (site.sql("SELECT * FROM oncedrop.copy"), site.sql("SELECT * FROM oncedrop.delivery")) == before
+    assert site.count(scuba) == 1 and site.count(full) == 0
+    assert statuses() == would
+    assert would[0][2] == [(scuba, "duplicate"), (full, "stored")]
+    assert would[4][2] == [(scuba, "duplicate"), (full, "duplicate")]
+
+
+def test_a_dry_run_says_why(site, files):
+    scuba = site.account()
+    done = site.run("replay", "--dry-run", "-d", scuba, files.write("a", message()))
+    counted(done, stored=1)
+    assert "would be stored in mailbox=INBOX (a message that is not known yet)" in done.out
+
+
+@pytest.mark.parametrize("arguments", [[], ["-j", "0", "x"], ["--verify", "--force", "x"], ["-x", "x"], ["-d"]])
+def test_wrong_usage(site, arguments):
+    done = site.run("replay", *arguments)
+    assert done.exit == 64 and "usage" in done.err, done

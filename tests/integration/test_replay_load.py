@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: ISC
+"""replay of many messages: killed and started again, within bounded memory, and as fast as the server takes them; and
+its dry run, which says beforehand what then happens to every message of the corpus.
+
+ONCEDROP_REPLAY_MESSAGES says how many (10,000 by `make replay-load`).
+
+Seen to fail with: a claim that does not set doubt (copies made twice after a kill); an answer kept by the parent for
+ever (memory); a dry run that forgets what it would have stored before."""
+
+import base64
+import collections
+import concurrent.futures
+import glob
+import json
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+
+import expect
+import pytest
+from lab import dovecot, lab as lab_module
+from lab.messages import message, on_the_wire
+from lab.process import wait_until
+
+MESSAGES = int(os.environ.get("ONCEDROP_REPLAY_MESSAGES", "1000"))
+ACCOUNTS = 20
+JOBS = 4
+FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
+GROWTH = 512 << 10   # bytes that a process may grow while it does the same again and again; 24 KiB were seen
+LARGEST = 64 << 20
+SECONDS = 900
+
+
+def is_sanitized():
+    """A sanitizer keeps what was freed, so memory says nothing."""
+    with open(lab_module.program(), "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+# Memory
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def resident(pid):
+    """Bytes of anonymous memory and, at most so far, of all; (0, 0) when the process is gone."""
+    fields = {"RssAnon": 0, "VmHWM": 0}
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            for line in file:
+                name, _, rest = line.partition(":")
+                if name in fields:
+                    fields[name] = int(rest.split()[0]) << 10
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return fields["RssAnon"], fields["VmHWM"]
+
+
+class Memory:
+    """What the processes of a run hold, looked at now and then while it goes on."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.samples = {}   # pid: RssAnon, in order
+        self.largest = 0
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def watch(self):
+        while not self.ended.wait(0.05):
+            for pid in [self.pid, *children(self.pid)]:
+                held, peak = resident(pid)
+                if held:
+                    self.samples.setdefault(pid, []).append(held)
+                    self.largest = max(self.largest, peak)
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+        return self
+
+    def growth(self):
+        """Bytes by which the process that grew most did so, between the second and the last fifth of its time."""
+        def of(held):
+            fifth = len(held) // 5
+            return max(held[-fifth:]) - max(held[fifth:2 * fifth])
+        return max(of(held) for held in self.samples.values() if len(held) >= 10)
+
+
+# Messages
+
+class Mail:
+    """Small messages for all accounts in turn, in a Maildir and in an mbox."""
+
+    def __init__(self, site, count):
+        self.accounts = [site.account(f"a{number}") for number in range(ACCOUNTS)]
+        self.by_account = {account: [] for account in self.accounts}
+        self.maildir, self.mbox = (os.path.join(site.directory, name) for name in ("Maildir", "mbox"))
+        for part in ("cur", "new", "tmp"):
+            os.makedirs(os.path.join(self.maildir, part))
+        with open(self.mbox, "wb") as mbox:
+            for number in range(count):
+                account = self.accounts[number % ACCOUNTS]
+                mail = f"Delivered-To: {account}\n".encode() + message(subject=f"Number {number}", body="Hello.\n" * 40)
+                self.by_account[account].append(mail)
+                mbox.write(FROM_LINE + mail + b"\n")
+                with open(os.path.join(self.maildir, "new" if number % 2 else "cur", f"{number}.host"), "wb") as file:
+                    file.write(mail)
+
+    def is_there_once(self, site):
+        for account, mails in self.by_account.items():
+            found = sorted(stored.raw for stored in site.messages(account))
+            assert found == sorted(map(on_the_wire, mails)), f"{account} has {len(found)} of {len(mails)} messages"
+
+
+# The bare server
+
+class Imap:
+    """As little of an IMAP client as an APPEND takes."""
+
+    def __init__(self, site, account):
+        context = ssl.create_default_context(cafile=site.lab.authority.certificate)
+        plain = socket.create_connection(("127.0.0.1", site.lab.dovecot.tls_port))
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = context.wrap_socket(plain, server_hostname="localhost")
+        self.stream = self.socket.makefile("rb")
+        self.stream.readline()
+        self.send(b"a AUTHENTICATE PLAIN\r\n")
+        self.until(b"+")
+        self.send(base64.b64encode(f"{account}\0{dovecot.MASTER}\0{site.lab.dovecot.password}".encode()) + b"\r\n")
+        self.until(b"a OK")
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def until(self, start):
+        while True:
+            line = self.stream.readline()
+            if line.startswith(start):
+                return
+            if not line.startswith(b"* "):
+                raise RuntimeError(f"{line} instead of {start}")
+
+    def append(self, wire):
+        self.send(b"b APPEND INBOX {%d}\r\n" % len(wire))
+        self.until(b"+")
+        self.send(wire + b"\r\n")
+        self.until(b"b OK")
+
+    def close(self):
+        self.stream.close()
+        self.socket.close()
+
+
+def append_all(site, boxes):
+    for account, mails in boxes:
+        imap = Imap(site, account)
+        for mail in mails:
+            imap.append(on_the_wire(mail))
+        imap.close()
+
+
+def bare_rate(site, mail):
+    """Messages per second of an APPEND and nothing else, on as many connections, to other accounts."""
+    boxes = [(site.account(f"bare{number}"), mails) for number, mails in enumerate(mail.by_account.values())]
+    started = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        list(pool.map(lambda job: append_all(site, boxes[job::JOBS]), range(JOBS)))
+    return sum(len(mails) for _, mails in boxes) / (time.monotonic() - started)
+
+
+# Killed and started again
+
+def stored_copies(site):
+    return site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored'")
+
+
+def wait_for(site, run, there):
+    """Waits until so many are stored; the run must still be under way."""
+    def enough():
+        time.sleep(0.05)
+        return stored_copies(site) >= there or run.process.poll() is not None
+    wait_until(enough, f"{there} are stored", SECONDS)
+    assert run.process.poll() is None, run.finish()
+
+
+def kill_all(run):
+    """Parent and workers at once, as when the machine goes."""
+    for pid in [run.process.pid, *children(run.process.pid)]:
+        os.kill(pid, signal.SIGKILL)
+
+
+def counts(done):
+    return {name: int(number) for number, name in
+            (pair.split() for pair in done.out.splitlines()[-1].split(": ")[2].split(" (")[0].split(", "))}
+
+
+@pytest.mark.parametrize("kind", ["maildir", "mbox"])
+def test_many_messages_killed_twice(site, kind, capsys):
+    mail = Mail(site, MESSAGES)
+    path = getattr(mail, kind)
+    site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "6s", "lock.wait": "1s"})
+    words = ["replay", "-j", str(JOBS), path]
+    for there, kill in ((MESSAGES // 4, lambda run: run.signal(signal.SIGKILL)), (MESSAGES // 2, kill_all)):
+        run = site.start(*words)
+        wait_for(site, run, there)
+        kill(run)
+        run.finish()
+    before, started = stored_copies(site), time.monotonic()
+    run = site.start(*words)
+    memory = Memory(run.process.pid)
+    wait_for(site, run, MESSAGES - 10 * JOBS)
+    rate = (stored_copies(site) - before) / (time.monotonic() - started)
+    done = run.finish(SECONDS)
+    memory.stop()
+    assert done.exit == 0, done.out[-2000:] + done.err
+    assert counts(done)["deferred"] == counts(done)["failed"] == 0
+    mail.is_there_once(site)
+
+    again = site.start(*words)
+    of_again = Memory(again.process.pid)
+    done = again.finish(SECONDS)
+    of_again.stop()
+    assert done.exit == 0 and counts(done) == {"stored": 0, "duplicate": MESSAGES, "deferred": 0, "failed": 0}, done.err
+    other = site.start("replay", "-j", str(JOBS), mail.mbox if kind == "maildir" else mail.maildir).finish(SECONDS)
+    assert other.exit == 0 and counts(other) == counts(done), other.err
+    mail.is_there_once(site)
+
+    bare = bare_rate(site, mail)
+    with capsys.disabled():
+        print(f"\nreplay of {MESSAGES} messages ({kind}): {rate:.0f}/s stored, {MESSAGES / done.seconds:.0f}/s known;"
+              f" the bare server: {bare:.0f}/s; memory grew by {memory.growth() >> 10} and {of_again.growth() >> 10} KiB"
+              f" to {max(memory.largest, of_again.largest) >> 20} MiB at most")
+    if not is_sanitized():
+        assert memory.growth() < GROWTH and of_again.growth() < GROWTH
+        assert max(memory.largest, of_again.largest) < LARGEST
+
+
+# Beforehand and then
+
+CORPUS = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "tests", "corpus", "*.msg")))
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def test_the_corpus_replays_without_a_failure(site):
+    scuba = site.account()
+    done = site.run("replay", "-j", "4", "-d", scuba, os.path.join(lab_module.REPOSITORY, "tests", "corpus"))
+    assert done.exit == 0 and counts(done)["failed"] == counts(done)["deferred"] == 0, done
+    raws = [stored.raw for stored in site.messages(scuba)]
+    assert {on_the_wire(read(path)) for path in CORPUS} <= set(raws)
+    assert len(CORPUS) > 60
+
+
+def said(done, key="name"):
+    """What became or would become of each message for each recipient. key="digest": of each content, for which of two
+    files with the same becomes the duplicate is chance when several are worked on at a time."""
+    found = collections.defaultdict(list)
+    for one in map(json.loads, done.out.splitlines()):
+        found[one[key] or one["name"]] += [("error", one["error"])] if one["error"] else []
+        found[one[key] or one["name"]] += [tuple(to[name] for name in ("recipient", "status", "account", "mailbox"))
+                                           for to in one["recipients"]]
+    return {name: sorted(what) for name, what in found.items()}
+
+
+def statuses(what):
+    return {one[1] for all_of_it in what.values() for one in all_of_it}
+
+
+class Awkward:
+    """The corpus as single files, as a Maildir and as an mbox, for recipients with and without account; some of it known,
+    some twice, some half done."""
+
+    def __init__(self, site, form):
+        self.site = site
+        self.scuba, self.doug = site.account("scuba"), site.account("doug")
+        self.stranger = "stranger@example.org"
+        site.settings["route.account_query"] = f"SELECT $1 WHERE $1 IN ('{self.scuba}', '{self.doug}')"
+        mails = [read(path) for path in CORPUS]
+        self.mails = [*mails, *mails[::7], message(to=self.stranger), message(to=self.doug), message(body="")]
+        self.path = os.path.join(site.directory, "awkward")
+        getattr(self, form)()
+
+    def write(self, name, data):
+        path = os.path.join(self.path, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def addressed(self):
+        """Three of four messages say to whom they were delivered, some to nobody who has an account."""
+        to = [self.scuba, self.doug, None, self.stranger]
+        for number, mail in enumerate(self.mails):
+            name = to[number % 4] if not mail.startswith(b"From ") else None
+            yield number, (f"Delivered-To: {name}\n".encode() if name else b"") + mail
+
+    def directory(self):
+        for number, mail in self.addressed():
+            self.write(f"{number % 3}/{number:03}.{'eml' if number % 2 else 'txt'}", mail)
+
+    def maildir(self):
+        for number, mail in self.addressed():
+            self.write(f"{'cur' if number % 2 else 'new'}/{number:03}.host", mail)
+        self.write("cur/0", b"")
+
+    def mbox(self):
+        def quoted(mail):
+            return mail.replace(b"\nFrom ", b"\n>From ")
+        self.write("mbox", b"".join(FROM_LINE + quoted(mail) + b"\n\n" for _, mail in self.addressed()))
+
+    def begin(self):
+        """Every third message that has an id is in the ledger already, in each of the states it can be left in."""
+        for mail in self.mails[::3]:
+            expect.stored(self.site.deliver(mail, self.scuba))
+        for rest, state in enumerate(["state = 'pending'", "state = 'pending', doubt = true",
+                                      "state = 'appending', attempt_at = now() - interval '1 day'",
+                                      "state = 'failed'"]):
+            self.site.sql(f"UPDATE oncedrop.copy SET {state}, stored_at = NULL"
+                          " WHERE role = 'inbox' AND mod(id, 8) = %s", (rest,))
+        self.site.sql("UPDATE oncedrop.delivery d SET finished_at = NULL, outcome = 'trouble' FROM oncedrop.copy c"
+                      " WHERE c.message = d.message AND c.state IN ('pending', 'appending')")
+
+
+@pytest.mark.parametrize("jobs", ["1", "4"])
+@pytest.mark.parametrize("form", ["directory", "maildir", "mbox"])
+def test_a_dry_run_says_what_then_happens_to_each_message(site, form, jobs):
+    site.settings["route.sent_copy"] = "off"
+    mail = Awkward(site, form)
+    mail.begin()
+    before = site.sql("SELECT * FROM oncedrop.copy ORDER BY id"), site.sql("SELECT * FROM oncedrop.delivery ORDER BY id")
+    key = "name" if jobs == "1" else "digest"
+    would = said(site.run("replay", "--dry-run", "--json", "-j", jobs, mail.path), key)
+    assert before == (site.sql("SELECT * FROM oncedrop.copy ORDER BY id"),
+                      site.sql("SELECT * FROM oncedrop.delivery ORDER BY id"))
+    done = said(site.run("replay", "--json", mail.path), key)
+    assert sum(map(len, would.values())) >= len(mail.mails)
+    different = [(name, would[name], done.get(name)) for name in would if would[name] != done.get(name)]
+    assert not different and would.keys() == done.keys(), "\n".join(map(str, different))
+    assert statuses(done) >= {"stored", "duplicate", "failed"}
+    assert "stored" not in statuses(said(site.run("replay", "--dry-run", "--json", mail.path)))

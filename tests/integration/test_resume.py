@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: ISC
+"""resume: deliveries that were recorded but never finished are finished from the database, each message by one.
+
+Seen to fail with: `whole` not asked for, finished recipients taken too, the digest of the recorded bytes not compared, the
+sender asked for anew, a From_ line looked for in the recorded bytes, held messages not tried again."""
+
+import json
+import os
+import signal
+import subprocess
+
+import expect
+import pytest
+from lab import lab as lab_module, lmtp
+from lab.messages import message, on_the_wire
+from lab.process import free_port, wait_until
+
+
+@pytest.fixture
+def raw(site):
+    """A site that records the bytes, and whose IMAP server is down."""
+    site.settings.update({"record.level": "raw", "delivery.hold_off": "3s", "delivery.deadline": "2s",
+                          "imap.timeout": "2s"})
+    site.right = dict(site.settings)
+    site.settings["imap.port"] = free_port()
+    return site
+
+
+def mend(site):
+    site.settings = dict(site.right)
+
+
+def unfinished(site):
+    return site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL")
+
+
+def resumed(done, exit=0, **counts):
+    """The closing line's counts, by recipient; those not given are 0."""
+    assert done.exit == exit, done
+    for name in ("stored", "duplicate", "deferred", "failed"):
+        assert f" {counts.get(name, 0)} {name}" in done.out.splitlines()[-1], done
+
+
+def test_what_was_recorded_is_finished(raw):
+    lisa, scuba = raw.account("lisa"), raw.account("scuba")
+    mail = message(sender=lisa, body="x" * 3_000_000 + "\n")
+    expect.deferred(raw.deliver(mail, scuba, "-q", "QUEUE1", sender=lisa))
+    assert raw.value("SELECT bool_and(whole) FROM oncedrop.delivery")
+    mend(raw)
+    resumed(raw.run("resume"), stored=1)
+    assert [stored.raw for stored in raw.messages(scuba)] == [on_the_wire(mail)]
+    assert raw.count(lisa, "Sent") == 1
+    assert unfinished(raw) == 0
+    [delivery] = raw.sql("SELECT outcome, queue_id FROM oncedrop.delivery")
+    assert (delivery.outcome, delivery.queue_id) == ("stored", "QUEUE1")
+    resumed(raw.run("resume"))
+    expect.duplicate(raw.deliver(mail, scuba, sender=lisa))
+    assert (raw.count(scuba), raw.count(lisa, "Sent")) == (1, 1)
+
+
+def test_its_date_is_that_of_the_first_try(raw):
+    scuba = raw.account()
+    expect.deferred(raw.deliver(message(), scuba))
+    raw.sql("UPDATE oncedrop.message SET received_at = '2020-02-02 02:02:02+00'")
+    mend(raw)
+    resumed(raw.run("resume"), stored=1)
+    assert raw.messages(scuba)[0].internal_date.startswith("02-Feb-2020 02:02:02")
+
+
+def test_a_login_that_only_postfix_told_still_makes_the_sent_copy(raw):
+    lisa, scuba = raw.account("lisa"), raw.account("scuba")
+    raw.settings["route.sent_copy"] = raw.right["route.sent_copy"] = "authenticated"
+    expect.deferred(raw.deliver(message(sender=lisa), scuba, "-u", lisa, sender=lisa))
+    mend(raw)
+    resumed(raw.run("resume"), stored=1)
+    assert raw.count(lisa, "Sent") == 1
+
+
+def test_no_sent_copy_where_none_was_due(raw):
+    """The settings may be more generous now: what was decided then stands."""
+    lisa, scuba = raw.account("lisa"), raw.account("scuba")
+    raw.settings["route.sent_copy"] = "off"
+    expect.deferred(raw.deliver(message(sender=lisa), scuba, sender=lisa))
+    mend(raw)
+    resumed(raw.run("resume"), stored=1)
+    assert raw.count(lisa, "Sent") == 0
+
+
+def test_only_the_recipients_that_are_open(raw):
+    mend(raw)
+    scuba, doug, full = raw.account("scuba"), raw.account("doug"), raw.account("full", quota_rule="*:storage=1k")
+    mail = message(body="x" * 4000 + "\n")
+    replies = lmtp.start(raw).deliver(mail, scuba, full, doug)
+    assert [reply.code for reply in replies] == [250, 452, 250]
+    resumed(raw.run("resume"), 75, deferred=1)
+    raw.lab.dovecot.add_account(full)
+    wait_until(lambda: raw.run("resume").exit == 0, "Dovecot has noticed that there is no quota any more")
+    assert [raw.count(account) for account in (scuba, full, doug)] == [1, 1, 1]
+    assert raw.sql("SELECT recipient FROM oncedrop.delivery WHERE tries > 1") == [(full,)]
+
+
+def test_nobody_reads_there_who_else_got_it(raw):
+    """The recorded bytes are those of the first delivery, to another recipient."""
+    scuba, doug = raw.account("scuba"), raw.account("doug")
+    mail = message(to="undisclosed")
+
+    def as_piped(recipient):
+        return f"Return-Path: <lisa@elsewhere.example>\nX-Original-To: {recipient}\nDelivered-To: {recipient}\n".encode() + mail
+    for recipient in (scuba, doug):
+        expect.deferred(raw.deliver(as_piped(recipient), recipient))
+    mend(raw)
+    resumed(raw.run("resume"), stored=2)
+    for recipient in (scuba, doug):
+        [stored] = raw.messages(recipient)
+        assert stored.raw == b"Return-Path: <lisa@elsewhere.example>\r\n" + on_the_wire(mail)
+
+
+def test_what_is_refused_for_good_is_said_so(raw):
+    raw.settings["delivery.overquota"] = raw.right["delivery.overquota"] = "bounce"
+    full = raw.account("full", quota_rule="*:storage=1k")
+    expect.deferred(raw.deliver(message(body="x" * 4000 + "\n"), full))
+    mend(raw)
+    done = raw.run("resume")
+    resumed(done, 65, failed=1)
+    assert full in done.out and "quota" in done.out.lower()
+    assert unfinished(raw) == 0
+
+
+def test_trouble_is_deferred_and_says_how_to_go_on(raw):
+    scuba = raw.account()
+    expect.deferred(raw.deliver(message(), scuba))
+    done = raw.run("resume")
+    resumed(done, 75, deferred=1)
+    assert "run it again" in done.err
+    mend(raw)
+    resumed(raw.run("resume"), stored=1)
+
+
+@pytest.mark.parametrize("level", ["envelope", "headers", "text"])
+def test_without_bytes_it_is_left_to_postfix(raw, level):
+    scuba = raw.account()
+    raw.settings["record.level"] = level
+    expect.deferred(raw.deliver(message(), scuba))
+    mend(raw)
+    done = raw.run("resume")
+    resumed(done)
+    assert done.err.startswith("1 more unfinished") and raw.count(scuba) == 0
+
+
+def test_what_may_be_cut_short_is_never_resumed(raw):
+    """The delivery dies while it waits for the claim's result: nobody has looked at the reader of its answer since."""
+    scuba = raw.account()
+    mend(raw)
+    claims = []
+
+    def stop_at_the_claims_result(connection, side, data):
+        if side == "client" and b"INSERT INTO" in data:
+            claims.append(connection)
+        elif connection in claims:
+            delivery.signal(signal.SIGKILL)
+        return data
+    raw.database_proxy(stop_at_the_claims_result)
+    delivery = raw.start_delivery(message(), scuba)
+    assert delivery.finish().exit == -signal.SIGKILL
+    wait_until(lambda: raw.sql("SELECT 1 FROM oncedrop.copy"), "the claim is committed")
+    raw.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
+    mend(raw)
+    done = raw.run("resume")
+    resumed(done)
+    assert done.err.startswith("1 more unfinished") and raw.count(scuba) == 0
+
+
+def test_a_reader_that_goes_right_before_the_append(raw):
+    """It was there after the claim; what it goes away with may be the rest of the message."""
+    scuba = raw.account()
+    mend(raw)
+    raw.settings.update({"imap.tls": "none", "imap.port": raw.lab.dovecot.port})
+    read, write = os.pipe()
+
+    def go_away(_connection, side, data):
+        if side == "server" and data.startswith(b"+ OK"):
+            os.close(read)
+        return data
+    raw.imap_proxy(go_away)
+    path = raw.write("oncedrop.conf", raw.configuration())
+    process = subprocess.Popen([lab_module.program(), "-c", path, "deliver", "-d", scuba], stdin=subprocess.PIPE,
+                               stdout=write, stderr=write, env=raw.environment())
+    os.close(write)
+    process.communicate(message())
+    assert process.returncode == 75 and raw.count(scuba) == 0
+    assert [row.state for row in raw.sql("SELECT state FROM oncedrop.copy")] == ["pending"]
+    mend(raw)
+    done = raw.run("resume")
+    resumed(done)
+    assert done.err.startswith("1 more unfinished") and raw.count(scuba) == 0
+
+
+def test_what_others_finish_meanwhile_is_said(raw):
+    """One of two copies is held; before it is tried again, its delivery is over."""
+    scuba, doug = raw.account("scuba"), raw.account("doug")
+    replies = lmtp.start(raw).deliver(message(), scuba, doug)
+    assert [reply.code for reply in replies] == [451, 451]
+    raw.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() WHERE account = %s", (doug,))
+    mend(raw)
+    raw.settings.update({"delivery.hold_off": "300s", "delivery.deadline": "20s"})
+    run = raw.start("resume")
+    wait_until(lambda: raw.count(scuba) == 1, "the free one is in its mailbox")
+    raw.sql("UPDATE oncedrop.delivery SET finished_at = clock_timestamp() WHERE finished_at IS NULL AND recipient = %s",
+            (doug,))
+    resumed(run.finish(), stored=1, duplicate=1)
+
+
+def test_bytes_that_are_not_those_recorded_are_not_delivered(raw):
+    scuba = raw.account()
+    expect.deferred(raw.deliver(message(), scuba))
+    raw.sql("UPDATE oncedrop.raw SET data = data || 'more'::bytea")
+    mend(raw)
+    done = raw.run("resume")
+    resumed(done, 65, failed=1)
+    assert "digest" in done.out and raw.count(scuba) == 0
+
+
+def test_a_second_from_line_stays(raw):
+    """The first one was mbox's and is not among the recorded bytes."""
+    scuba = raw.account()
+    mail = b"From a@example.org Fri Aug  1 10:00:00 2025\nFrom b: a field of sorts\n" + message()
+    expect.deferred(raw.deliver(mail, scuba))
+    mend(raw)
+    resumed(raw.run("resume"), stored=1)
+    assert [stored.raw for stored in raw.messages(scuba)] == [on_the_wire(mail)]
+
+
+def test_an_attempt_that_may_be_under_way_is_waited_for(raw):
+    """The first delivery was killed when its message was stored; the copy is found, not made again."""
+    scuba = raw.account()
+    mend(raw)
+    raw.settings.update({"imap.tls": "none", "imap.port": raw.lab.dovecot.port})
+    expect.deferred(raw.deliver(message(id="other"), scuba + "x"))     # an account that is not there
+
+    def kill(_connection, side, data):
+        if side == "server" and b"APPENDUID" in data:
+            delivery.signal(signal.SIGKILL)
+            return None
+        return data
+    raw.imap_proxy(kill)
+    delivery = raw.start_delivery(message(), scuba)
+    assert delivery.finish().exit == -signal.SIGKILL
+    raw.sql("UPDATE oncedrop.delivery SET whole = true")
+    mend(raw)
+    done = raw.run("resume", "--json")
+    assert done.exit == 75, done
+    said = [json.loads(line) for line in done.out.splitlines()]
+    statuses = {recipient["recipient"]: recipient["status"] for object in said for recipient in object["recipients"]}
+    assert statuses == {scuba: "stored", scuba + "x": "deferred"}
+    assert raw.count(scuba) == 1
+
+
+def test_several_at_once_each_message_by_one(raw):
+    accounts = [raw.account(f"a{number}") for number in range(4)]
+    mails = [message(sender=accounts[0]) for _ in range(20)]
+    deliveries = [raw.start_delivery(mail, accounts[number % 4], sender=accounts[0]) for number, mail in enumerate(mails)]
+    assert all(delivery.finish().exit == 75 for delivery in deliveries)
+    mend(raw)
+    raw.settings["delivery.deadline"] = "20s"
+    raw.settings["delivery.hold_off"] = "30s"
+    runs = [raw.start("resume", "-j", "2") for _ in range(4)]
+    assert [run.finish().exit for run in runs] == [0] * 4
+    assert [raw.count(account) for account in accounts] == [5] * 4
+    assert raw.count(accounts[0], "Sent") == 20
+    assert unfinished(raw) == 0
+    assert raw.value("SELECT max(attempt) FROM oncedrop.copy") == 2     # the one that failed, and one resume
+
+
+def test_a_held_message_holds_up_no_other_and_takes_no_lock(raw):
+    scuba = raw.account()
+    for id in ("held@test.example", "free@test.example"):
+        expect.deferred(raw.deliver(message(id=id), scuba))
+    mend(raw)
+    holder = raw.lab.postgres.connect(raw.database)
+    try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(lock_key) FROM oncedrop.message WHERE message_id = 'held@test.example'")
+            run = raw.start("resume")
+            wait_until(lambda: raw.count(scuba) == 1, "the free one is in its mailbox")
+    finally:
+        holder.close()
+    resumed(run.finish(), stored=2)
+    assert raw.count(scuba) == 2
+
+
+def test_killed_and_run_again(raw):
+    scuba = raw.account()
+    mails = [message() for _ in range(12)]
+    deliveries = [raw.start_delivery(mail, scuba) for mail in mails]
+    assert all(delivery.finish().exit == 75 for delivery in deliveries)
+    mend(raw)
+    for stored in (3, 7):
+        run = raw.start("resume", "-j", "2")
+        wait_until(lambda: raw.count(scuba) >= stored, f"{stored} are there")
+        run.signal(signal.SIGKILL)
+        run.finish()
+    done = raw.run("resume", "-j", "2")
+    assert done.exit == 0, done
+    assert sorted(stored.raw for stored in raw.messages(scuba)) == sorted(map(on_the_wire, mails))
+
+
+@pytest.mark.parametrize("arguments", [["x"], ["-j"], ["-j", "0"], ["-j", "x"], ["-x"]])
+def test_wrong_usage(site, arguments):
+    assert site.run("resume", *arguments).exit == 64

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: ISC
+"""schema upgrade: a ledger of an older version goes on where it was.
+
+Seen to fail with: a column of version 2 left out, the remedy not named."""
+
+import glob
+import os
+
+import expect
+import pytest
+from lab import lab as lab_module
+from lab.messages import message, on_the_wire
+
+FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
+
+
+def version_of(path):
+    return int(os.path.basename(path)[:3])
+
+
+@pytest.fixture
+def old(site, request):
+    """A site whose ledger has an older version, installed by its owner."""
+    site.database = site.lab.postgres.create_database(lab_module.OWNER)
+    session = site.lab.postgres.connect(site.database, lab_module.OWNER, lab_module.OWNER)
+    with session.cursor() as cursor:
+        for path in FILES[:request.param]:
+            with open(path, encoding="utf-8") as file:
+                sql = file.read()
+            for mark, name in (("@schema@", "oncedrop"), ("@role@", "oncedrop_delivery"),
+                               ("@role_text@", "'oncedrop_delivery'")):
+                sql = sql.replace(mark, name)
+            cursor.execute(sql)
+            cursor.execute("INSERT INTO oncedrop.schema_version (version) VALUES (%s)", (version_of(path),))
+    session.close()
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
+    return site
+
+
+def as_owner(site, *words):
+    return site.run(*words, options=["-o", "database.conninfo=" + site.lab.postgres.conninfo(site.database, lab_module.OWNER)])
+
+
+@pytest.mark.parametrize("old", range(1, len(FILES)), indirect=True)
+def test_upgrade(old):
+    newest = version_of(FILES[-1])
+    scuba = old.account()
+    mail = message()
+    old.sql("""INSERT INTO oncedrop.message (identity, digest, lock_key, sender, size, received_at)
+               SELECT sha256('a'), sha256('b'), 1, 'x', 1, now()""")
+    old.sql("""INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome)
+               SELECT id, 'a@b', 'a', 'INBOX', 'h', 'stored' FROM oncedrop.message""")
+    assert old.run("schema", "version").exit == 1
+    done = as_owner(old, "schema", "upgrade")
+    assert done.exit == 0 and f"version {newest} upgraded to" in done.out, done
+    assert old.run("schema", "version").exit == 0
+    assert old.value("SELECT count(*) FROM oncedrop.message") == 1
+    expect.stored(old.deliver(mail, scuba))
+    assert [stored.raw for stored in old.messages(scuba)] == [on_the_wire(mail)]
+    assert old.value("SELECT count(*) FROM oncedrop.inbox WHERE account = %s", (scuba,)) == 1
+
+
+@pytest.mark.parametrize("old", [1], indirect=True)
+def test_before_the_upgrade_deliveries_are_deferred(old):
+    scuba = old.account()
+    expect.deferred(old.deliver(message(), scuba), r"4\.3\.0", "schema upgrade")
+    assert old.count(scuba) == 0
+
+
+@pytest.mark.parametrize("old", [1], indirect=True)
+def test_upgraded_is_as_installed(old, template):
+    """Columns, indexes, views and comments are the same, however they came about."""
+    assert as_owner(old, "schema", "upgrade").exit == 0
+    query = """
+        SELECT c.relname, c.relkind::text, a.attname, a.attnum::int, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+               col_description(c.oid, a.attnum)
+          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+         WHERE c.relnamespace = 'oncedrop'::regnamespace ORDER BY 1, 4"""
+    upgraded = old.sql(query)
+    session = old.lab.postgres.connect(template)
+    with session.cursor() as cursor:
+        cursor.execute(query)
+        installed = cursor.fetchall()
+    session.close()
+    assert [tuple(row) for row in upgraded] == [tuple(row) for row in installed]

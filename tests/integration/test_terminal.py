@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: ISC
+"""The commands for people in a real terminal: nothing wider than the window, colours only there, a progress bar that goes
+away; and in a pipe, where nothing is cut.
+
+Seen to fail with: wide characters counted as one column; colours without a look at the terminal; a bar that is not
+erased; a worker that is ended by the terminal's Ctrl-C."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+import unicodedata
+
+import expect
+import pytest
+from lab import lab as lab_module
+from lab.messages import message, new_id, on_the_wire
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+SECONDS = 60
+WIDTHS = [200, 80]
+
+# What is for other programs, or to be copied, is as it is in any window.
+TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
+          ["purge", "--older-than", "30d", "--dry-run"], ["check", "{account}"],
+          ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
+          ["resume"], ["schema", "version"], ["version"], ["help"]]
+HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "show", "list", "locks", "stats", "purge",
+                                    "schema", "check", "config", "version", "help")]
+
+
+def width(text):
+    """Columns of a terminal, by Unicode's tables and not by the program's."""
+    return sum(0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in unicodedata.normalize("NFC", text) if c != "\u00ad")
+
+
+class Terminal:
+    """The program in a terminal of its own, as a shell's foreground job: session, controlling terminal, descriptors."""
+
+    def __init__(self, site, columns, *arguments, env=None):
+        path = site.write("oncedrop.conf", site.configuration())
+        words = [lab_module.program(), "-c", path, *arguments]
+        environment = {"TERM": "xterm", **site.environment(env)}
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            try:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+                os.execve(words[0], words, environment)
+            finally:
+                os._exit(126)
+        self.output = b""
+        self.status = None
+        site.use(self)
+
+    def read(self, seconds=0.05):
+        """What is there; False at the end."""
+        if not select.select([self.fd], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:     # the last one has closed it
+            data = b""
+        self.output += data
+        return bool(data)
+
+    def until(self, pattern):
+        end = time.monotonic() + SECONDS
+        while not re.search(pattern, self.output):
+            assert self.read() and time.monotonic() < end, self.output
+
+    def type(self, text):
+        os.write(self.fd, text)
+
+    def finish(self):
+        """Waits for its end; returns the exit status and what was written."""
+        end = time.monotonic() + SECONDS
+        while self.read():
+            assert time.monotonic() < end, self.output
+        _, status = os.waitpid(self.pid, 0)
+        self.status = os.waitstatus_to_exitcode(status)
+        return self.status, self.output.decode()
+
+    def close(self):
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+def screen(output):
+    """The lines as they stand in the end: a return without a new line begins the line anew, CSI K erases the rest."""
+    lines = []
+    for line in output.replace("\r\n", "\n").split("\n"):
+        pieces = line.split("\r")
+        shown = pieces[-1]
+        assert all("\x1b[K" in piece or not piece for piece in pieces[1:]), pieces   # else what was longer would stay
+        lines.append(ESCAPE.sub("", shown))
+    return lines
+
+
+def drawn(output):
+    """Every line that was to be seen at any time."""
+    return [ESCAPE.sub("", piece) for line in output.split("\n") for piece in line.split("\r")]
+
+
+SUBJECT = "日本語の件名がここに続きます " * 6 + "e\u0301tude " * 8 + "end"
+
+
+class Ledger:
+    """Something of every kind to be shown: wide, combining, long, failed."""
+
+    def __init__(self, site):
+        self.account, self.lisa = site.account("scuba"), site.account("lisa-with-a-rather-long-name-for-an-account")
+        self.id = f"{'long' * 30}.{new_id()}"
+        headers = "".join(f"Cc: =?utf-8?b?5pel5pys?= <{'a' * 60}{number}@{'b' * 60}.example>\n" for number in range(3))
+        mail = message(id=self.id, sender=self.lisa, subject=SUBJECT, headers=headers,
+                       body="Hello.\n")
+        expect.stored(site.deliver(mail, self.account, "-q", "4abcDEF"))
+        expect.duplicate(site.deliver(mail, self.account))
+        site.deliver(message(id=self.id, body="Other.\n"), self.account)
+        for number in range(5):
+            expect.stored(site.deliver(message(subject=SUBJECT[number:]), self.account))
+        site.sql("UPDATE oncedrop.copy SET state = 'failed', error = repeat('Disk quota 容量 exceeded. ', 12) WHERE id = 3")
+        site.sql("UPDATE oncedrop.copy SET state = 'appending', doubt = true, repeated = 2 WHERE id = 1")
+        self.path = os.path.join(site.directory, "files with a name that is rather long, as such names are " + "x" * 90)
+        os.mkdir(self.path)
+        for number in range(3):
+            with open(os.path.join(self.path, f"{number}.eml"), "wb") as file:
+                file.write(message() if number else b"")
+
+    def words(self, arguments):
+        return [word.format(id=self.id, account=self.account, path=self.path) for word in arguments]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_no_line_is_wider_than_the_window(site, columns):
+    ledger = Ledger(site)
+    site.settings["delivery.hold_off"] = "400s"
+    for arguments in TABLES + HELP:
+        _, output = Terminal(site, columns, *ledger.words(arguments)).finish()
+        wide = [line for line in drawn(output) if width(line) > columns]
+        assert not wide, (arguments, wide)
+        assert output.strip(), arguments
+
+
+def test_what_is_for_other_programs_is_whole(site):
+    """Lines to be copied, or for programs, are the same in any window and in a pipe."""
+    ledger = Ledger(site)
+    for arguments in (["show", "--json", "{id}"], ["list", "--json"], ["stats", "--prometheus"], ["config"],
+                      ["schema", "print"]):
+        _, output = Terminal(site, 80, *ledger.words(arguments)).finish()
+        piped = site.run(*ledger.words(arguments)).out
+        steady = re.compile(r"(oldest_unfinished_seconds) \d+")
+        assert steady.sub(r"\1", output.replace("\r\n", "\n")) == steady.sub(r"\1", piped), arguments
+
+
+def test_colours_are_for_terminals(site):
+    ledger = Ledger(site)
+    coloured = set()
+    for arguments in TABLES + HELP:
+        words = ledger.words(arguments)
+        if COLOUR.search(Terminal(site, 100, *words).finish()[1]):
+            coloured.add(arguments[0])
+        assert not COLOUR.search(Terminal(site, 100, *words, env={"NO_COLOR": "1"}).finish()[1]), arguments
+        done = site.run(*words)
+        assert "\x1b" not in done.out + done.err, arguments
+    assert {"show", "list"} <= coloured
+
+
+def test_nothing_is_lost_in_a_pipe(site):
+    ledger = Ledger(site)
+    flat = re.sub(r"\s+", " ", SUBJECT)
+    for arguments in (["show", ledger.id], ["list"]):
+        done = site.run(*arguments)
+        assert flat in re.sub(r"\s+", " ", done.out) and ledger.id in done.out, done
+        assert "Disk quota 容量 exceeded. " * 11 in done.out, done
+        assert "…" not in done.out and "Left out" not in done.err
+
+
+def test_show_loses_nothing_in_a_terminal_either(site):
+    """Its texts are broken, not cut; tables may be cut, for the same stands in the lines above them."""
+    ledger = Ledger(site)
+    _, output = Terminal(site, 80, "show", ledger.id).finish()
+    whole = re.sub(r"\s", "", ESCAPE.sub("", output))
+    assert re.sub(r"\s", "", SUBJECT) in whole and ledger.id in whole
+
+
+def test_list_says_what_is_left_out(site):
+    Ledger(site)
+    _, output = Terminal(site, 80, "list").finish()
+    assert "Left out here: " in output and "--json" in output
+    _, output = Terminal(site, 400, "list").finish()
+    assert "Left out" not in output
+
+
+# replay
+
+def many(site, account, count=400):
+    mails = [message() for _ in range(count)]
+    path = os.path.join(site.directory, "many")
+    os.mkdir(path)
+    for number, mail in enumerate(mails):
+        with open(os.path.join(path, f"{number:04}.eml"), "wb") as file:
+            file.write(mail)
+    with open(os.path.join(path, "9999.eml"), "wb"):
+        pass    # this one fails
+    return path, mails
+
+
+@pytest.mark.parametrize("columns", [200, 80, 30])
+def test_the_progress_bar(site, columns):
+    scuba = site.account()
+    path, mails = many(site, scuba)
+    status, output = Terminal(site, columns, "replay", "-j", "2", "-d", scuba, path).finish()
+    assert status == 65
+    bars = [line for line in drawn(output) if re.match(r"\[[#.]", line)]
+    assert len(bars) >= 3 and all(width(bar) < columns for bar in bars), output[:2000]
+    assert columns < 80 or f"/{len(mails) + 1}" in bars[-1]
+    if columns >= 80:
+        assert any(re.search(r"\d+/s", bar) for bar in bars)
+        assert any(re.search(r"\d+:\d\d left", bar) and "stored" in bar for bar in bars), bars
+        assert bars[0].count("#") < bars[-1].count("#")
+    final = [line for line in screen(output) if line.strip()]
+    assert not any("[#" in line or "[." in line for line in final), final
+    joined = "".join(line.strip() for line in final)
+    assert joined.startswith("failed") and "9999.eml" in joined
+    assert "nothing to read" in " ".join(line.strip() for line in final)
+    assert f"{len(mails)} stored, 0 duplicate, 0 deferred, 1 failed" in " ".join(line.strip() for line in final)
+
+
+def test_no_bar_in_a_pipe(site):
+    scuba = site.account()
+    path, mails = many(site, scuba, 20)
+    done = site.run("replay", "-d", scuba, path)
+    assert "\r" not in done.out + done.err and "\x1b" not in done.out + done.err and not done.err, done
+    lines = done.out.splitlines()
+    assert len(lines) == len(mails) + 2
+    assert [line.split()[0] for line in lines[:-1]] == ["stored"] * len(mails) + ["failed"]
+
+
+def test_json_goes_beside_the_bar(site):
+    """stdout of a pipe and stderr of a terminal: the bar is on the one, the objects on the other."""
+    scuba = site.account()
+    path, mails = many(site, scuba, 200)
+    conf = site.write("oncedrop.conf", site.configuration())
+    command = 'out=$1; shift; exec "$@" >"$out"'
+    out = os.path.join(site.directory, "out")
+    pid, fd = pty.fork()
+    if pid == 0:
+        try:
+            os.execve("/bin/sh", ["sh", "-c", command, "sh", out, lab_module.program(), "-c", conf, "replay", "--json",
+                                  "-j", "2", "-d", scuba, path], site.environment())
+        finally:
+            os._exit(126)
+    output = b""
+    while True:
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        output += data
+    os.close(fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 65
+    with open(out, encoding="utf-8") as file:
+        assert len(list(map(json.loads, file))) == len(mails) + 1
+    assert b"/201" in output and b"{" not in output
+
+
+def test_ctrl_c_ends_it_in_order(site):
+    """The terminal sends it to the workers too; what is under way is finished all the same."""
+    scuba = site.account()
+    path, mails = many(site, scuba)
+    terminal = Terminal(site, 80, "replay", "-j", "3", "-d", scuba, path)
+    terminal.until(rb" stored \d")
+    terminal.type(b"\x03")
+    status, output = terminal.finish()
+    final = " ".join(line.strip() for line in screen(output))
+    assert status == 75 and "run it again" in final, output
+    stored = int(re.search(r"messages?: (\d+) stored, 0 duplicate, 0 deferred, 0 failed", final)[1])
+    assert 0 < stored < len(mails)
+    assert site.count(scuba) == stored
+    assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state <> 'stored'") == 0
+    status, output = Terminal(site, 80, "replay", "-j", "3", "-d", scuba, path).finish()
+    final = " ".join(line.strip() for line in screen(output))
+    assert status == 65 and f"{len(mails) - stored} stored, {stored} duplicate, 0 deferred, 1 failed" in final, output
+    assert sorted(one.raw for one in site.messages(scuba)) == sorted(map(on_the_wire, mails))
