@@ -4,11 +4,12 @@
 import collections
 import os
 import re
+import signal
 import subprocess
 
 from lab import process
 
-CALL = re.compile(r"^\d+ +(\w+)\(")
+CALL = re.compile(r"^(\d+) +(\w+)\(")
 # main's first act, fill_standard_descriptors: before it only the loader and the libraries' constructors have run.
 MARK = re.compile(r'^\d+ +openat\(AT_FDCWD, "/dev/null", O_RDWR\)')
 
@@ -16,7 +17,7 @@ Point = collections.namedtuple("Point", "call number")
 
 
 def read_calls(path):
-    """Names of the system calls in a trace, and how many of each came before main."""
+    """System calls in a trace, as (process, name), and how many of each the first process made before main."""
     calls, before = [], None
     with open(path, encoding="utf-8", errors="replace") as trace:
         for line in trace:
@@ -24,21 +25,26 @@ def read_calls(path):
                 before = collections.Counter(calls)
             match = CALL.match(line)
             if match:
-                calls.append(match[1])
+                calls.append(match.groups())
     if before is None:
         raise RuntimeError(f"main was not recognised in {path}")
     return calls, before
 
 
 def points(path, names=None):
-    """Every system call after main began, in order, as strace's inject counts them."""
+    """Every system call after main began, in order, as strace's inject counts them: for each process by itself, so that
+    of a worker's calls those are left out that its parent would meet first."""
     calls, before = read_calls(path)
+    parent = calls[0][0]
+    of_parent = collections.Counter(name for process, name in calls if process == parent)
     seen = collections.Counter()
     found = []
-    for call in calls:
-        seen[call] += 1
-        if seen[call] > before[call] and (names is None or call in names):
-            found.append(Point(call, seen[call]))
+    for process, name in calls:
+        seen[process, name] += 1
+        number = seen[process, name]
+        first = before[process, name] if process == parent else of_parent[name]
+        if number > first and (names is None or name in names):
+            found.append(Point(name, number))
     return found
 
 
@@ -75,5 +81,13 @@ def environment():
 
 
 def run(words, stdin, seconds=60):
-    return subprocess.run(words, input=stdin, capture_output=True, timeout=seconds, env=environment(), cwd="/",
-                          check=False)
+    """After so many seconds it is ended, with what it started (what strace traces outlives strace), and
+    subprocess.TimeoutExpired raised."""
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
+                          env=environment(), start_new_session=True) as child:
+        try:
+            out, err = child.communicate(stdin, seconds)
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(words, child.returncode, out, err)

@@ -1,78 +1,207 @@
 # SPDX-License-Identifier: ISC
-"""The wire is cut behind every byte: between the program and IMAP, and between it and PostgreSQL, in each direction. Then
-the delivery is run again, with the wire whole, until it says 0.
+"""The wire ends or goes silent: between the program and IMAP, between it and a PgBouncer, and between it and PostgreSQL
+itself. It ends by RST or by FIN within and behind the pieces of the dialogue, and goes silent behind each of them, in
+each direction; that befalls one connection, or every new one, too. Then the delivery is run again, with the wire whole,
+until it says 0: every mailbox has the message once, and the ledger nothing unfinished.
 
-Seen to fail with: doubt not set by a new claim (copies.c: want)."""
+ONCEDROP_FAULTS=all ends the dialogue with IMAP behind every byte, the long one with the database next to each boundary
+and at some places in between, and around the APPEND's literal and each COMMIT both in both ways behind every byte; it
+tries both silences behind every piece. `make check` ends them behind every byte from the end of the literal to the
+APPEND's answer, and from the COMMIT that settles to its answer; it tries an end and a silence for every kind of piece.
 
-import collections
+Seen to fail with: doubt not set by a new claim (copies.c: want); an APPEND taken for stored when the connection ends
+behind its literal (mailbox_append.c: send_message); a settling taken for done though no connection answered
+(ledger_settle.c: ledger_settle); and, only the rolled back COMMITs, with COMMIT's tag not looked at (pg.c:
+pg_committed). A COMMIT whose answer is merely lost does not need pg_committed: the answers before it come with it."""
+
+import concurrent.futures
 import os
 import random
-import threading
 
-import death
 import pytest
-from lab import lab as lab_module
-from lab.proxy import CLIENT, SERVER, Proxy
-from test_death import Bench, check_ledger, finish, run_points
+from bench import Bench, Wrong, check_ledger, finish, pooler, run_points
+from lab.process import wait_until
+from lab.proxy import SERVER
+from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
 
-SAMPLE = int(os.environ.get("ONCEDROP_WIRE_CUTS") or 200)
+ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
+CUTS_AT_ONCE = 56    # most wait for a hold-off
+SILENCES_AT_ONCE = 20   # they do nothing but wait
+STRIDE = 40             # bytes between the ends tried within a long message
+TRIES = 3               # to come to the point
 
-WRITING = threading.Lock()
-Cut = collections.namedtuple("Cut", "connection byte")
-
-
-class Wire:
-    """A proxy in front of one of the servers that cuts one connection behind so many bytes of one side."""
-
-    def __init__(self, bench, server, side, cut=None):
-        site = bench.site
-        self.side, self.cut = side, cut
-        self.seen = collections.Counter()
-        self.proxy = Proxy(site.lab.dovecot.port if server == "imap" else site.lab.postgres.port, self.watch)
-        conninfo = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY, port=self.proxy.port)
-        changed = {"imap.port": self.proxy.port} if server == "imap" else {"database.conninfo": conninfo}
-        with WRITING:
-            whole, site.settings = site.settings, {**site.settings, **changed}
-            self.configuration = site.write(f"wire{self.proxy.port}.conf", site.configuration())
-            site.settings = whole
-
-    def watch(self, connection, side, data):
-        if side != self.side:
-            return data
-        before = self.seen[connection.number]
-        self.seen[connection.number] += len(data)
-        if self.cut is None or connection.number != self.cut.connection or \
-                not before <= self.cut.byte < before + len(data):
-            return data
-        if self.cut.byte > before:
-            try:
-                connection.sockets[SERVER if side == CLIENT else CLIENT].sendall(data[:self.cut.byte - before])
-            except OSError:
-                pass    # it was gone already
-        return None
-
-    def run(self, case):
-        words = [self.configuration if word.endswith("oncedrop.conf") else word for word in case.words]
-        done = death.run(words, case.stdin)
-        self.proxy.close()
-        return done
+LITERAL, COMMIT = ("literal of APPEND", "end of APPEND", "go-ahead for APPEND", "OK to APPEND"), " of COMMIT"
 
 
-@pytest.mark.parametrize("side", [CLIENT, SERVER])
-@pytest.mark.parametrize("server", ["imap", "database"])
-def test_cut_behind_every_byte(site, server, side, tally):
+def to_imap(lab, pool):
+    return "imap", lab.dovecot.port, pool.port
+
+
+def to_pooler(lab, pool):
+    return "database", pool.port, None
+
+
+def to_postgres(lab, pool):
+    return "database", lab.postgres.port, None
+
+
+def open_wire(bench, way, point=None):
+    """Deliveries whose wire is silent keep their transaction's connection: with the small pool, the others would not
+    come to their point."""
+    lab = bench.site.lab
+    pool = bench.large_pool if point and point.manner in (SILENT, ALL_SILENT) else pooler(lab)
+    return Wire(bench, *way(lab, pool), point)
+
+
+def record(bench, way, case):
+    """The pieces of a whole dialogue."""
+    wire = open_wire(bench, way)
+    done = wire.run(case)
+    wire.close()
+    assert case.succeeded(done), done
+    return units(wire)
+
+
+def notices(unit):
+    """Whether the server can end by itself what went silent behind this piece: IMAP sessions hold up nobody, and
+    transactions are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch."""
+    return unit.side == SERVER or unit.kind in ("Sync", "end of APPEND")
+
+
+def try_point(bench, way, make, point):
+    """Runs a case of its own into the point, and then until it succeeds."""
+    for _ in range(TRIES):
+        case = make(bench)
+        wire = open_wire(bench, way, point)
+        try:
+            first = wire.run(case)
+            if way is not to_imap and not notices(point.unit):
+                wire.close()    # PostgreSQL notices the program's end at once
+            wrong = finish(bench, case, first)
+        finally:
+            wire.close()
+        if wrong or wire.reached.is_set():
+            return wrong
+    return Wrong("other", f"the dialogue never came to it: {first}")
+
+
+def found_in_doubt(bench):
+    """A delivery whose APPEND's answer was lost, and whose hold-off is over: it will find the message."""
+    case = bench.deliver(sent=False)
+    wire = open_wire(bench, to_imap, Point(CLOSE, bench.behind_literal, None))
+    done = wire.run(case)
+    wire.close()
+    assert done.returncode == 75 and wire.reached.is_set(), done
+    wait_until(lambda: bench.site.count(case.inboxes[0]) == 1, "the server has stored it")
+    bench.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE account = %s",
+                   (case.inboxes[0],))
+    return case
+
+
+def inbox(bench):
+    return bench.deliver(sent=False)
+
+
+def inbox_and_sent(bench):
+    return bench.deliver()
+
+
+def critical(found):
+    """What is ended behind every byte, in both ways: around the literals and the COMMITs."""
+    chosen = []
+    for unit in found:
+        if unit.kind == LITERAL[0]:
+            chosen += [(unit, end) for end in ends(unit)[-4:]]
+        elif unit.kind in LITERAL or COMMIT in unit.kind:
+            chosen += [(unit, end) for end in ends(unit)]
+    return chosen
+
+
+def last_of_each(found):
+    """Of each kind of piece the last one: of three COMMITs, that which settles."""
+    return list({unit.kind: unit for unit in found}.values())
+
+
+def near_boundaries(unit):
+    found = ends(unit)
+    return found if unit.size <= 6 else [*found[:2], *found[2:-2:STRIDE], *found[-2:]]
+
+
+def both_ways(places):
+    return [Point(manner, *place) for manner in (RESET, CLOSE) for place in places]
+
+
+def by_turns(places):
+    return [Point((RESET, CLOSE)[number % 2], *place) for number, place in enumerate(places)]
+
+
+def all_cuts(way, found):
+    places = critical(found)
+    rest = [(unit, end) for unit in found for end in (ends(unit) if way is to_imap else near_boundaries(unit))]
+    gone = [Point(GONE, unit, None) for unit in found]
+    return both_ways(places) + gone + by_turns([place for place in rest if place not in set(places)])
+
+
+def some_cuts(found, choice):
+    return [Point(choice.choice((RESET, CLOSE, GONE)), unit, choice.choice(ends(unit)))
+            for unit in of_each_kind(found, choice)]
+
+
+def of_each_kind(found, choice):
+    return list({unit.kind: unit for unit in choice.sample(found, len(found))}.values())
+
+
+def silences(found, choice):
+    """Behind every piece both, or behind one of each kind one of them."""
+    if ALL:
+        return [Point(manner, unit, None) for manner in (SILENT, ALL_SILENT) for unit in found]
+    return [Point(choice.choice((SILENT, ALL_SILENT)), unit, None) for unit in of_each_kind(found, choice)]
+
+
+def points(bench, way):
+    """(how to make the case, point): cuts, and silences."""
+    choice = random.Random(way.__name__)
+    bench.behind_literal = next(unit for unit in record(bench, to_imap, inbox(bench)) if unit.kind == "end of APPEND")
+    made = [inbox, inbox_and_sent] + [found_in_doubt] * (way is to_imap)
+    cuts, silent = [], []
+    for make in made:
+        found = record(bench, way, make(bench))
+        if ALL:
+            cuts += [(make, point) for point in all_cuts(way, found)] if make is not inbox else []
+        elif make is inbox:
+            ways = by_turns if way is to_postgres else both_ways
+            cuts += [(make, point) for point in ways(critical(last_of_each(found)))]
+            cuts += [(make, Point(GONE, unit, None)) for unit in last_of_each(found) if COMMIT in unit.kind]
+        else:
+            cuts += [(make, point) for point in some_cuts(found, choice)]
+        if make is inbox:
+            silent += [(make, Point(SILENT, unit, None)) for unit in last_of_each(found) if COMMIT in unit.kind]
+        else:
+            silent += [(make, point) for point in silences(found, choice)]
+    return cuts, silent
+
+
+@pytest.mark.parametrize("make", [inbox, inbox_and_sent])
+def test_rolled_back(site, make, tally):
+    """Each COMMIT is answered with ROLLBACK."""
     bench = Bench(site)
-    whole = Wire(bench, server, side)
-    case = bench.deliver()
-    assert case.succeeded(whole.run(case))
-    cuts = [Cut(connection, byte) for connection, size in whole.seen.items() for byte in range(size)]
-    chosen = random.Random(server + side).sample(cuts, min(SAMPLE, len(cuts)))
+    chosen = [Point(ROLLED_BACK, unit, None) for unit in record(bench, to_pooler, make(bench))
+              if unit.kind == "Parse of COMMIT"]
+    wrong = run_points(lambda point: try_point(bench, to_pooler, make, point), chosen)
+    tally("COMMITs rolled back", len(chosen), wrong)
+    check_ledger(site)
 
-    def try_cut(cut):
-        new = bench.deliver()
-        wrong = finish(bench, new, Wire(bench, server, side, cut).run(new))
-        return wrong and f"{cut}: {wrong}"
-    wrong = run_points(try_cut, chosen)
-    tally(f"cuts of the wire to the {server}", len(chosen), len(wrong))
-    assert not wrong, "\n".join(wrong)
+
+@pytest.mark.parametrize("way", [to_imap, to_pooler, to_postgres])
+def test_wire(site, way, tally):
+    bench = Bench(site)
+    bench.large_pool = site.lab.pgbouncer   # started here: servers end with the thread that started them
+    cuts, silent = points(bench, way)
+
+    def run(chosen, at_once):
+        return run_points(lambda made: try_point(bench, way, *made), chosen, at_once)
+    with concurrent.futures.ThreadPoolExecutor(2) as both:
+        cut, silenced = both.submit(run, cuts, CUTS_AT_ONCE), both.submit(run, silent, SILENCES_AT_ONCE)
+    tally("cut points", len(cuts), cut.result())
+    tally("silences", len(silent), silenced.result())
     check_ledger(site)

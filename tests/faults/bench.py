@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: ISC
+"""Deliveries to be disturbed, and what has to be true when they were repeated until they said 0.
+
+Every statement goes through a real PgBouncer in transaction mode whose pool is smaller than the number of deliveries
+under way. Hold-off and deadline are a few seconds by configuration; nothing here waits for time to pass as such."""
+
+import collections
+import concurrent.futures
+import itertools
+import os
+import re
+import subprocess
+import threading
+import time
+
+import death
+from lab import lab as lab_module
+from lab.messages import message, on_the_wire
+from lab.pgbouncer import PgBouncer
+from lab.process import free_port, wait_until
+
+AT_ONCE = 16        # most of the time is spent waiting for hold-offs
+POOL = 3            # connections to PostgreSQL for all of them
+NUMBERS = itertools.count(1)
+STARTING = threading.Lock()
+
+# A command that is repeated until succeeded(done). statuses: those it may end with. beside: a case that runs at the
+# same time.
+Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside",
+                              defaults=((0, 75), None))
+
+# What came out wrong; kind: "lost", "doubled", "false duplicate" or "other" (a bounce, no success in time, ...).
+Wrong = collections.namedtuple("Wrong", "kind text")
+
+
+def pooler(lab):
+    """The lab's small PgBouncer."""
+    with STARTING:
+        if not hasattr(lab, "small_pool"):
+            users = {role: role for role in (lab_module.OWNER, lab_module.DELIVERY)}
+            lab.small_pool = lab.start(PgBouncer(lab.directory, lab.postgres, users, POOL, "small-pool"))
+        return lab.small_pool
+
+
+class Bench:
+    """Cases of one scenario, each with accounts of its own."""
+
+    def __init__(self, site):
+        self.site = site
+        dovecot = site.lab.dovecot
+        site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": dovecot.port,
+                              "imap.tls": "none", "imap.timeout": "3s",
+                              "database.conninfo": self.conninfo(pooler(site.lab).port)})
+        self.configuration = site.write("oncedrop.conf", site.configuration())
+        self.program = [lab_module.program(), "-c", self.configuration]
+
+    def conninfo(self, port):
+        return self.site.lab.postgres.conninfo(self.site.database, lab_module.DELIVERY, port=port)
+
+    def account(self):
+        address = f"f{next(NUMBERS):05}.{os.getpid()}@example.org"
+        self.site.lab.dovecot.add_account(address)
+        return address
+
+    def command(self, *arguments, mail, inboxes, sent=None, stdin=b"", **more):
+        """Any command of the program, to be repeated until it exits 0 and those mailboxes have that message."""
+        return Case([*self.program, *arguments], stdin, mail, inboxes, sent, lambda done: done.returncode == 0, **more)
+
+    def deliver(self, sent=True, recipients=1):
+        """`deliver`; the message goes to so many recipients, the first of whom is this delivery's."""
+        inboxes = [self.account() for _ in range(recipients)]
+        sender = self.account() if sent else "lisa@elsewhere.example"
+        mail = message(sender=sender, to=", ".join(inboxes))
+        return self.command("deliver", "-f", sender, "-d", inboxes[0], stdin=mail, mail=mail, inboxes=inboxes[:1],
+                            sent=sender if sent else None)
+
+    def two_recipients(self):
+        """Two deliveries of one message at the same time, one of which makes the Sent copy. Each waits for the lock."""
+        inboxes, sender = [self.account(), self.account()], self.account()
+        mail = message(sender=sender, to=", ".join(inboxes))
+        words = [["-o", "lock.wait=2s", "deliver", "-f", sender, "-d", inbox] for inbox in inboxes]
+        second = self.command(*words[1], stdin=mail, mail=mail, inboxes=inboxes[1:])
+        return self.command(*words[0], stdin=mail, mail=mail, inboxes=inboxes[:1], sent=sender, beside=second)
+
+    def lmtp(self):
+        """One message to three by LMTP, the whole session written at once."""
+        inboxes, sender = [self.account() for _ in range(3)], self.account()
+        mail = message(sender=sender, to=", ".join(inboxes))
+        lines = ["LHLO x", f"MAIL FROM:<{sender}>", *[f"RCPT TO:<{inbox}>" for inbox in inboxes], "DATA", ""]
+        stdin = "\r\n".join(lines).encode() + on_the_wire(mail) + b".\r\nQUIT\r\n"
+        return Case([*self.program, "lmtp"], stdin, mail, inboxes, sender,
+                    lambda done: len(re.findall(rb"250 2\.1\.5 (?:stored|duplicate)", done.stdout)) == 3)
+
+    def replay(self):
+        """A message in a file; what is killed is the parent or its worker."""
+        inbox, sender = self.account(), self.account()
+        mail = message(sender=sender, to=inbox)
+        with open(os.path.join(self.site.directory, f"{inbox}.eml"), "wb") as file:
+            file.write(mail)
+        return self.command("replay", "-f", sender, "-d", inbox, file.name, mail=mail, inboxes=[inbox], sent=sender)
+
+    def resume(self):
+        """A delivery that met no IMAP server, in a database of its own: `resume` takes all that it finds."""
+        case = self.deliver()
+        database = self.site.lab.postgres.create_database(lab_module.OWNER, self.template)
+        conninfo = self.site.lab.postgres.conninfo(database, lab_module.DELIVERY, port=pooler(self.site.lab).port)
+        program = [*self.program, "-o", f"database.conninfo={conninfo}"]
+        recorded = [*program, "-o", "record.level=raw", "-o", f"imap.port={free_port()}", *case.words[len(self.program):]]
+        done = death.run(recorded, case.stdin)
+        assert done.returncode == 75, done
+        return case._replace(words=[*program, "resume"], stdin=b"")
+
+    def in_doubt(self):
+        """A delivery that died behind its APPEND's literal, and whose hold-off is over: it will search."""
+        case = self.deliver()
+        point = self.after_literal
+        death.run(death.killed_at(point) + case.words, case.stdin)
+        self.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
+                      " WHERE state = 'appending' AND account IN (%s, %s)", (case.inboxes[0], case.sent))
+        return case
+
+    def trace(self, case):
+        path = os.path.join(self.site.directory, "trace")
+        done = death.run(death.strace("-s", "200", "-o", path) + case.words, case.stdin)
+        assert case.succeeded(done), done
+        return path
+
+    def find_after_literal(self, path=None):
+        """The first recvfrom after the message went out over IMAP, in a trace."""
+        path = path or self.trace(self.deliver())
+        count, sender = collections.Counter(), None
+        with open(path, encoding="utf-8", errors="replace") as trace:
+            for line in trace:
+                process = line.split()[0]
+                if "sendto(" in line and "Subject: Hello" in line and "BEGIN" not in line:
+                    sender = sender or process
+                if " recvfrom(" in line:
+                    count[process] += 1
+                    if process == sender:
+                        return death.Point("recvfrom", count[process])
+        raise RuntimeError("no APPEND in the trace")
+
+
+def finish(bench, case, first):
+    """Runs it again until it succeeds, less and less often; returns a Wrong, or None."""
+    return repeat(case, first) or look(bench, case)
+
+
+def repeat(case, done):
+    """Runs it again until it succeeds, less and less often."""
+    end, pause = time.monotonic() + 60, 0.05
+    while True:
+        if done.returncode not in case.statuses and done.returncode > 0:
+            return Wrong("other", f"exit {done.returncode} would bounce: {done}")
+        if case.succeeded(done):
+            return None
+        if time.monotonic() > end:
+            return Wrong("other", f"no success: {done}")
+        time.sleep(pause)
+        pause = min(1, 2 * pause)
+        done = death.run(case.words, case.stdin)
+
+
+def look(bench, case):
+    """After success: into the mailboxes."""
+    for inbox in case.inboxes:
+        found = [stored.raw for stored in bench.site.messages(inbox)]
+        wrong = judge(f"{inbox} INBOX", found, len(found)) or \
+            (found[0] != on_the_wire(case.mail) and Wrong("lost", f"{inbox} has other bytes: {found}"))
+        if wrong:
+            return wrong
+    if case.sent:
+        return judge(f"{case.sent} Sent", case.mail, bench.site.count(case.sent, "Sent"))
+    return None
+
+
+def judge(where, what, count):
+    """What is wrong with so many copies after success was reported."""
+    if count == 1:
+        return None
+    return Wrong("doubled" if count else "lost", f"{where} has {count} copies: {what}")
+
+
+def run_points(try_point, chosen, at_once=AT_ONCE):
+    """Tries each point, several at once; returns a Wrong for each that went wrong."""
+    def try_one(point):
+        try:
+            wrong = try_point(point)
+        except subprocess.TimeoutExpired as error:
+            wrong = Wrong("other", str(error))
+        return wrong and Wrong(wrong.kind, f"{point}: {wrong.text}")
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        return [wrong for wrong in pool.map(try_one, chosen) if wrong]
+
+
+def run_spoilt(bench, make, spoil, chosen):
+    """Runs a case of its own for each point, spoilt there, and then until it succeeds."""
+    def try_point(point):
+        case = make()
+        words = spoil(point) + case.words
+        if case.beside:
+            return run_beside(bench, case, words, point.number % 2 or point.call == "recvfrom")
+        return finish(bench, case, death.run(words, case.stdin))
+    return run_points(try_point, chosen)
+
+
+def run_beside(bench, case, words, late):
+    """Runs words and the case beside it. late: this one starts when the first's claim is in the ledger, or was none."""
+    first = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
+                             env=death.environment())
+
+    def second():
+        if late:
+            wait_until(lambda: first.poll() is not None or claimed(bench, case), "the first's claim, or its end")
+        return repeat(case.beside, death.run(case.beside.words, case.beside.stdin))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        other = pool.submit(second)
+        out, err = first.communicate(case.stdin)
+        wrong = repeat(case, subprocess.CompletedProcess(words, first.returncode, out, err)) or other.result()
+    return wrong or look(bench, case) or look(bench, case.beside)
+
+
+def claimed(bench, case):
+    return bench.site.sql("SELECT FROM oncedrop.copy WHERE account = %s", (case.inboxes[0],))
+
+
+def check_ledger(site):
+    assert site.sql("SELECT * FROM oncedrop.copy WHERE state <> 'stored'") == []
+    assert site.sql("SELECT * FROM oncedrop.delivery WHERE finished_at IS NULL") == []

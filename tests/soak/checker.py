@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: ISC
+"""After the last delivery: is every accepted message in every mailbox once, every byte right, every row explained?"""
+
+import collections
+import glob
+import hashlib
+import os
+import re
+import time
+
+from traffic import TAG
+
+AT_ONCE = 50        # messages in one FETCH
+
+# kind: "lost", "doubled", "false duplicate" or "other"
+Wrong = collections.namedtuple("Wrong", "kind text")
+
+LEFT_OVER = {
+    "a copy that is not stored": "SELECT * FROM oncedrop.copy WHERE state <> 'stored'",
+    "a delivery without end": "SELECT * FROM oncedrop.delivery WHERE finished_at IS NULL",
+    "a lock": "SELECT * FROM pg_locks WHERE locktype = 'advisory'",
+    "a message without a copy": "SELECT id AS message FROM oncedrop.message m"
+                                " WHERE NOT EXISTS (SELECT FROM oncedrop.copy WHERE message = m.id)",
+}
+
+
+def read_mailbox(dovecot, account, mailbox):
+    """What is there, as {tag: [(uid, SHA-256), ...]}."""
+    found = collections.defaultdict(list)
+    with dovecot.session(account) as session:
+        if session.select(mailbox, readonly=True)[0] != "OK":
+            return found
+        uids = session.uid("SEARCH", "ALL")[1][0].split()
+        for start in range(0, len(uids), AT_ONCE):
+            chosen = b",".join(uids[start:start + AT_ONCE]).decode()
+            status, answer = session.uid("FETCH", chosen, "(UID BODY.PEEK[])")
+            if status != "OK":
+                raise RuntimeError(f"FETCH: {answer}")
+            for head, raw in (item for item in answer if isinstance(item, tuple)):
+                tag = re.search(rf"^{TAG}: (\S+)\r?$".encode(), raw, re.MULTILINE)
+                uid = int(re.search(rb"UID (\d+)", head)[1])
+                found[tag and tag[1].decode()].append((uid, hashlib.sha256(raw).hexdigest()))
+    return found
+
+
+def when_stored(dovecot, account, tags):
+    """For a copy too many: when the server began to take each, by which process (both are in the file's name), and when
+    it was there. What a server stores later than the hold-off is a copy that no search could have found."""
+    lines = []
+    for path in glob.glob(dovecot.path("mail", account, "Maildir", "**"), recursive=True, include_hidden=True):
+        if os.path.basename(os.path.dirname(path)) not in ("cur", "new") or not os.path.isfile(path):
+            continue
+        with open(path, "rb") as file:
+            tag = re.search(rf"^{TAG}: (\S+?)\r?$".encode(), file.read(8192), re.MULTILINE)
+        if tag and tag[1].decode() in tags:
+            name = os.path.basename(path)
+            begun, process = int(name.split(".")[0]), re.search(r"P(\d+)", name)[1]
+            lines.append(f"stored by process {process}: begun {clock(begun)}, there {clock(os.stat(path).st_ctime)}")
+    return "".join(f"\n    {line}" for line in sorted(lines))
+
+
+def clock(seconds):
+    return time.strftime("%H:%M:%S", time.gmtime(seconds))
+
+
+def check_mailboxes(dovecot, accounts, expected, rows):
+    """rows(tags, jobs): what the ledger has of them, as text."""
+    mailboxes = {(account, name): read_mailbox(dovecot, account, name)
+                 for account in accounts for name in ("INBOX", "Sent")}
+    wrong, explained = [], collections.defaultdict(set)
+    for one in expected:
+        found = mailboxes[one.account, one.mailbox]
+        explained[one.account, one.mailbox].update(one.choices)
+        if problem := judge(one, found):
+            late = when_stored(dovecot, one.account, one.choices) if problem[0] == "doubled" else ""
+            wrong.append(Wrong(problem[0], f"{problem[1]}{late}{rows(one.choices, one.jobs)}"))
+    for place, found in mailboxes.items():
+        for tag in found.keys() - explained[place]:
+            wrong.append(Wrong("other", f"{place} has a message {tag} that does not belong there: {found[tag]}"))
+    return wrong, sum(len(uids) for found in mailboxes.values() for uids in found.values())
+
+
+def judge(one, found):
+    """(kind, text) of what is wrong with one expected message, or None."""
+    there = [(tag, uid, digest) for tag in one.choices for uid, digest in found.get(tag, ())]
+    where = f"{one.account} {one.mailbox}: message {' or '.join(one.choices)}"
+    if len(there) > 1:
+        return "doubled", f"{where} is there {len(there)} times: {there}"
+    accepted = [job for job in one.jobs if job.accepted]
+    if there:
+        tag, uid, digest = there[0]
+        return None if digest == one.choices[tag] else ("lost", f"{where}, UID {uid}, has other bytes")
+    # The Sent copy is promised when all that could be the one that made it were accepted.
+    if accepted and (one.mailbox == "INBOX" or len(accepted) == len(one.jobs)):
+        said = [job.last.output for job in accepted]
+        duplicate = all("duplicate" in text for text in said)
+        return "false duplicate" if duplicate else "lost", f"{where} is not there, but accepted: {said}"
+    return None
+
+
+def check_ledger(site, accepted_all, story):
+    """Rows that a finished delivery does not leave behind. story(message): all that is known of one."""
+    if not accepted_all:
+        return []
+    wrong = []
+    for what, query in LEFT_OVER.items():
+        for row in site.sql(query):
+            wrong.append(Wrong("other", f"{what}: {row}{story(row.message) if 'message' in row._fields else ''}"))
+    return wrong
