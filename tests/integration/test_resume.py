@@ -2,7 +2,8 @@
 """resume: deliveries that were recorded but never finished are finished from the database, each message by one.
 
 Seen to fail with: `whole` not asked for, finished recipients taken too, the digest of the recorded bytes not compared, the
-sender asked for anew, a From_ line looked for in the recorded bytes, held messages not tried again."""
+sender asked for anew, a From_ line looked for in the recorded bytes, held messages not tried again, a message taken for
+whole although its reader went right before the APPEND, an earlier answer forgotten when another finished meanwhile."""
 
 import json
 import os
