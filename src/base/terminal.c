@@ -2,6 +2,7 @@
 #include "base/terminal.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,6 +15,12 @@ int terminal_width(int fd)
     if (!isatty(fd))
         return 0;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool terminal_coloured(int fd)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return isatty(fd) && (no_color == NULL || no_color[0] == '\0');
 }
 
 /* Of a character, or of a colour's whole sequence. */

@@ -11,6 +11,9 @@
 /* Columns of the terminal; 0: this is none. */
 int terminal_width(int fd) OD_MUST;
 
+/* Whether colours are wanted there: a terminal, and NO_COLOR is not set (no-color.org). */
+bool terminal_coloured(int fd) OD_MUST;
+
 /* Columns that a UTF-8 text takes: combining characters and colours none, wide ones two. */
 int terminal_columns(const char *text) OD_MUST;
 

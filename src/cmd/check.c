@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
+#include "base/terminal.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
+#include "ledger/ledger_check.h"
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 #include "mailbox/mailbox.h"
@@ -229,17 +231,11 @@ static void run_steps(struct check *check)
     check_step("postfix", POSTFIX_MS, "postconf does not end", step_postfix, check);
 }
 
-static bool wants_colour(void)
-{
-    const char *no_color = getenv("NO_COLOR");      /* no-color.org */
-    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0');
-}
-
 int cmd_check(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct check *check = check_shared(sizeof(*check));
-    bool json = false, colour = wants_colour();
+    bool json = false, colour = terminal_coloured(STDOUT_FILENO);
     if (!cmd_parse_json(argc, argv, &json) || argc - optind > 1)
         return cmd_usage("check");
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));

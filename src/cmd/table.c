@@ -2,7 +2,6 @@
 #include "cmd/table.h"
 
 #include <glib.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,15 +22,9 @@ static const struct {
     {"appending", "\033[33m"}, {"held", "\033[33m"},      {"failed", "\033[31m"},
 };
 
-static bool coloured(void)
-{
-    const char *no_color = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0');
-}
-
 static const char *colour_of(const char *text)
 {
-    for (size_t i = 0; coloured() && i < G_N_ELEMENTS(colours); i++)
+    for (size_t i = 0; terminal_coloured(STDOUT_FILENO) && i < G_N_ELEMENTS(colours); i++)
         if (strcmp(text, colours[i].word) == 0)
             return colours[i].colour;
     return "";
@@ -118,11 +111,11 @@ static void print_layout(const struct ledger_table *table, const int *widths)
     size_t last = 0;
     for (size_t column = 0; column < table->columns; column++)
         last = widths[column] > 0 ? column : last;
-    fputs(coloured() ? BOLD : "", stdout);
+    fputs(terminal_coloured(STDOUT_FILENO) ? BOLD : "", stdout);
     for (size_t column = 0; column < table->columns; column++)
         if (widths[column] > 0)
             print_cell(table->names[column], widths[column], column == last);
-    fputs(coloured() ? PLAIN : "", stdout);
+    fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
     for (size_t row = 0; row < table->rows; row++)
         for (size_t column = 0; column < table->columns; column++)
             if (widths[column] > 0)
@@ -139,9 +132,9 @@ static int *column_widths(const struct ledger_table *table)
 
 void table_heading(const char *text)
 {
-    printf("\n%s", coloured() ? BOLD : "");
+    printf("\n%s", terminal_coloured(STDOUT_FILENO) ? BOLD : "");
     terminal_print(stdout, 0, text);
-    fputs(coloured() ? PLAIN : "", stdout);
+    fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
 }
 
 void table_print(const struct ledger_table *table)

@@ -119,22 +119,6 @@ static bool take_known(struct ledger *ledger, struct ledger_claim *claim, struct
     return true;
 }
 
-/* What an administrator can do about it, by SQLSTATE. */
-static void add_remedy(const struct ledger *ledger, struct fault *fault)
-{
-    static const char *const remedies[][2] = {
-        {"42P01", "run: oncedrop schema install"},     /* undefined_table */
-        {"3F000", "run: oncedrop schema install"},     /* invalid_schema_name */
-        {"42703", "run: oncedrop schema upgrade"},     /* undefined_column */
-        {"42501", "grant the role <schema>_delivery to this database user"},     /* insufficient_privilege */
-        {"25006", "this server is a standby; database.conninfo must lead to the primary"},     /* read_only_sql_transaction */
-        {"0A000", "is this a standby? database.conninfo must lead to the primary"},     /* BEGIN READ WRITE in recovery */
-    };
-    for (size_t i = 0; ledger->pg != NULL && i < sizeof(remedies) / sizeof(remedies[0]); i++)
-        if (strcmp(pg_sqlstate(ledger->pg), remedies[i][0]) == 0)
-            fault_set(fault, "%s (%s)", fault->text, remedies[i][1]);
-}
-
 /* One try, one round trip: what is known is read behind the lock, in statements of their own, so it is what stands
  * there now that the lock is ours; without the lock it is not looked at. */
 static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
@@ -156,7 +140,7 @@ static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *c
         result = LEDGER_TROUBLE;
     }
     if (result == LEDGER_TROUBLE)
-        add_remedy(ledger, fault);
+        ledger_add_remedy(fault);
     if (result == LEDGER_OK)
         ledger->in_transaction = true;
     else
@@ -286,24 +270,29 @@ static size_t wanted_copies(const struct ledger_claim *claim, const struct ledge
     return count;
 }
 
-static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct decoded *decoded,
-                       struct fault *fault)
+bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+                      size_t *statements, struct fault *fault)
 {
-    size_t *statements = &ledger->claim_statements;
-    *statements = 0;
-    if (!ledger_random(&claim->token, fault))
-        return false;
     if (!claim->known && !ledger_add_record(ledger, claim, decoded, statements, fault))
         return false;
     for (size_t i = 0; i < claim->delivery_count; i++)
         if (claim->deliveries[i].wanted && (++*statements, !add_delivery(ledger, claim, &claim->deliveries[i], fault)))
             return false;
+    for (size_t i = 0; i < claim->copy_count; i++)
+        if (claim->copies[i].wanted && (++*statements, !add_copy(ledger, claim, &claim->copies[i], fault)))
+            return false;
+    return true;
+}
+
+static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct decoded *decoded,
+                       struct fault *fault)
+{
     const struct ledger_copy **wanted OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*wanted));
     size_t count = wanted_copies(claim, wanted);
-    for (size_t i = 0; i < count; i++)
-        if (++*statements, !add_copy(ledger, claim, wanted[i], fault))
-            return false;
-    return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
+    ledger->claim_statements = 0;
+    return ledger_random(&claim->token, fault) &&
+           ledger_add_claim(ledger, claim, decoded, &ledger->claim_statements, fault) &&
+           pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
            (count == 0 || ledger_add_hold(ledger, claim, wanted, count, fault)) && pg_send(ledger->pg, fault);
 }
 
@@ -333,7 +322,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     const struct ledger_copy **copies OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*copies));
     enum ledger_result result = take_claim(ledger, claim, wanted_copies(claim, copies), fault);
     if (result == LEDGER_TROUBLE)
-        add_remedy(ledger, fault);
+        ledger_add_remedy(fault);
     if (!pg_finish(ledger->pg) && result == LEDGER_OK && ledger->in_transaction) {
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;

@@ -20,15 +20,6 @@ void ledger_table_free(struct ledger_table **table);
 /* The cell, "" for NULL. */
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column) OD_MUST;
 
-/* Whether the lock excludes: takes it on this session and tries it on another; *ret false: it does not exclude, or is
- * not granted when it is free. The fault is set on trouble (a transaction is refused, or not begun while another is open),
- * and says what is wrong when *ret is false. Time: 4 s for each of the transactions, 12 s with what explains their silence. */
-bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, struct fault *fault) OD_MUST;
-
-/* Whether a delivery can be recorded: locks, reads and writes all that one does, in a transaction that is rolled back.
- * False with the fault set when not. */
-bool ledger_check_write(struct ledger *ledger, struct fault *fault) OD_MUST;
-
 /* Version of the server, "15.4 ...", a new string, and how many connections it takes; NULL with the fault set. */
 char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault) OD_MUST;
 

@@ -49,6 +49,19 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t count, struct 
 bool ledger_add_record(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
                        size_t *statements, struct fault *fault) OD_MUST;
 
+/* Adds all that a claim writes: the record (decoded) unless the message is known, the wanted deliveries and copies.
+ * *statements is raised by the number of results. */
+bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+                      size_t *statements, struct fault *fault) OD_MUST;
+
+/* Adds all that settling writes. Results: one for each wanted copy, whose command tag says whether the attempt was still
+ * ours, and then *ret_more others. */
+bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *ret_more,
+                       struct fault *fault) OD_MUST;
+
+/* Adds to the text of a failed statement what an administrator can do about it, where that is known. */
+void ledger_add_remedy(struct fault *fault);
+
 /* Names of states and roles as they stand in the tables. */
 const char *ledger_state_name(enum copy_state state) OD_MUST;
 enum copy_state ledger_state(const char *name) OD_MUST;

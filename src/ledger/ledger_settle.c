@@ -89,30 +89,34 @@ static bool to_notify(const struct ledger *ledger, const struct ledger_claim *cl
     return false;
 }
 
-/* Everything up to and with the COMMIT. *skip_first: results before the first UPDATE; *skip_last: after the last. */
-static bool send_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *skip_first, size_t *skip_last,
-                        struct fault *fault)
+bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *ret_more, struct fault *fault)
 {
-    *skip_first = *skip_last = 0;
-    if (!ledger->in_transaction) {
-        *skip_first = 1 + LEDGER_BEGIN_STATEMENTS;
-        if (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
-            return false;
-    }
+    *ret_more = 0;
     for (size_t i = 0; i < claim->copy_count; i++)
         if (claim->copies[i].wanted && !add_copy_state(ledger, claim, &claim->copies[i], fault))
             return false;
     for (size_t i = 0; i < claim->copy_count; i++)
         if (settles_variants(&claim->copies[i]) &&
-            (++*skip_last, !add_variants_state(ledger, claim, &claim->copies[i], fault)))
+            (++*ret_more, !add_variants_state(ledger, claim, &claim->copies[i], fault)))
             return false;
     for (size_t i = 0; i < claim->delivery_count; i++)
         if (claim->deliveries[i].wanted &&
-            (++*skip_last, !add_delivery_outcome(ledger, claim, &claim->deliveries[i], fault)))
+            (++*ret_more, !add_delivery_outcome(ledger, claim, &claim->deliveries[i], fault)))
             return false;
-    if (to_notify(ledger, claim) && (++*skip_last, !add_notify(ledger, claim, fault)))
-        return false;
-    return pg_add(ledger->pg, "COMMIT", 0, NULL, fault);
+    return !to_notify(ledger, claim) || (++*ret_more, add_notify(ledger, claim, fault));
+}
+
+/* Everything up to and with the COMMIT. *skip_first: results before the first UPDATE; *skip_last: after the last. */
+static bool send_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *skip_first, size_t *skip_last,
+                        struct fault *fault)
+{
+    *skip_first = 0;
+    if (!ledger->in_transaction) {
+        *skip_first = 1 + LEDGER_BEGIN_STATEMENTS;
+        if (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
+            return false;
+    }
+    return ledger_add_settle(ledger, claim, skip_last, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault);
 }
 
 /* Reads the results up to and with the COMMIT. An UPDATE that met no row met another's attempt. */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_check.h"
+
+#include <string.h>
+
+#include "ledger/ledger_session.h"
+#include "message/decode.h"
+
+#define LEDGER_CHECK_MS 4000    /* for an answer that takes a delivery some milliseconds */
+
+/* BEGIN and the try-lock; *ret: granted. The transaction stays open. */
+static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return false;
+    pg_extend_timeout(ledger->pg, LEDGER_CHECK_MS - PG_TIMEOUT_MS);
+    bool sent = ledger_add_begin(ledger, LEDGER_CHECK_MS, fault) &&
+                lock_add_try(ledger->pg, ledger->config->lock.method, key, fault) && pg_send(ledger->pg, fault) &&
+                pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    bool kept = pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(fault);
+    else if (!kept)
+        fault_set(fault, "database: the connection is closed as soon as a transaction is begun");
+    else
+        *ret = lock_granted(result);
+    return result != NULL && kept;
+}
+
+/* A transaction of `other` beside that of `ledger` gave no answer: is it that one that it waits for? */
+static void explain_silence(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+{
+    struct fault ignored;
+    bool granted;
+    if (other->pg == NULL || pg_usable(other->pg))  /* there was an answer: an error */
+        return;
+    ledger_rollback(ledger);
+    if (begin_try(other, key, &granted, &ignored))
+        fault_set(fault, "a second transaction waits until the first has ended: the pool has one connection, and two"
+                         " deliveries cannot run at once; give it more (PgBouncer: default_pool_size)");
+}
+
+static bool check_lock(struct ledger *ledger, struct ledger *other, int64_t key, bool *ret, struct fault *fault)
+{
+    bool first = false, beside = false, second = true, after = false;
+    if (!begin_try(ledger, key, &first, fault))
+        return false;
+    if (!begin_try(other, key ^ 1, &beside, fault)) {
+        explain_silence(ledger, other, key ^ 1, fault);
+        return false;
+    }
+    ledger_rollback(other);
+    if (!begin_try(other, key, &second, fault)) {
+        fault_prefix(fault, "the try of a lock that is held is to say so at once");
+        return false;
+    }
+    ledger_rollback(other);
+    ledger_rollback(ledger);
+    if (!begin_try(other, key, &after, fault))
+        return false;
+    *ret = first && beside && !second && after;
+    if (!first || !beside)
+        fault_set(fault, "the lock is not granted although it is free");
+    else if (second)
+        fault_set(fault, "two sessions hold one lock: this database or pooler does not exclude, or they reached two"
+                         " databases; all deliveries must reach one primary");
+    else if (!after)
+        fault_set(fault, "the lock is not released when its transaction ends");
+    return true;
+}
+
+bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, struct fault *fault)
+{
+    int64_t key = 0;
+    bool known = ledger_random(&key, fault) && check_lock(ledger, other, key, ret, fault);
+    ledger_rollback(other);
+    ledger_rollback(ledger);
+    return known;
+}
+
+/* Within the transaction that ledger_lock has opened: the record, with as much in it as record.level asks for, the claim,
+ * and settling it. */
+static bool write_all(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
+{
+    static char text[] = "check";
+    struct decoded_address address = {.role = "from", .position = 1, .address = text};
+    struct decoded_part part = {.path = text, .type = text, .size = claim->size, .text = text};
+    const struct decoded decoded = {
+        .subject = text, .from = text,
+        .addresses = &address, .address_count = ledger->config->record.level >= RECORD_HEADERS,
+        .parts = &part, .part_count = ledger->config->record.level >= RECORD_TEXT,
+    };
+    size_t claiming = 0, settling;
+    bool sent = ledger_add_claim(ledger, claim, &decoded, &claiming, fault) &&
+                ledger_add_settle(ledger, claim, &settling, fault) && pg_send(ledger->pg, fault);
+    bool written = sent && pg_skip(ledger->pg, claiming + claim->copy_count + settling, fault);
+    pg_finish(ledger->pg);
+    return written;
+}
+
+bool ledger_check_write(struct ledger *ledger, struct fault *fault)
+{
+    struct ledger_copy copy = {.account = "check", .mailbox = "check", .role = COPY_SENT, .recipient = "check",
+                               .new_state = COPY_STORED, .wanted = true};
+    struct ledger_delivery delivery = {.recipient = "check", .account = "check", .mailbox = "check",
+                                       .outcome = "stored", .finished = true, .wanted = true};
+    struct ledger_claim claim = {
+        .message_id = "check", .sender = "check", .data = "check", .size = 5, .copies = &copy, .copy_count = 1,
+        .deliveries = &delivery, .delivery_count = 1,
+    };
+    int64_t random[2 * LEDGER_HASH_SIZE / sizeof(int64_t)];
+    for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
+        if (!ledger_random(&random[i], fault))
+            return false;
+    memcpy(claim.identity, random, LEDGER_HASH_SIZE);
+    memcpy(claim.digest, (const char *)random + LEDGER_HASH_SIZE, LEDGER_HASH_SIZE);
+    claim.lock_key = random[0];
+    enum ledger_result result = ledger_lock(ledger, &claim, fault);
+    if (result == LEDGER_HELD)
+        fault_set(fault, "the lock is not granted although it is free");
+    bool written = result == LEDGER_OK && write_all(ledger, &claim, fault);
+    if (!written)
+        ledger_add_remedy(fault);
+    ledger_rollback(ledger);
+    return written;
+}
