@@ -101,13 +101,15 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
 void ledger_add_remedy(struct fault *fault)
 {
     static const char *const remedies[][2] = {
-        {"(SQLSTATE 42P01)", "run: oncedrop schema install"},     /* undefined_table */
-        {"(SQLSTATE 3F000)", "run: oncedrop schema install"},     /* invalid_schema_name */
-        {"(SQLSTATE 42703)", "run: oncedrop schema upgrade"},     /* undefined_column */
+        {"(SQLSTATE 42P01)", "run: oncedrop schema install"},       /* undefined_table */
+        {"(SQLSTATE 3F000)", "run: oncedrop schema install"},       /* invalid_schema_name */
+        {"(SQLSTATE 42703)", "run: oncedrop schema upgrade"},       /* undefined_column */
         {"(SQLSTATE 42501)", "grant the role <schema>_delivery to this database user"},     /* insufficient_privilege */
-        {"(SQLSTATE 25006)", "this server is a standby; database.conninfo must lead to the primary"},   /* read_only_sql_transaction */
-        {"(SQLSTATE 0A000)", "is this a standby? database.conninfo must lead to the primary"},  /* BEGIN READ WRITE in recovery */
-        {"statement pooling", "a pooler in front of the database has to be in transaction or session mode"},    /* of PgBouncer */
+        /* read_only_sql_transaction, and BEGIN READ WRITE in recovery */
+        {"(SQLSTATE 25006)", "this server is a standby; database.conninfo must lead to the primary"},
+        {"(SQLSTATE 0A000)", "is this a standby? database.conninfo must lead to the primary"},
+        /* PgBouncer */
+        {"statement pooling", "a pooler in front of the database has to be in transaction or session mode"},
     };
     for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
         if (strstr(fault->text, remedies[i][0]) != NULL && strstr(fault->text, remedies[i][1]) == NULL) {

@@ -22,7 +22,7 @@ static struct ledger_copy *sent_copy(const struct ledger_claim *claim)
 
 static bool add_message_query(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
 {
-    const struct pg_param params[] = {pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE)};
+    const struct pg_param params[] = {LEDGER_KEY(claim)};
     return pg_add(ledger->pg,
                   "SELECT extract(epoch FROM received_at)::bigint FROM @schema@.message"
                   " WHERE identity = $1 AND digest = $2",
@@ -35,9 +35,7 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_claim *c
     for (size_t i = 0; i < claim->copy_count; i++)
         accounts[i] = claim->copies[i].account;
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, claim->copy_count);
-    const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = account_array},
-    };
+    const struct pg_param params[] = {LEDGER_KEY(claim), {.data = account_array}};
     return pg_add(ledger->pg,
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
@@ -55,7 +53,7 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_claim *
 {
     char hold_off[24];
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = sent->account}, {.data = sent->mailbox},
+        LEDGER_KEY(claim), {.data = sent->account}, {.data = sent->mailbox},
         {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
     };
     return pg_add(ledger->pg,
@@ -176,7 +174,7 @@ static bool add_delivery(struct ledger *ledger, const struct ledger_claim *claim
                          const struct ledger_delivery *delivery, struct fault *fault)
 {
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = delivery->recipient},
+        LEDGER_KEY(claim), {.data = delivery->recipient},
         {.data = delivery->original_recipient}, {.data = delivery->account}, {.data = delivery->mailbox},
         {.data = claim->queue_id}, {.data = ledger->host}, {.data = delivery->outcome}, {.data = delivery->reason},
         {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
@@ -202,7 +200,7 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
 {
     char token[24], pid[24], attempt[24];
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = copy->account}, {.data = copy->mailbox},
+        LEDGER_KEY(claim), {.data = copy->account}, {.data = copy->mailbox},
         {.data = ledger_role_name(copy->role)}, {.data = copy->doubt ? "t" : "f"},
         {.data = pg_number(claim->token, token)}, {.data = ledger->host}, {.data = pg_number(getpid(), pid)},
         {.data = copy->recipient}, {.data = pg_number(copy->attempt, attempt)},
@@ -235,7 +233,7 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, co
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
     char token[24];
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE), {.data = account_array}, {.data = mailbox_array},
+        LEDGER_KEY(claim), {.data = account_array}, {.data = mailbox_array},
         {.data = pg_number(claim->token, token)},
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);

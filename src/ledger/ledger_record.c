@@ -23,9 +23,8 @@ static bool add_message(struct ledger *ledger, const struct ledger_claim *claim,
     char *references OD_CLEANUP(base_free) =
         pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = pg_number(claim->lock_key, key)}, {.data = claim->message_id}, {.data = claim->sender},
-        {.data = decoded->from}, {.data = decoded->subject},
+        LEDGER_KEY(claim), {.data = pg_number(claim->lock_key, key)}, {.data = claim->message_id},
+        {.data = claim->sender}, {.data = decoded->from}, {.data = decoded->subject},
         {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(claim->size, size)},
         {.data = decoded->in_reply_to}, {.data = references}, {.data = pg_number(claim->received_at, received)},
     };
@@ -55,9 +54,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_claim *clai
         columns[ADDRESS][i] = address->address;
     }
     char *arrays[COLUMNS];
-    struct pg_param params[2 + COLUMNS] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-    };
+    struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(claim)};
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = pg_text_array(columns[i], count);
         params[2 + i].data = arrays[i];
@@ -81,9 +78,8 @@ static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, co
 {
     char size[24];
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = part->path}, {.data = part->type}, {.data = part->charset}, {.data = part->disposition},
-        {.data = part->filename}, {.data = pg_number(part->size, size)},
+        LEDGER_KEY(claim), {.data = part->path}, {.data = part->type}, {.data = part->charset},
+        {.data = part->disposition}, {.data = part->filename}, {.data = pg_number(part->size, size)},
         pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text},
     };
     return pg_add(ledger->pg,
@@ -98,8 +94,7 @@ static bool add_raw(struct ledger *ledger, const struct ledger_claim *claim, siz
     char number[24];
     size_t at = chunk * RAW_CHUNK, left = (size_t)claim->size - at;
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = pg_number((int64_t)chunk, number)},
+        LEDGER_KEY(claim), {.data = pg_number((int64_t)chunk, number)},
         pg_bytes((const char *)claim->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
     };
     return pg_add(ledger->pg,

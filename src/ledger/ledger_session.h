@@ -21,6 +21,9 @@ struct ledger {
 
 #define LEDGER_BEGIN_STATEMENTS 2
 
+/* The first two parameters of a statement about one message. */
+#define LEDGER_KEY(claim) pg_bytes((claim)->identity, LEDGER_HASH_SIZE), pg_bytes((claim)->digest, LEDGER_HASH_SIZE)
+
 /* Connects anew when the connection is not usable any more; false with the fault set when that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 

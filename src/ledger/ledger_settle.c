@@ -12,8 +12,7 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
 {
     char uidvalidity[24], uid[24], token[24], attempt[24];
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = copy->account}, {.data = copy->mailbox},
+        LEDGER_KEY(claim), {.data = copy->account}, {.data = copy->mailbox},
         {.data = pg_number(copy->attempt + 1, attempt)}, {.data = pg_number(claim->token, token)},
         {.data = ledger_state_name(copy->new_state)}, {.data = copy->new_doubt ? "t" : "f"},
         {.data = copy->new_uid != 0 ? pg_number(copy->new_uidvalidity, uidvalidity) : NULL},
@@ -35,8 +34,7 @@ static bool add_variants_state(struct ledger *ledger, const struct ledger_claim 
 {
     char uidvalidity[24], uid[24];
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = copy->account}, {.data = copy->mailbox},
+        LEDGER_KEY(claim), {.data = copy->account}, {.data = copy->mailbox},
         {.data = copy->new_uid != 0 ? pg_number(copy->new_uidvalidity, uidvalidity) : NULL},
         {.data = copy->new_uid != 0 ? pg_number(copy->new_uid, uid) : NULL},
     };
@@ -57,8 +55,7 @@ static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_clai
                                  const struct ledger_delivery *delivery, struct fault *fault)
 {
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = delivery->recipient}, {.data = delivery->outcome}, {.data = delivery->reason},
+        LEDGER_KEY(claim), {.data = delivery->recipient}, {.data = delivery->outcome}, {.data = delivery->reason},
         {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
@@ -73,8 +70,7 @@ static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_clai
 static bool add_notify(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
 {
     const struct pg_param params[] = {
-        pg_bytes(claim->identity, LEDGER_HASH_SIZE), pg_bytes(claim->digest, LEDGER_HASH_SIZE),
-        {.data = ledger->config->record.notify},
+        LEDGER_KEY(claim), {.data = ledger->config->record.notify},
     };
     return pg_add(ledger->pg,
                   "SELECT pg_catalog.pg_notify($3, id::text) FROM @schema@.message WHERE identity = $1 AND digest = $2",

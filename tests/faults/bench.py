@@ -21,13 +21,15 @@ from lab.process import free_port, wait_until
 
 AT_ONCE = 16        # most of the time is spent waiting for hold-offs
 POOL = 3            # connections to PostgreSQL for all of them
+UNFINISHED = """SELECT c::text FROM oncedrop.copy c WHERE c.state <> 'stored'
+                UNION ALL SELECT d::text FROM oncedrop.delivery d WHERE d.finished_at IS NULL"""
 NUMBERS = itertools.count(1)
 STARTING = threading.Lock()
 
 # A command that is repeated until succeeded(done). statuses: those it may end with. beside: a case that runs at the
-# same time.
-Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside",
-                              defaults=((0, 75), None))
+# same time. database: one that is this case's alone.
+Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside database",
+                              defaults=((0, 75), None, None))
 
 # What came out wrong; kind: "lost", "doubled", "false duplicate" or "other" (a bounce, no success in time, ...).
 Wrong = collections.namedtuple("Wrong", "kind text")
@@ -108,7 +110,7 @@ class Bench:
         recorded = [*program, "-o", "record.level=raw", "-o", f"imap.port={free_port()}", *case.words[len(self.program):]]
         done = death.run(recorded, case.stdin)
         assert done.returncode == 75, done
-        return case._replace(words=[*program, "resume"], stdin=b"")
+        return case._replace(words=[*program, "resume"], stdin=b"", database=database)
 
     def in_doubt(self):
         """A delivery that died behind its APPEND's literal, and whose hold-off is over: it will search."""
@@ -200,8 +202,20 @@ def run_spoilt(bench, make, spoil, chosen):
         words = spoil(point) + case.words
         if case.beside:
             return run_beside(bench, case, words, point.number % 2 or point.call == "recvfrom")
-        return finish(bench, case, death.run(words, case.stdin))
+        return finish(bench, case, death.run(words, case.stdin)) or (case.database and end_database(bench, case.database))
     return run_points(try_point, chosen)
+
+
+def end_database(bench, database):
+    """Looks into a ledger that was one case's alone, and removes it, with the pooler's connections to it."""
+    postgres = bench.site.lab.postgres
+    session = postgres.connect(database)
+    with session.cursor() as cursor:
+        cursor.execute(UNFINISHED)
+        rows = cursor.fetchall()
+    session.close()
+    postgres.drop_database(database)
+    return Wrong("other", f"not finished: {rows}") if rows else None
 
 
 def run_beside(bench, case, words, late):
@@ -225,5 +239,4 @@ def claimed(bench, case):
 
 
 def check_ledger(site):
-    assert site.sql("SELECT * FROM oncedrop.copy WHERE state <> 'stored'") == []
-    assert site.sql("SELECT * FROM oncedrop.delivery WHERE finished_at IS NULL") == []
+    assert site.sql(UNFINISHED) == []
