@@ -118,11 +118,11 @@ static void check_login_account(const struct config *config)
 {
     struct stat program;
     bool setgid = stat("/proc/self/exe", &program) == 0 && (program.st_mode & S_ISGID) != 0;
-    bool needs_domain = strstr(config->route.account, "%{address}") != NULL || strstr(config->route.account, "%{domain}") != NULL;
+    const char *account = config->route.account;
+    bool needs_domain = strstr(account, "%{address}") != NULL || strstr(account, "%{domain}") != NULL;
     if (setgid && config->route.account_query[0] == '\0' && needs_domain)
         check_warning("postfix", "mailbox_command runs as the recipient, whose login name has no domain, but route.account ="
-                      " %s needs one: every such delivery is deferred; use %%{user} or account_query",
-                      config->route.account);
+                      " %s needs one: every such delivery is deferred; use %%{user} or account_query", account);
 }
 
 /* What is tried again for a time of ours must still be in Postfix's queue when that is over. */

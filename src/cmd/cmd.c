@@ -112,7 +112,7 @@ bool cmd_parse_json(int argc, char **argv, bool *ret)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+", words, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         if (c != 'J')
             return false;
         *ret = true;

@@ -20,7 +20,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"json", no_argument, NULL, 'J'}, {0},
     };
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+", words, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         if (c == 'o' ? !config_parse_duration(optarg, &options->older_than_ms) : c != 'n' && c != 'J')
             return false;
         options->dry_run = options->dry_run || c == 'n';

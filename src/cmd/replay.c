@@ -53,7 +53,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"json", no_argument, NULL, 'J'},    {0},
     };
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+d:f:j:", words, NULL)) != -1;)
+    for (int c; (c = getopt_long(argc, argv, "d:f:j:", words, NULL)) != -1;)
         if (!take_option(c, options))
             return false;
     if (options->recipients->len > 0) {

@@ -20,7 +20,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+j:", words, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "j:", words, NULL)) != -1;) {
         if (c == 'J')
             options->json = true;
         else if (c != 'j' || !cmd_parse_jobs(optarg, &options->jobs))

@@ -57,7 +57,7 @@ static bool parse_arguments(int argc, char **argv, struct question *question)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {"digest", no_argument, NULL, 'D'}, {0}};
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+", words, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         if (c != 'J' && c != 'D')
             return false;
         question->json = question->json || c == 'J';

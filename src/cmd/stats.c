@@ -23,7 +23,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {"prometheus", no_argument, NULL, 'P'}, {0}};
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+", words, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         if (c != 'J' && c != 'P')
             return false;
         options->json = options->json || c == 'J';

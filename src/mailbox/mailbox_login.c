@@ -125,7 +125,9 @@ static void refused(const struct identity *identity, const char *secret, const s
     if (strstr(said, secret) != NULL || strstr(said, identity->password) != NULL)
         said = "(the server's words repeat the password)";
     bool master = *identity->master != '\0';
-    fault_set(fault, "IMAP login of %s%s%s refused: %s (check that this account exists, imap.user, imap.master_user and imap.password_file)",
+    fault_set(fault,
+              "IMAP login of %s%s%s refused: %s (check that this account exists, imap.user, imap.master_user and"
+              " imap.password_file)",
               identity->login, master ? " as master user " : "", identity->master, said);
 }
 

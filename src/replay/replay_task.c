@@ -41,7 +41,8 @@ struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fa
 GBytes *replay_task_new(GVariant *task, const char *const *recipients)
 {
     GVariant *only = recipients != NULL ? g_variant_new_strv(recipients, -1) : NULL;
-    GVariant *variant = g_variant_ref_sink(g_variant_new("(v@mas)", task, g_variant_new_maybe(G_VARIANT_TYPE_STRING_ARRAY, only)));
+    GVariant *maybe = g_variant_new_maybe(G_VARIANT_TYPE_STRING_ARRAY, only);
+    GVariant *variant = g_variant_ref_sink(g_variant_new("(v@mas)", task, maybe));
     GBytes *bytes = g_variant_get_data_as_bytes(variant);
     g_variant_unref(variant);
     return bytes;

@@ -11,8 +11,9 @@ another are the same in both.
 Seen to fail with: doubt not set by a new claim (copies.c: want), the hold-off not looked at (copies.c: too_fresh) and a
 deadline without a timer (deadline.c: deadline_arm), each by two copies beside another delivery; and settling taken for
 done when it failed twice (ledger_settle.c: ledger_settle), by a copy that stays unfinished where PostgreSQL is away
-from a COMMIT on, or taken for done when it failed once, by the same where a backend is ended. Not noticed: attempt and claim not compared when settling. What one that was overtaken still writes
-here is true: it ends by its deadline, before others may claim."""
+from a COMMIT on, or taken for done when it failed once, by the same where a backend is ended. Not noticed: attempt and
+claim not compared when settling. What one that was overtaken still writes here is true: it ends by its deadline, before
+others may claim."""
 
 import collections
 import concurrent.futures

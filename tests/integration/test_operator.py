@@ -4,7 +4,7 @@
 ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check` takes fewer).
 
 Seen to fail with: `why` without the duplicates; --since taken for seconds; purge by received_at alone; purge without
-the lock; copies of all states counted as stored; the index for queue ids dropped (tables read from end to end)."""
+the lock; copies of all states counted as stored; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
 
 import datetime
 import json
@@ -74,6 +74,16 @@ def test_show_has_the_fields_it_promises(site):
         [scuba, "alias@example.org", "duplicate", 2, "4abcDEF"]
     [copy] = one["copies"]
     assert [copy[name] for name in ("account", "state", "doubt", "uid", "role")] == [scuba, "stored", False, 1, "inbox"]
+
+
+def test_options_may_come_last(site, tmp_path):
+    scuba = site.account()
+    id = new_id()
+    (tmp_path / "one.eml").write_bytes(message(id=id))
+    done = site.run("replay", str(tmp_path), "-d", scuba, "--json")
+    assert done.exit == 0 and json.loads(done.out.splitlines()[0])["message_id"] == id, done
+    assert id in site.run("show", id, "--json").out
+    assert json.loads(site.run("check", scuba, "--json").out)
 
 
 def test_show_by_every_name(site):

@@ -149,7 +149,8 @@ class Dovecot(process.Server):
         # As root and on a socket, Dovecot's imap takes inetd(8) for its parent and refuses.
         user = self.user
         words = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-        return [*(words if os.getuid() == 0 else []), process.find_program("doveadm"), "-c", self.path("dovecot.conf"), "exec", "imap", "-u", account]
+        return [*(words if os.getuid() == 0 else []), process.find_program("doveadm"), "-c", self.path("dovecot.conf"),
+                "exec", "imap", "-u", account]
 
     def show_command(self, account, mailbox):
         """A command line that prints what is in a mailbox."""
