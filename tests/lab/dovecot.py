@@ -46,7 +46,9 @@ service anvil {{
     mode = 0
   }}
 }}
+# It keeps 10 KiB for each account it has seen.
 service auth {{
+  vsz_limit = 4G
   unix_listener {directory}/auth {{
     mode = 0666
   }}
