@@ -76,11 +76,10 @@ def test_show_has_the_fields_it_promises(site):
     assert [copy[name] for name in ("account", "state", "doubt", "uid", "role")] == [scuba, "stored", False, 1, "inbox"]
 
 
-def test_options_may_come_last(site, tmp_path):
+def test_options_may_come_last(site):
     scuba = site.account()
     id = new_id()
-    (tmp_path / "one.eml").write_bytes(message(id=id))
-    done = site.run("replay", str(tmp_path), "-d", scuba, "--json")
+    done = site.run("replay", "-", "-d", scuba, "--json", stdin=message(id=id))
     assert done.exit == 0 and json.loads(done.out.splitlines()[0])["message_id"] == id, done
     assert id in site.run("show", id, "--json").out
     assert json.loads(site.run("check", scuba, "--json").out)
