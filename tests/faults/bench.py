@@ -25,6 +25,7 @@ UNFINISHED = """SELECT c::text FROM oncedrop.copy c WHERE c.state <> 'stored'
                 UNION ALL SELECT d::text FROM oncedrop.delivery d WHERE d.finished_at IS NULL"""
 NUMBERS = itertools.count(1)
 STARTING = threading.Lock()
+AGAIN = threading.Semaphore(6)      # further tries at a time: more would take longer than the deadline on a slow machine
 
 # A command that is repeated until succeeded(done). statuses: those it may end with. beside: a case that runs at the
 # same time. database: one that is this case's alone.
@@ -160,7 +161,8 @@ def repeat(case, done):
             return Wrong("other", f"no success: {done}")
         time.sleep(pause)
         pause = min(1, 2 * pause)
-        done = death.run(case.words, case.stdin)
+        with AGAIN:
+            done = death.run(case.words, case.stdin)
 
 
 def look(bench, case):
