@@ -2,12 +2,9 @@
 """What the faults tests count, for their closing line."""
 
 import collections
-import os
 
 import pytest
 
-# At length only, by `make faults`.
-collect_ignore = [] if os.environ.get("ONCEDROP_FAULTS") == "all" else []
 TRIED = collections.Counter()
 FOUND = collections.Counter()
 
