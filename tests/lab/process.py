@@ -4,6 +4,7 @@
 import ctypes
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -35,10 +36,32 @@ def is_listening(path):
     return any(len(row) == 8 and row[7].rstrip("\n") == path and row[3] == "00010000" for row in rows)
 
 
+def ports_for_servers():
+    """Those that the kernel gives to no client, which would have it when a server wants it back after a restart."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        first, last = map(int, file.read().split())
+    found = [port for port in range(10000, 65536) if not first <= port <= last]
+    return found if len(found) >= 1000 else range(10000, 65536)
+
+
+RESERVED = []
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is ours until this process ends, whether or not a server uses it just now: no other process that asks
+    here gets it. An abstract unix socket of that name says so; the kernel removes it with us."""
+    for port in random.sample(ports_for_servers(), 1000):
+        mark = socket.socket(socket.AF_UNIX)
+        try:
+            mark.bind(f"\0oncedrop port {port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            mark.close()
+            continue
+        RESERVED.append(mark)
+        return port
+    raise RuntimeError("no port is free")
 
 
 def accepts(port):
@@ -124,10 +147,10 @@ class Server:
             try:
                 wait_until(self.is_up, f"{self.name} answers", 30)
                 return self
-            except (ChildProcessError, TimeoutError):
+            except (ChildProcessError, TimeoutError) as error:
                 self.stop()
                 if attempt == 4 or "in use" not in self.log():
-                    raise RuntimeError(f"{self.name} does not start:\n{self.log()}") from None
+                    raise RuntimeError(f"{self.name} does not start ({error}):\n{self.log()}") from None
 
     def launch(self):
         raise NotImplementedError
