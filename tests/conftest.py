@@ -35,15 +35,15 @@ def lab():
 
 
 @pytest.fixture(scope="session")
-def template(lab):
-    """Name of a database with the schema in it."""
+def ledgers(lab):
+    """Databases with the schema in them."""
     return site_module.install_schema(lab)
 
 
 @pytest.fixture
-def site(lab, template, request):
+def site(lab, ledgers, request):
     """A site with an empty ledger."""
-    new = site_module.new_site(lab, template)
+    new = site_module.new_site(lab, ledgers)
     request.node.site = new
     request.node.logs_before = lab.logs()
     yield new

@@ -148,10 +148,12 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
 {
     config_directory = directory;
     char *command OD_CLEANUP(base_free) = postconf("-xh", "mailbox_command");
+    if (command == NULL)
+        return;     /* no Postfix here; one without a configuration takes a second to say so, each time */
     char *services OD_CLEANUP(base_free) = postconf("-M", NULL);
+    if (services == NULL)
+        return;
     char *soft_bounce OD_CLEANUP(base_free) = postconf("-xh", "soft_bounce");
-    if (command == NULL || services == NULL)
-        return;     /* no Postfix here */
     if (soft_bounce != NULL && strcmp(soft_bounce, "yes") == 0)
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is tried again for days");
     if (strstr(command, "oncedrop") != NULL) {

@@ -255,7 +255,7 @@ static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, b
     bool ignored;
     sent->wanted = true;
     if (!held || !time_for_another(work->delivery->config)) {
-        report_sent(work, OUTCOME_HELD, "not held");
+        report_sent(work, OUTCOME_HELD, held ? "no time was left for it (delivery.deadline)" : "not held");
         write_deliveries(work, true);
         ledger_undo(work->delivery->ledger, &work->claim);
         return;

@@ -105,7 +105,7 @@ class Bench:
     def resume(self):
         """A delivery that met no IMAP server, in a database of its own: `resume` takes all that it finds."""
         case = self.deliver()
-        database = self.site.lab.postgres.create_database(lab_module.OWNER, self.template)
+        database = self.ledgers.take()
         conninfo = self.site.lab.postgres.conninfo(database, lab_module.DELIVERY, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
         recorded = [*program, "-o", "record.level=raw", "-o", f"imap.port={free_port()}", *case.words[len(self.program):]]
@@ -209,14 +209,13 @@ def run_spoilt(bench, make, spoil, chosen):
 
 
 def end_database(bench, database):
-    """Looks into a ledger that was one case's alone, and removes it, with the pooler's connections to it."""
-    postgres = bench.site.lab.postgres
-    session = postgres.connect(database)
+    """Looks into a ledger that was one case's alone, and gives it back."""
+    session = bench.site.lab.postgres.connect(database)
     with session.cursor() as cursor:
         cursor.execute(UNFINISHED)
         rows = cursor.fetchall()
     session.close()
-    postgres.drop_database(database)
+    bench.ledgers.give_back(database)
     return Wrong("other", f"not finished: {rows}") if rows else None
 
 

@@ -46,9 +46,9 @@ FAILING = ("inbox and Sent", "LMTP with three recipients") if SAMPLE == 0 else (
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_killed_at_every_system_call(site, template, scenario, tally):
+def test_killed_at_every_system_call(site, ledgers, scenario, tally):
     bench = Bench(site)
-    bench.template = template
+    bench.ledgers = ledgers
     bench.after_literal = bench.find_after_literal()
     path = bench.trace(SCENARIOS[scenario](bench))
     chosen = death.sample(death.points(path), SAMPLE, random.Random(scenario))

@@ -536,10 +536,7 @@ def test_times(site, settings, item, word):
 ])
 def test_the_lifetime_of_the_queue(site, lifetime, settings, word):
     site.settings.update(settings)
-    directory = site.lab.new_directory("postfix")
-    for name, text in (("main.cf", f"compatibility_level = 3.6\nmaximal_queue_lifetime = {lifetime}\n"), ("master.cf", "")):
-        with open(os.path.join(directory, name), "w", encoding="ascii") as file:
-            file.write(text)
+    directory = site.lab.postfix_directory(f"compatibility_level = 3.6\nmaximal_queue_lifetime = {lifetime}\n", "")
     said = check(site, site.account(), env={"MAIL_CONFIG": directory})
     warnings = [text for status, text in said["postfix"] if status == "warning" and "maximal_queue_lifetime" in text]
     assert len(warnings) == (1 if word else 0) and all(word in text for text in warnings), said

@@ -177,9 +177,9 @@ def test_too_many_errors(wordy):
 
 
 @pytest.fixture(scope="module")
-def roomy(lab, template):
+def roomy(lab, ledgers):
     """A site for tests that each deliver to an account of their own."""
-    site = new_site(lab, template)
+    site = new_site(lab, ledgers)
     yield site
     site.close()
     assert not site.sanitizer_reports()

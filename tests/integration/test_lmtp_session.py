@@ -128,9 +128,9 @@ def test_a_database_that_comes_back_is_used(site):
 
 
 @pytest.fixture(scope="module")
-def idle(lab, template):
+def idle(lab, ledgers):
     """A site for tests that come to no delivery."""
-    site = new_site(lab, template)
+    site = new_site(lab, ledgers)
     yield site
     site.close()
     assert not site.sanitizer_reports()

@@ -21,7 +21,7 @@ import pytest
 from lab import lab as lab_module
 from lab.messages import message, new_id
 from lab.process import wait_until
-from lab.site import Site
+from lab.site import new_site
 
 ROWS = int(os.environ.get("ONCEDROP_LEDGER_ROWS", "20000"))
 QUICK = 0.05    # what a person does not notice; the tests allow a machine that is busy ten times as long
@@ -413,12 +413,13 @@ FILL = """
            1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
 """
 DAYS = 60
+ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
 
 
 @pytest.fixture(scope="module")
-def large(lab, template):
+def large(lab, ledgers):
     """A site whose ledger has many messages, evenly over the last 60 days."""
-    site = Site(lab, lab.postgres.create_database(lab_module.OWNER, template))
+    site = new_site(lab, ledgers)
     session = lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         cursor.execute(FILL, {"rows": ROWS, "step": DAYS * 86400 / ROWS})
@@ -451,6 +452,7 @@ def questions(large):
              "list --recipient (nobody)": ["list", "--recipient", "nobody"], "resume": ["resume"]}
 
 
+@ONE_WORKER
 def test_questions_to_a_large_ledger_are_quick(large, capsys):
     figures = {name: median(large, *words) for name, words in questions(large).items()}
     figures["show (unknown)"] = median(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
@@ -485,6 +487,7 @@ def no_autovacuum(large):
     switch("RESET (autovacuum_enabled)")
 
 
+@ONE_WORKER
 @pytest.mark.usefixtures("no_autovacuum")
 def test_no_table_is_read_from_end_to_end(large):
     """By a question, nor by a delivery; whatever the size at which that would begin to be slow."""
@@ -504,6 +507,7 @@ def test_no_table_is_read_from_end_to_end(large):
     assert not found
 
 
+@ONE_WORKER
 def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
     """The usual time of a delivery, first alone and then while the purge goes on."""
     scuba = large.account()

@@ -3,8 +3,6 @@
 
 Seen to fail: with each of the warnings' conditions turned round, and with settings read of the system's Postfix."""
 
-import os
-
 import pytest
 
 PIPE = "oncedrop unix - n n - {maxproc} pipe flags=R user=uucp argv=/usr/local/bin/oncedrop deliver -d ${{recipient}}\n"
@@ -14,11 +12,9 @@ GOOD = {"oncedrop_destination_recipient_limit": "1", "oncedrop_time_limit": "600
 
 def check(site, main=None, master=PIPE, maxproc="20"):
     """The warnings' texts."""
-    directory = site.lab.new_directory("postfix")
-    with open(os.path.join(directory, "main.cf"), "w", encoding="utf-8") as file:
-        file.writelines(f"{name} = {value}\n" for name, value in {"compatibility_level": "3.6", **(main or {})}.items())
-    with open(os.path.join(directory, "master.cf"), "w", encoding="utf-8") as file:
-        file.write(master.format(maxproc=maxproc))
+    settings = {"compatibility_level": "3.6", **(main or {})}
+    directory = site.lab.postfix_directory("".join(f"{name} = {value}\n" for name, value in settings.items()),
+                                           master.format(maxproc=maxproc))
     site.settings["lock.wait"] = "10s"
     site.settings["delivery.hold_off"] = "300s"
     done = site.run("check", site.account(), env={"MAIL_CONFIG": directory})

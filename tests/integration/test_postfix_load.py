@@ -14,6 +14,7 @@ import pytest
 from lab.messages import message
 from lab.process import wait_until
 
+pytestmark = pytest.mark.xdist_group("load")    # times are measured: these are not each other's load
 MESSAGES = int(os.environ.get("ONCEDROP_POSTFIX_MESSAGES") or 20)
 ACCOUNTS = 10
 

@@ -68,7 +68,7 @@ def test_before_the_upgrade_deliveries_are_deferred(old):
 
 
 @pytest.mark.parametrize("old", [1], indirect=True)
-def test_upgraded_is_as_installed(old, template):
+def test_upgraded_is_as_installed(old, ledgers):
     """Columns, indexes, views and comments are the same, however they came about."""
     assert as_owner(old, "schema", "upgrade").exit == 0
     query = """
@@ -77,7 +77,7 @@ def test_upgraded_is_as_installed(old, template):
           FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
          WHERE c.relnamespace = 'oncedrop'::regnamespace ORDER BY 1, 4"""
     upgraded = old.sql(query)
-    session = old.lab.postgres.connect(template)
+    session = old.lab.postgres.connect(ledgers.template)
     with session.cursor() as cursor:
         cursor.execute(query)
         installed = cursor.fetchall()

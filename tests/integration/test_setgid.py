@@ -25,6 +25,9 @@ from lab.setgid import BECOME, OTHER, USER, Installed, Listener
 from lab.site import new_site
 
 
+pytestmark = pytest.mark.xdist_group("setgid")     # built once
+
+
 @pytest.fixture(scope="module")
 def prefix():
     with setgid.installation() as directory:
@@ -37,9 +40,9 @@ def installed(site, prefix):
 
 
 @pytest.fixture(scope="module")
-def refusing(lab, template, prefix):
+def refusing(lab, ledgers, prefix):
     """One for all tests after which there still is nothing in ledger and mailboxes."""
-    site = new_site(lab, template)
+    site = new_site(lab, ledgers)
     yield Installed(site, prefix)
     site.close()
 

@@ -52,6 +52,19 @@ class Lab:
         users = {role: role for role in (OWNER, DELIVERY)}
         return self.start(pgbouncer.PgBouncer(self.directory, self.postgres, users))
 
+    @functools.cached_property
+    def postfix_settings(self):
+        """Directory with the settings of a Postfix that knows nothing of oncedrop."""
+        return self.postfix_directory("compatibility_level = 3.6\n", "")
+
+    def postfix_directory(self, main, master):
+        """A new directory with these main.cf and master.cf."""
+        directory = self.new_directory("postfix")
+        for name, text in (("main.cf", main), ("master.cf", master)):
+            with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        return directory
+
     def new_directory(self, name):
         path = os.path.join(self.directory, f"{name}{next(self.numbers)}")
         os.mkdir(path, 0o700)

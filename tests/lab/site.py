@@ -13,6 +13,7 @@ import time
 import psycopg2.extras
 
 from . import dovecot, lab as lab_module
+from .ledgers import Ledgers
 from .proxy import Proxy
 
 Done = collections.namedtuple("Done", "exit out err seconds")
@@ -59,10 +60,11 @@ class Running:
 
 class Site:
     """settings holds the configuration, "group.name" → value; it is written anew before every run. The lab's servers
-    are reached directly unless a test puts something in between."""
+    are reached directly unless a test puts something in between. ledgers: who lent the database and has it back."""
 
-    def __init__(self, lab, database=None):
+    def __init__(self, lab, database=None, ledgers=None):
         self.lab = lab
+        self.ledgers, self.lent = ledgers, database
         self.directory = lab.new_directory("site")
         self.number = os.path.basename(self.directory)[len("site"):]
         self.database = database
@@ -113,6 +115,7 @@ class Site:
         # An exit status of its own, and a file, so that a sanitizer's finding is never taken for an outcome.
         sanitizer = f"exitcode=99:log_path={os.path.join(self.directory, 'sanitizer')}"
         kept["ASAN_OPTIONS"] = kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
+        kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 
     def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True):
@@ -199,12 +202,12 @@ class Site:
             process.stop()
         for thing in reversed(self.closing):
             thing.close()
-        if self.database:
-            self.lab.postgres.drop_database(self.database)
+        if self.ledgers:
+            self.ledgers.give_back(self.lent)
 
 
 def install_schema(lab):
-    """A database with the schema, made by the program itself, that others are copied from; returns its name."""
+    """Has a database with the schema made by the program itself, and gives Ledgers that are copied from it."""
     database = lab.postgres.create_database(lab_module.OWNER)
     site = Site(lab, database)
     site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)
@@ -212,8 +215,9 @@ def install_schema(lab):
     if done.exit:
         raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
     lab.postgres.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
-    return database
+    return Ledgers(lab.postgres, database)
 
 
-def new_site(lab, template):
-    return Site(lab, lab.postgres.create_database(lab_module.OWNER, template))
+def new_site(lab, ledgers):
+    """A site with an empty ledger."""
+    return Site(lab, ledgers.take(), ledgers)
