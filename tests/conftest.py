@@ -43,6 +43,7 @@ def ledgers(lab):
 @pytest.fixture
 def site(lab, ledgers, request):
     """A site with an empty ledger."""
+    lab.dovecot.renew()
     new = site_module.new_site(lab, ledgers)
     request.node.site = new
     request.node.logs_before = lab.logs()

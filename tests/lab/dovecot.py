@@ -99,6 +99,7 @@ service stats {{
 """
 
 MASTER = "oncedrop"
+MANY_ACCOUNTS = 5000
 
 Stored = collections.namedtuple("Stored", "uid flags internal_date raw")
 
@@ -119,7 +120,7 @@ class Dovecot(process.Server):
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
         self.port = self.tls_port = None
-        self.logged_before = 0
+        self.logged_before = self.accounts = 0
         for name in ("run", "state", "mail", "users"):
             os.mkdir(self.path(name), 0o755)
         os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
@@ -131,8 +132,9 @@ class Dovecot(process.Server):
             file.write(text)
 
     def launch(self):
+        if self.port is None or "in use" in self.log()[self.logged_before:]:
+            self.port, self.tls_port = process.free_port(), process.free_port()
         self.logged_before = len(self.log())
-        self.port, self.tls_port = process.free_port(), process.free_port()
         users = ""
         if os.getuid() != 0:
             users = ROOTLESS.format(user=self.user.pw_name, group=grp.getgrgid(self.user.pw_gid).gr_name)
@@ -141,6 +143,14 @@ class Dovecot(process.Server):
             location=self.location, port=self.port, tls_port=self.tls_port, uid=self.user.pw_uid,
             gid=self.user.pw_gid, special_sent=self.special_sent))
         self.spawn([process.find_program("dovecot"), "-F", "-c", self.path("dovecot.conf")])
+
+    def renew(self):
+        """Starts it again when it has many accounts: its auth keeps the file of each open, and runs out of them."""
+        if self.accounts > MANY_ACCOUNTS:
+            self.stop()
+            self.accounts = 0
+            self.launch()
+            process.wait_until(self.is_up, "Dovecot is up again")
 
     def answers(self):
         # The port may be somebody else's: what counts is that it says so itself, which it does once it has bound.
@@ -162,6 +172,7 @@ class Dovecot(process.Server):
         """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'.
 
         In a file of its own: Dovecot does not notice what is added to a file in the second in which it was read."""
+        self.accounts += 1
         extra = " ".join(f"userdb_{name}={value}" for name, value in fields.items())
         self.write(f"users/{account}", f"{account}:{account}::::::{extra}\n")
 
