@@ -104,7 +104,8 @@ class Postgres(process.Server):
         self.admin(f"CREATE ROLE {name} LOGIN PASSWORD %s", (name,))
 
     def new_name(self):
-        return f"db{next(self.counter)}"
+        """They are all as long: one can stand in for another in a packet."""
+        return f"db{next(self.counter):06}"
 
     def create_database(self, owner, template="template0"):
         name = self.new_name()
