@@ -25,7 +25,7 @@ UNFINISHED = """SELECT c::text FROM oncedrop.copy c WHERE c.state <> 'stored'
                 UNION ALL SELECT d::text FROM oncedrop.delivery d WHERE d.finished_at IS NULL"""
 NUMBERS = itertools.count(1)
 STARTING = threading.Lock()
-LEAST_TRIES = 15
+LEAST_TRIES = 15    # so many a machine makes in a minute that is not overloaded
 AGAIN = threading.Semaphore(6)      # further tries at a time: more would take longer than the deadline on a slow machine
 
 # A command that is repeated until succeeded(done). statuses: those it may end with. beside: a case that runs at the

@@ -40,8 +40,8 @@ def check(site, *arguments, chatter=False, **more):
 
 
 def of(said, status):
-    """The items with this status, without Postfix's: there may be one on this machine."""
-    return sorted(name for name, items in said.items() for one, _ in items if one == status and name != "postfix")
+    """The items with this status."""
+    return sorted(name for name, items in said.items() for one, _ in items if one == status)
 
 
 def failed(said, name, *words):
@@ -526,6 +526,11 @@ def test_times(site, settings, item, word):
     assert warned == ([item] if item else []), said
     if item:
         says(said, item, "warning", word)
+
+
+def test_without_a_configured_postfix(site):
+    said = check(site, env={"MAIL_CONFIG": site.lab.new_directory("postfix")})
+    assert of(said, "failed") == [] and "postfix" not in said, said
 
 
 @pytest.mark.skipif(bool(postfix.missing()), reason="no Postfix")

@@ -5,10 +5,12 @@ Seen to fail: with the first recipient deferred instead of the one that claimed 
 nobody deferred (sent_waits never set), with a bounced owner left to wait for (claimed_by_finished ignored), with the rows
 of other variants left open, and with a duplicate reported that could not be recorded."""
 
+import threading
+
 import expect
 from lab import lmtp
 from lab.messages import message
-from lab.proxy import CLIENT
+from lab.proxy import CLIENT, SERVER
 
 
 def cut_sent(site, lisa, times=1):
@@ -63,6 +65,27 @@ def test_deliver_too(site):
     over_hold_off(site)
     assert site.deliver(mail, scuba, sender=lisa).exit == 0
     assert [site.count(lisa, "Sent"), site.count(scuba), site.count(doug)] == [1, 1, 1]
+
+
+def test_an_inbox_that_leaves_no_time(site):
+    """Half of the deadline is gone when it answers: one silent server more would take the rest, with what is to be
+    settled."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "6s",
+                          "delivery.deadline": "8s", "delivery.hold_off": "300s"})
+    late = []
+
+    def watch(_connection, side, data):
+        if side == SERVER and b"APPENDUID" in data and not late:
+            late.append(True)
+            threading.Event().wait(4)
+        return data
+    site.imap_proxy(watch)
+    mail = message(sender=lisa)
+    expect.deferred(site.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "delivery.deadline")
+    assert late and [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
+    expect.duplicate(site.deliver(mail, scuba, sender=lisa))
+    assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
 
 
 def test_an_owner_that_bounced_is_not_waited_for(site):
