@@ -2,7 +2,8 @@
 """A Sent copy whose APPEND was cut off: the delivery that claimed it, and nobody else, is deferred until it is certain.
 
 Seen to fail: with the first recipient deferred instead of the one that claimed the copy (copies.c: decide_sent), with
-nobody deferred (sent_waits never set), with a bounced owner left to wait for (claimed_by_finished ignored), with the rows
+nobody deferred (sent_waits never set), with the Sent copy appended whether or not it is held or there is time
+(delivery.c: deliver_sent), with a bounced owner left to wait for (claimed_by_finished ignored), with the rows
 of other variants left open, and with a duplicate reported that could not be recorded."""
 
 import threading
@@ -10,6 +11,7 @@ import threading
 import expect
 from lab import lmtp
 from lab.messages import message
+from lab.process import wait_until
 from lab.proxy import CLIENT, SERVER
 
 
@@ -85,6 +87,34 @@ def test_an_inbox_that_leaves_no_time(site):
     expect.deferred(site.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "delivery.deadline")
     assert late and [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
     expect.duplicate(site.deliver(mail, scuba, sender=lisa))
+    assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
+
+
+def test_nothing_is_appended_to_sent_without_the_lock(site):
+    """Between the inbox's settling and the Sent copy somebody else takes the lock, who waited for it."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.hold_off": "300s"})
+    other = site.lab.postgres.connect(site.database)
+    takers = []
+
+    def take():
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(lock_key) FROM oncedrop.message")
+
+    def watch(_connection, side, data):
+        if side == SERVER and b"APPENDUID" in data and not takers:
+            takers.append(threading.Thread(target=take))
+            takers[0].start()
+            wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"),
+                       "somebody waits for the lock")
+        return data
+    site.imap_proxy(watch)
+    mail = message(sender=lisa)
+    expect.deferred(site.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "not held")
+    assert takers and [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
+    takers[0].join()
+    other.close()
+    assert site.deliver_with_retries(mail, scuba, sender=lisa)[-1].exit == 0
     assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
 
 
