@@ -26,12 +26,13 @@ static void note_examined(void *context, struct mailbox_reply *reply)
 }
 
 /* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. */
-static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
+static enum search_result examine_once(struct mailbox *mailbox, const char *name, struct examined *ret, bool *ret_again,
+                                       struct fault *fault)
 {
     struct mailbox_reply reply;
-    struct fault refused, list_fault;
+    struct fault list_fault;
     *ret = (struct examined){ .exists = 0 };
-    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, &refused, "EXAMINE %s", name)) {
+    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
         if (ret->has_exists)
             return SEARCH_FOUND;
         fault_set(fault, "%s: EXAMINE did not tell the number of messages", mailbox->where);
@@ -41,11 +42,19 @@ static enum search_result examine(struct mailbox *mailbox, const char *name, str
     bool perhaps_missing = reply.status == STATUS_NO
                            && (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0
                                || strcmp(reply.code, "TRYCREATE") == 0);
-    bool exists = true;
-    if (perhaps_missing && mailbox_folder_exists(mailbox, name, &exists, &list_fault) && !exists)
-        return SEARCH_ABSENT;
-    *fault = refused;
-    return SEARCH_TROUBLE;
+    bool exists;
+    if (!perhaps_missing || !mailbox_folder_exists(mailbox, name, &exists, &list_fault))
+        return SEARCH_TROUBLE;
+    *ret_again = exists;
+    return exists ? SEARCH_TROUBLE : SEARCH_ABSENT;
+}
+
+/* One that is refused and then listed may have been made in between, by another message's delivery: asked once more. */
+static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
+{
+    bool again = false;
+    enum search_result result = examine_once(mailbox, name, ret, &again, fault);
+    return again ? examine_once(mailbox, name, ret, &again, fault) : result;
 }
 
 /* The search keys. SINCE and BEFORE disregard time and zone: a day more on each side for the server's zone. */

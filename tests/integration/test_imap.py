@@ -7,6 +7,7 @@ import expect
 import pytest
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
+from lab.proxy import SERVER
 
 SCUBA = "scuba@example.org"
 
@@ -229,3 +230,35 @@ def test_search_always_looks_first(site):
     assert (copy.state, copy.uid) == ("stored", 2)
     expect.stored(site.deliver(message(), scuba))
     assert site.count(scuba) == 3
+
+
+def test_a_mailbox_made_while_it_is_looked_for(site):
+    """Another message's delivery makes the sender's first Sent mailbox between our EXAMINE and LIST."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    made = []
+
+    def watch(_connection, side, data):
+        if side == SERVER and b"Mailbox doesn't exist: Sent" in data and not made:
+            with site.lab.dovecot.session(lisa) as session:
+                made.append(session.create("Sent"))
+        return data
+    site.imap_proxy(watch)
+    expect.stored(site.deliver(message(sender=lisa), scuba, sender=lisa))
+    assert made and [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
+
+
+def test_a_mailbox_that_is_listed_and_cannot_be_opened(site):
+    """It is asked twice, and never taken for missing."""
+    def refuse(client, tag, _arguments):
+        asked.append(tag)
+        client.send(f"{tag} NO no such mailbox")
+
+    def listed(client, tag, _arguments):
+        client.send('* LIST () "/" INBOX')
+        client.send(f"{tag} OK done")
+    asked = []
+    server = fake(site, script={"EXAMINE": refuse, "LIST": listed})
+    site.settings["imap.search"] = "always"
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.\d\.\d", "EXAMINE refused")
+    assert len(asked) == 2 and not server.appended

@@ -265,7 +265,9 @@ def test_several_at_once_each_message_by_one(raw):
     raw.settings["delivery.deadline"] = "20s"
     raw.settings["delivery.hold_off"] = "30s"
     runs = [raw.start("resume", "-j", "2") for _ in range(4)]
-    assert [run.finish().exit for run in runs] == [0] * 4
+    for run in runs:
+        done = run.finish()
+        assert done.exit == 0, done.out + done.err
     assert [raw.count(account) for account in accounts] == [5] * 4
     assert raw.count(accounts[0], "Sent") == 20
     assert unfinished(raw) == 0
