@@ -9,6 +9,7 @@ colours whatever NO_COLOR says; the exit status of warnings."""
 import json
 import os
 import pty
+import re
 import socket
 import subprocess
 
@@ -87,8 +88,15 @@ def test_as_lines(site):
     lines = [line.split(None, 2) for line in done.out.splitlines()]
     assert done.exit == 1 and not done.err, done
     assert {"ok", "warning", "failed"} == {status for status, _, _ in lines}
-    assert [(item["status"], item["item"], item["text"]) for item in json.loads(site.run("check", "--json", scuba).out)] == [
-        (status, name, text.replace("\\\\", "\\")) for status, name, text in lines]
+    said = [(item["status"], item["item"], item["text"]) for item in json.loads(site.run("check", "--json", scuba).out)]
+    assert [*map(without_days, said)] == [
+        without_days((status, name, text.replace("\\\\", "\\"))) for status, name, text in lines]
+
+
+def without_days(line):
+    """A day may have ended between two runs: the certificate's last but one ends in the lab's first second."""
+    status, name, text = line
+    return status, name, re.sub(r"^ends in \d days?,", "ends in some days,", text)
 
 
 def on_a_terminal(site, **env):
