@@ -3,6 +3,7 @@
 
 ONCEDROP_POSTFIX_CYCLES says how often (30 for a thorough run, `make postfix`)."""
 
+import contextlib
 import os
 import signal
 import time
@@ -20,16 +21,33 @@ def large(number):
     return message(body=line * (SIZE // len(line)))
 
 
+def state(pid):
+    """The letter that ps(1) shows, '' when the process is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def signal_all(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def stop_in_the_middle(postfix, how):
-    """Catches a delivery before it has read the message, and lets it go on when Postfix is gone."""
-    wait_until(postfix.agents, "a delivery has begun", 30)
-    stopped = postfix.agents()
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
+    """Catches a delivery before it has read the message, and lets it go on when Postfix is gone. One of an earlier round
+    may come to its end just when it is caught."""
+    def caught():
+        agents = postfix.agents()
+        signal_all(agents, signal.SIGSTOP)
+        wait_until(lambda: all(state(pid) not in ("R", "S", "D") for pid in agents), "they stand still", 30)
+        return [pid for pid in agents if state(pid) == "T"]
+    stopped = wait_until(caught, "a delivery has begun", 30)
     time.sleep(0.2)     # the pipe fills up
     postfix.end(how)
-    for pid in stopped:
-        os.kill(pid, signal.SIGCONT)
+    signal_all(stopped, signal.SIGCONT)
 
 
 def stop_somewhere(postfix, how, delay):
