@@ -96,7 +96,8 @@ struct ledger_claim {
     bool committed;             /* the claim certainly stands in the ledger */
 };
 
-/* Takes the lock (with lock.wait: polls it that long) in a new transaction and reads what is known.
+/* Takes the lock in a new transaction and reads what is known. With lock.wait it tries again that long: while the lock
+ * is held, or a copy of ours was claimed a shorter time ago than that (its delivery has the lock again in a moment).
  *
  * LEDGER_OK       the transaction is open and holds the lock; ledger_claim or ledger_rollback must follow
  * LEDGER_HELD     another process holds the lock; no transaction

@@ -10,6 +10,7 @@ import expect
 import pytest
 from lab.messages import message, new_id
 from lab.process import wait_until
+from lab.proxy import CLIENT
 
 
 def lock_key(site, id):
@@ -76,6 +77,45 @@ def test_with_lock_wait_the_first_try_succeeds_when_the_lock_comes_free(site):
         assert delivery.process.poll() is None
     done = delivery.finish()
     expect.stored(done)
+    assert done.seconds < 5
+
+
+def claimed_elsewhere(site):
+    """Another delivery has claimed the copy and, like one between its claim and its hold, does not have the lock."""
+    scuba, mail = site.account(), message()
+    expect.stored(site.deliver(mail, scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
+    return scuba, mail
+
+
+def test_lock_wait_is_also_for_a_claim_just_made(site):
+    """Seen to fail: ledger_lock without just_claimed."""
+    scuba, mail = claimed_elsewhere(site)
+    tries = []
+
+    def watch(_connection, side, data):
+        tries.extend([True] * (side == CLIENT) * data.count(b"pg_try_advisory_xact_lock"))
+        return data
+    site.settings["lock.wait"] = "30s"
+    site.database_proxy(watch)
+    delivery = site.start_delivery(mail, scuba)
+    wait_until(lambda: len(tries) > 1 or delivery.process.poll() is not None, "it tries again")
+    site.sql("UPDATE oncedrop.copy SET state = 'stored'")
+    expect.duplicate(delivery.finish())
+    assert site.count(scuba) == 1
+
+
+def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
+    """It may be that of a delivery that died."""
+    scuba, mail = claimed_elsewhere(site)
+    site.settings["lock.wait"] = "1s"
+    done = site.deliver(mail, scuba)
+    expect.held(done)
+    assert 0.5 < done.seconds < 3
+    site.settings["lock.wait"] = "20s"
+    site.sql("UPDATE oncedrop.copy SET attempt_at = now() - interval '21 s'")
+    done = site.deliver(mail, scuba)
+    expect.held(done)
     assert done.seconds < 5
 
 
