@@ -35,8 +35,8 @@ zmodload zsh/zpty || exit 1
 zpty shell "zsh -f -i"
 send() { zpty -w shell "$1" }
 await() { zpty -r -m shell text "*$1*" || exit 1 }
-send "PS1= PROMPT= RPROMPT=; unsetopt zle_bracketed_paste 2>/dev/null; stty cols 1000"
-send "fpath=(${(q)1:h} \$fpath); autoload -Uz compinit && compinit -u -D"
+send "PS1= PROMPT= RPROMPT= KEYTIMEOUT=1; unsetopt zle_bracketed_paste 2>/dev/null; stty cols 1000"
+send "fpath=(${(q)1:h} \$fpath); autoload -Uz compinit && compinit -C -d ${(q)DUMP}"
 send "zstyle ':completion:*' list-grouped no; setopt no_beep; bindkey '^I' complete-word"
 send 'compadd() {
     local -a offered
@@ -64,20 +64,21 @@ def words_of(line):
     return [word for part in line.split(" ") for word in (re.findall(r"=|[^=]+", part) or [""])] if line else [""]
 
 
-def in_bash(line, directory, path):
+def in_bash(line, directory, path, _dump):
     done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", FILES["bash"], line, *words_of(line)], cwd=directory,
                           env={"PATH": path, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=True, text=True, timeout=30)
     return done.stdout.split()
 
 
-def in_zsh(line, directory, path):
+def in_zsh(line, directory, path, dump):
+    """`dump` is made the first time: to look through all functions there are takes zsh half a second."""
     offered = os.path.join(os.path.dirname(directory), "offered")
     for name in (offered, offered + ".done"):
         if os.path.exists(name):
             os.remove(name)
     done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", FILES["zsh"], line], cwd=directory, text=True, timeout=60,
-                          env={"PATH": path, "HOME": directory, "OFFERED": offered, "TERM": "dumb", "LC_ALL": "C"},
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+                          env={"PATH": path, "HOME": directory, "OFFERED": offered, "DUMP": dump, "TERM": "dumb",
+                               "LC_ALL": "C"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
     assert os.path.exists(offered + ".done"), done.stdout
     if not os.path.exists(offered):
         return []
@@ -94,7 +95,7 @@ def missing(shell):
 
 @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.skipif(missing(name), reason=f"no {name}, or no terminal"))
                         for name in SHELLS])
-def complete(request, tmp_path):
+def complete(request, tmp_path, tmp_path_factory):
     """What is offered at the end of a line, as a set. The line begins in a directory with the files one and two."""
     here = tmp_path / "here"
     here.mkdir()
@@ -104,8 +105,10 @@ def complete(request, tmp_path):
     programs.mkdir()
     (programs / "oncedrop").symlink_to(lab_module.program())
 
+    dump = str(tmp_path_factory.getbasetemp() / "zcompdump")
+
     def ask(line):
-        return set(SHELLS[request.param](line, str(here), f"{programs}:{os.environ['PATH']}"))
+        return set(SHELLS[request.param](line, str(here), f"{programs}:{os.environ['PATH']}", dump))
     return ask
 
 
