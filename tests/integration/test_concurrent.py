@@ -33,16 +33,26 @@ def lock_held(site, key):
         session.close()
 
 
+def count_tries(site):
+    """Returns a list that from now on gets longer by one with each try to take the lock."""
+    tries = []
+
+    def watch(_connection, side, data):
+        tries.extend([True] * (side == CLIENT) * data.count(b"pg_try_advisory_xact_lock"))
+        return data
+    site.database_proxy(watch)
+    return tries
+
+
 def test_a_held_lock_defers_at_once_and_opens_no_imap_connection(site):
     scuba = site.account()
     id = new_id()
     mail = message(id=id)
-    imap = site.imap_proxy()
+    imap, tries = site.imap_proxy(), count_tries(site)
     with lock_held(site, lock_key(site, id)):
-        for _ in range(3):
-            done = site.deliver(mail, scuba)
-            expect.held(done)
-            assert done.seconds < 1
+        for number in range(1, 4):
+            expect.held(site.deliver(mail, scuba))
+            assert len(tries) == number
     assert imap.accepted == 0
     assert site.value("SELECT count(*) FROM oncedrop.message") == 0
     expect.stored(site.deliver(mail, scuba))
@@ -64,7 +74,7 @@ def test_lock_wait_is_how_long_a_held_lock_is_waited_for(site):
     with lock_held(site, lock_key(site, id)):
         done = site.deliver(message(id=id), scuba)
         expect.held(done)
-        assert 0.9 < done.seconds < 3
+        assert 0.9 < done.seconds < 10
 
 
 def test_with_lock_wait_the_first_try_succeeds_when_the_lock_comes_free(site):
@@ -91,13 +101,8 @@ def claimed_elsewhere(site):
 def test_lock_wait_is_also_for_a_claim_just_made(site):
     """Seen to fail: ledger_lock without just_claimed."""
     scuba, mail = claimed_elsewhere(site)
-    tries = []
-
-    def watch(_connection, side, data):
-        tries.extend([True] * (side == CLIENT) * data.count(b"pg_try_advisory_xact_lock"))
-        return data
     site.settings["lock.wait"] = "30s"
-    site.database_proxy(watch)
+    tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: len(tries) > 1 or delivery.process.poll() is not None, "it tries again")
     site.sql("UPDATE oncedrop.copy SET state = 'stored'")
@@ -111,12 +116,12 @@ def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
     site.settings["lock.wait"] = "1s"
     done = site.deliver(mail, scuba)
     expect.held(done)
-    assert 0.5 < done.seconds < 3
+    assert 0.5 < done.seconds < 10
     site.settings["lock.wait"] = "20s"
     site.sql("UPDATE oncedrop.copy SET attempt_at = now() - interval '21 s'")
-    done = site.deliver(mail, scuba)
-    expect.held(done)
-    assert done.seconds < 5
+    tries = count_tries(site)
+    expect.held(site.deliver(mail, scuba))
+    assert len(tries) == 1
 
 
 def test_the_namespace_separates_systems_in_one_database(site):

@@ -249,6 +249,7 @@ def test_what_may_have_been_stored_is_looked_for_after_the_hold_off(site):
     scuba = site.account()
     mail = message()
     plain_imap(site, cut_when(SERVER, b"APPENDUID"))
+    site.settings["delivery.hold_off"] = "6s"
     expect.deferred(site.deliver(mail, scuba))
     claimed = time.monotonic()
     [copy] = site.sql("SELECT state, doubt FROM oncedrop.copy")
@@ -257,7 +258,7 @@ def test_what_may_have_been_stored_is_looked_for_after_the_hold_off(site):
     expect.held(site.deliver(mail, scuba))
     tries = site.deliver_with_retries(mail, scuba, seconds=20)
     assert tries[-1].exit == 0, tries
-    assert time.monotonic() - claimed > 2       # 3 s by the database's clock, counted from the claim
+    assert time.monotonic() - claimed > 4       # 6 s by the database's clock, counted from the claim
     assert site.count(scuba) == 1
     [copy] = site.sql("SELECT state, uid FROM oncedrop.copy")
     assert (copy.state, copy.uid) == ("stored", site.messages(scuba)[0].uid)
@@ -316,7 +317,7 @@ def test_the_deadline_ends_it(site):
     done = site.deliver(message(), scuba)
     assert done.exit == 75 or done.exit < 0, done
     assert done.exit < 0 or expect.deferred(done)
-    assert 1 < done.seconds < 4
+    assert 1 < done.seconds < 9     # the first command alone drips for 10 s
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
@@ -324,17 +325,19 @@ def test_a_signal_defers(site, number):
     scuba = site.account()
     mail = message()
     proxy = plain_imap(site, None)
-    site.settings["imap.timeout"] = "30s"
+    brief = dict(site.settings)
+    site.settings.update({"imap.timeout": "30s", "delivery.deadline": "40s", "delivery.hold_off": "50s"})
     proxy.stall()
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: proxy.accepted, "it is at the IMAP server")
     delivery.signal(number)
     done = delivery.finish()
     assert done.exit == 75 or done.exit == -number, done
-    assert done.seconds < 2, done
+    assert done.seconds < 20, done
     if done.exit == 75:
         expect.deferred(done)
     proxy.resume()
+    site.settings = brief
     tries = site.deliver_with_retries(mail, scuba, seconds=20)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 1

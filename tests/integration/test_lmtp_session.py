@@ -222,7 +222,6 @@ def test_asked_to_stop(idle, when):
 def test_ended_in_a_delivery(site, number):
     """No reply: the client defers all recipients. What was begun is held until the hold-off, then found out about."""
     scuba, doug = site.account("scuba"), site.account("doug")
-    site.settings.update({"delivery.deadline": "1s", "delivery.hold_off": "1100ms"})
     imap = site.imap_proxy()
     imap.stall()
     session = start(site)
@@ -236,7 +235,8 @@ def test_ended_in_a_delivery(site, number):
     session = start(site)
     held = session.deliver(mail, scuba, doug)
     assert [reply.code for reply in held] == [451, 451], held
-    wait_until(lambda: [reply.code for reply in session.deliver(mail, scuba, doug)] == [250, 250], "the hold-off", 10)
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+    assert [reply.code for reply in session.deliver(mail, scuba, doug)] == [250, 250]
     assert site.count(scuba) == site.count(doug) == 1
 
 

@@ -341,7 +341,7 @@ def test_a_held_message_is_tried_again_while_others_go_on(site, files):
 def test_the_deadline_costs_one_message(site, files):
     """The worker ends; another one goes on."""
     scuba, stuck = site.account("scuba"), site.account("stuck")
-    site.settings.update({"delivery.deadline": "1s", "delivery.hold_off": "300s", "imap.tls": "none",
+    site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "300s", "imap.tls": "none",
                           "imap.port": site.lab.dovecot.port, "imap.timeout": "30s"})
     site.imap_proxy(lambda _connection, _side, data: b"" if b"stuck body" in data else data)
     files.write("1.eml", message(body="stuck body\n"))
@@ -371,7 +371,7 @@ def test_it_ends_in_order_when_asked_to(site, files, number):
 
 def test_killed_and_run_again(site, files):
     accounts = [site.account(f"a{number}") for number in range(4)]
-    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "3s"})
+    site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "6s"})
     mails = [f"Delivered-To: {accounts[number % 4]}\n".encode() + message() for number in range(120)]
     path = files.maildir("Maildir", mails)
     for there in (20, 60):
@@ -417,7 +417,7 @@ def test_force(site, files):
 def test_a_forced_message_that_is_held_is_repeated_for_those_that_were_held_only(site, files):
     """One of two copies waits for its hold-off: the other one is not made a third time meanwhile."""
     scuba, doug = site.account("scuba"), site.account("doug")
-    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "3s"})
+    site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "6s"})
     path = files.write("a", message())
     counted(site.run("replay", "-d", scuba, "-d", doug, path), stored=2)
     site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() WHERE account = %s", (doug,))

@@ -20,8 +20,8 @@ from lab.process import free_port, wait_until
 @pytest.fixture
 def raw(site):
     """A site that records the bytes, and whose IMAP server is down."""
-    site.settings.update({"record.level": "raw", "delivery.hold_off": "3s", "delivery.deadline": "2s",
-                          "imap.timeout": "2s"})
+    site.settings.update({"record.level": "raw", "delivery.hold_off": "11s", "delivery.deadline": "10s",
+                          "imap.timeout": "5s"})
     site.right = dict(site.settings)
     site.settings["imap.port"] = free_port()
     return site
