@@ -247,14 +247,15 @@ static void give_up_sent(struct delivery_work *work, struct ledger_copy *sent, c
                 sent->account, report->text);
 }
 
-/* The sender's Sent mailbox, held anew: so that a slow or broken one holds up nobody's inbox. */
-static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, bool held)
+/* The sender's Sent mailbox, held anew: so that a slow or broken one holds up nobody's inbox. first: nothing was
+ * appended before it; then it is tried whatever time is left, or a slow database would put it off at every try. */
+static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, bool held, bool first)
 {
     struct report report = {.text = ""};
     struct fault fault;
     bool ignored;
     sent->wanted = true;
-    if (!held || !time_for_another(work->delivery->config)) {
+    if (!held || (!first && !time_for_another(work->delivery->config))) {
         report_sent(work, OUTCOME_HELD, held ? "no time was left for it (delivery.deadline)" : "not held");
         write_deliveries(work, true);
         ledger_undo(work->delivery->ledger, &work->claim);
@@ -302,10 +303,11 @@ static void deliver(struct delivery_work *work)
         delivery->lock_ms = lap(&since);
         if (!held)
             return;
-        if (wanted > (sent != NULL))
+        bool inboxes = wanted > (sent != NULL);
+        if (inboxes)
             held = deliver_inboxes(work, sent);
         if (sent != NULL)
-            deliver_sent(work, sent, held);
+            deliver_sent(work, sent, held, !inboxes);
     }
     if (work->sent_waits)
         report_sent(work, OUTCOME_HELD, "its last attempt may still be under way");

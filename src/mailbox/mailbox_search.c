@@ -52,9 +52,14 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
 /* One that is refused and then listed may have been made in between, by another message's delivery: asked once more. */
 static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
 {
+    struct fault trouble;
     bool again = false;
-    enum search_result result = examine_once(mailbox, name, ret, &again, fault);
-    return again ? examine_once(mailbox, name, ret, &again, fault) : result;
+    enum search_result result = examine_once(mailbox, name, ret, &again, &trouble);
+    if (again)
+        result = examine_once(mailbox, name, ret, &again, &trouble);
+    if (result == SEARCH_TROUBLE)
+        *fault = trouble;
+    return result;
 }
 
 /* The search keys. SINCE and BEFORE disregard time and zone: a day more on each side for the server's zone. */

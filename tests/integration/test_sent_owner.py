@@ -90,6 +90,27 @@ def test_an_inbox_that_leaves_no_time(site):
     assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
 
 
+def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
+    """Only Sent is left to be made, and half of the deadline is gone before it is claimed, each time."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail = message(sender=lisa)
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    with site.lab.dovecot.session(lisa) as session:
+        session.delete("Sent")
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', stored_at = NULL, uid = NULL WHERE role = 'sent'")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL")
+    site.settings.update({"imap.timeout": "9s", "delivery.deadline": "12s", "delivery.hold_off": "300s"})
+
+    def watch(_connection, side, data):
+        if side == CLIENT and b"pg_try_advisory_xact_lock" in data:
+            threading.Event().wait(6)
+        return data
+    site.database_proxy(watch)
+    expect.duplicate(site.deliver(mail, scuba, sender=lisa))
+    assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
+
+
 def test_nothing_is_appended_to_sent_without_the_lock(site):
     """Between the inbox's settling and the Sent copy somebody else takes the lock, who waited for it."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
