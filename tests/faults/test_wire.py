@@ -25,7 +25,7 @@ from lab.proxy import SERVER
 from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
-CUTS_AT_ONCE = 56    # most wait for a hold-off
+CUTS_AT_ONCE = 24   # more of them only wait longer for their further tries (bench.AGAIN)
 SILENCES_AT_ONCE = 20   # they do nothing but wait
 STRIDE = 40             # bytes between the ends tried within a long message
 TRIES = 3               # to come to the point
