@@ -5,7 +5,6 @@
 
 #include "message/message_digest.h"
 #include "message/message_eol.h"
-#include "message/message_field.h"
 #include "message/message_store.h"
 #include "message/msgid.h"
 
@@ -74,7 +73,7 @@ static struct message *finished_message(struct message_builder *builder, const u
     message->data = data;
     message->size = size;
     message->received_size = builder->received_size;
-    message->header_size = message_field_header_size(data, size);
+    message->header_size = message_digest_header_size(builder->digest);
     message_digest_end(builder->digest, message->digest);
     message->content_size = message_digest_size(builder->digest);
     msgid_of_header(data, message->header_size, &id);

@@ -7,18 +7,25 @@
 #include <string.h>
 
 #include "message/message_field.h"
+#include "message/message_scan.h"
 
-#define NAME_MAX_SIZE 128   /* no field that is left out has a longer name */
+#define NAME_HELD 128   /* at least so much of a name is held back: longer ones are rare */
+
+struct hash {
+    GChecksum *sha256;
+    size_t size;                /* bytes hashed */
+    size_t held_cr;             /* not hashed yet */
+};
 
 struct message_digest {
-    GChecksum *sha256;
+    struct hash hash;
+    struct hash before;         /* as it was before a name that is hashed already and may yet be left out; or without sha256 */
     const char *const *ignore;
-    size_t size;                        /* bytes hashed */
-    size_t held_cr;                     /* not hashed yet */
-    enum { IN_NAME, IN_FIELD, IN_BODY } state;
-    bool left_out;                      /* the field that the line belongs to */
-    size_t name_length;
-    unsigned char name[NAME_MAX_SIZE];  /* beginning of a line, held back until it is known what it is */
+    struct message_scan scan;
+    size_t header_size;
+    bool left_out;              /* the field that the line belongs to */
+    size_t held, room;          /* of the name that has begun: what is known, and not hashed unless `before` is there */
+    unsigned char *name;        /* [room]: as long as the longest name that it is compared with */
 };
 
 static const char *const transport_fields[] = {
@@ -26,19 +33,29 @@ static const char *const transport_fields[] = {
     "Received-SPF", "ARC-*", "X-Spam-*", "X-Rspamd-*", "X-Virus-*", NULL,
 };
 
+static size_t longest(const char *const *patterns, size_t most)
+{
+    for (; patterns && *patterns; patterns++)
+        most = strlen(*patterns) > most ? strlen(*patterns) : most;
+    return most;
+}
+
 struct message_digest *message_digest_new(const char *const *ignore)
 {
     struct message_digest *digest = base_alloc(sizeof *digest);
 
-    digest->sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    digest->hash.sha256 = g_checksum_new(G_CHECKSUM_SHA256);
     digest->ignore = ignore;
+    digest->room = longest(ignore, longest(transport_fields, NAME_HELD));
+    digest->name = base_alloc(digest->room);
     return digest;
 }
 
+/* Of a longer name only the beginning is known, which is enough: no pattern is longer. */
 static bool listed(const struct message_digest *digest, const char *const *patterns)
 {
     for (; patterns && *patterns; patterns++)
-        if (message_field_name_is(digest->name, digest->name_length, *patterns))
+        if (message_field_name_is(digest->name, digest->scan.name_length, *patterns))
             return true;
     return false;
 }
@@ -53,69 +70,97 @@ static const unsigned char *odd_cr(const unsigned char *bytes, const unsigned ch
     return cr;
 }
 
-static void release_cr(struct message_digest *digest, size_t count)
+static void release_cr(struct hash *hash, size_t count)
 {
-    digest->size += count;
+    hash->size += count;
     while (count-- > 0)
-        g_checksum_update(digest->sha256, (const guchar *)"\r", 1);
-    digest->held_cr = 0;
+        g_checksum_update(hash->sha256, (const guchar *)"\r", 1);
+    hash->held_cr = 0;
 }
 
 /* Hashes bytes, but of several CR before an LF only one, and none at the very end: there a server's storage drops
  * some (Dovecot one of them), and what comes back is still the same message. */
-static void update(struct message_digest *digest, const unsigned char *bytes, size_t size)
+static void update(struct hash *hash, const unsigned char *bytes, size_t size)
 {
     const unsigned char *end = bytes + size;
 
     while (bytes < end) {
         const unsigned char *cr;
 
-        if (digest->held_cr > 0 && *bytes == '\r') {
-            digest->held_cr++;
+        if (hash->held_cr > 0 && *bytes == '\r') {
+            hash->held_cr++;
             bytes++;
             continue;
         }
-        release_cr(digest, *bytes == '\n' && digest->held_cr > 0 ? 1 : digest->held_cr);
+        release_cr(hash, *bytes == '\n' && hash->held_cr > 0 ? 1 : hash->held_cr);
         cr = odd_cr(bytes, end);
-        g_checksum_update(digest->sha256, bytes, (cr ? cr : end) - bytes);
-        digest->size += (size_t)((cr ? cr : end) - bytes);
-        digest->held_cr = cr != NULL;
+        g_checksum_update(hash->sha256, bytes, (cr ? cr : end) - bytes);
+        hash->size += (size_t)((cr ? cr : end) - bytes);
+        hash->held_cr = cr != NULL;
         bytes = cr ? cr + 1 : end;
     }
 }
 
-/* What was held back turns out to be content. */
-static void release_name(struct message_digest *digest)
+static void clear(struct hash *hash)
 {
-    update(digest, digest->name, digest->name_length);
-    digest->name_length = 0;
+    if (hash->sha256)
+        g_checksum_free(hash->sha256);
+    *hash = (struct hash){0};
 }
 
-/* Takes one byte of a line's beginning; false when the byte is the first of what follows the name. */
-static bool take_name(struct message_digest *digest, unsigned char byte)
+/* A part of a name. What there is no room for is hashed, after a copy of the hash was made that knows nothing of it. */
+static void hold_name(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
-    bool first = digest->name_length == 0;
-    bool after_cr = !first && digest->name[0] == '\r';
+    size_t room = digest->room - digest->held;
+    size_t kept = size < room ? size : room;
 
-    if (byte == '\n' && (first || after_cr)) {
-        digest->state = IN_BODY;
-    } else if (byte == ':') {
-        digest->left_out = listed(digest, transport_fields) || listed(digest, digest->ignore);
-        if (digest->left_out)
-            digest->name_length = 0;
-        digest->state = IN_FIELD;
-    } else if (first && (byte == ' ' || byte == '\t')) {
-        digest->state = IN_FIELD;   // a continuation line goes with its field
-        return false;
-    } else if (digest->name_length == NAME_MAX_SIZE || byte == '\n' || (after_cr != (byte == '\r') && !first)) {
-        digest->left_out = false;
-        digest->state = IN_FIELD;
-    } else {
-        digest->name[digest->name_length++] = byte;
-        return true;
+    memcpy(digest->name + digest->held, bytes, kept);
+    digest->held += kept;
+    if (kept == size)
+        return;
+    if (!digest->before.sha256) {
+        digest->before = digest->hash;
+        digest->before.sha256 = g_checksum_copy(digest->hash.sha256);
+        update(&digest->hash, digest->name, digest->held);
     }
-    release_name(digest);
-    return false;
+    update(&digest->hash, bytes + kept, size - kept);
+}
+
+/* What was held back turns out to be content, or to be left out. */
+static void end_name(struct message_digest *digest, bool left_out)
+{
+    if (digest->before.sha256 && left_out) {
+        clear(&digest->hash);
+        digest->hash = digest->before;
+        digest->before.sha256 = NULL;
+    } else if (!digest->before.sha256 && !left_out) {
+        update(&digest->hash, digest->name, digest->held);
+    }
+    clear(&digest->before);
+    digest->held = 0;
+    digest->left_out = left_out;
+}
+
+static void take(struct message_digest *digest, enum message_span span, const unsigned char *bytes, size_t size)
+{
+    switch (span) {
+    case MESSAGE_SPAN_NAME:
+        hold_name(digest, bytes, size);
+        return;
+    case MESSAGE_SPAN_COLON:
+        end_name(digest, listed(digest, transport_fields) || listed(digest, digest->ignore));
+        break;
+    case MESSAGE_SPAN_VALUE:
+    case MESSAGE_SPAN_FOLD:
+        break;
+    case MESSAGE_SPAN_OTHER:
+    case MESSAGE_SPAN_END:
+    case MESSAGE_SPAN_BODY:
+        end_name(digest, false);
+        break;
+    }
+    if (!digest->left_out)
+        update(&digest->hash, bytes, size);
 }
 
 void message_digest_feed(struct message_digest *digest, const unsigned char *bytes, size_t size)
@@ -123,23 +168,12 @@ void message_digest_feed(struct message_digest *digest, const unsigned char *byt
     const unsigned char *end = bytes + size;
 
     while (bytes < end) {
-        const unsigned char *next = end;
+        enum message_span span;
+        size_t n = message_scan_take(&digest->scan, bytes, (size_t)(end - bytes), &span);
 
-        if (digest->state == IN_NAME) {
-            bytes += take_name(digest, *bytes);
-            continue;
-        }
-        if (digest->state == IN_FIELD) {
-            const unsigned char *lf = memchr(bytes, '\n', (size_t)(end - bytes));
-
-            if (lf) {
-                next = lf + 1;
-                digest->state = IN_NAME;
-            }
-        }
-        if (digest->state == IN_BODY || !digest->left_out)
-            update(digest, bytes, (size_t)(next - bytes));
-        bytes = next;
+        digest->header_size += span == MESSAGE_SPAN_BODY ? 0 : n;
+        take(digest, span, bytes, n);
+        bytes += n;
     }
 }
 
@@ -147,19 +181,26 @@ void message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE
 {
     gsize size = MESSAGE_DIGEST_SIZE;
 
-    release_name(digest);
-    g_checksum_get_digest(digest->sha256, ret, &size);
+    end_name(digest, false);
+    g_checksum_get_digest(digest->hash.sha256, ret, &size);
 }
 
 size_t message_digest_size(const struct message_digest *digest)
 {
-    return digest->size;
+    return digest->hash.size;
+}
+
+size_t message_digest_header_size(const struct message_digest *digest)
+{
+    return digest->header_size;
 }
 
 void message_digest_free(struct message_digest **digest)
 {
     if (!*digest)
         return;
-    g_checksum_free((*digest)->sha256);
+    clear(&(*digest)->hash);
+    clear(&(*digest)->before);
+    base_free(&(*digest)->name);
     base_free(digest);
 }

@@ -6,45 +6,22 @@
 #include <glib.h>
 #include <string.h>
 
+#include "message/message_scan.h"
+
 static bool is_blank(unsigned char byte)
 {
     return byte == ' ' || byte == '\t';
 }
 
-/* Blanks at the end belong to the colon; within a name there are none (RFC 5322, 3.6.8 and 4.5). 0: not a name. */
-static size_t name_length(const unsigned char *name, size_t length)
-{
-    while (length > 0 && is_blank(name[length - 1]))
-        length--;
-    for (size_t i = 0; i < length; i++)
-        if (name[i] <= ' ' || name[i] > '~')
-            return 0;
-    return length;
-}
-
-static const unsigned char *after_line(const unsigned char *line, const unsigned char *end)
-{
-    const unsigned char *lf = memchr(line, '\n', (size_t)(end - line));
-
-    return lf ? lf + 1 : end;
-}
-
-/* Several CR before the LF: a server's storage may drop some, and then it is an empty line. */
-static bool is_empty_line(const unsigned char *line, const unsigned char *end)
-{
-    while (line < end && *line == '\r')
-        line++;
-    return line < end && *line == '\n';
-}
-
 size_t message_field_header_size(const unsigned char *bytes, size_t size)
 {
-    const unsigned char *end = bytes + size;
+    struct message_scan scan = {0};
+    enum message_span span = MESSAGE_SPAN_OTHER;
+    size_t at = 0;
 
-    for (const unsigned char *line = bytes; line < end; line = after_line(line, end))
-        if (is_empty_line(line, end))
-            return (size_t)(after_line(line, end) - bytes);
-    return size;
+    while (at < size && span != MESSAGE_SPAN_END)
+        at += message_scan_take(&scan, bytes + at, size - at, &span);
+    return at;
 }
 
 static void set_value(struct message_field *field, const unsigned char *value)
@@ -61,19 +38,26 @@ static void set_value(struct message_field *field, const unsigned char *value)
 
 bool message_field_next(const unsigned char **cursor, const unsigned char *end, struct message_field *ret)
 {
-    const unsigned char *start = *cursor, *next, *colon;
+    struct message_field field = {.start = *cursor};
+    const unsigned char *next = *cursor, *value = *cursor;
+    struct message_scan scan = {0};
 
-    if (start >= end || is_empty_line(start, end))
+    while (next < end && (next == *cursor || !message_scan_at_line(&scan) || is_blank(*next))) {
+        enum message_span span;
+
+        next += message_scan_take(&scan, next, (size_t)(end - next), &span);
+        if (span == MESSAGE_SPAN_END)
+            return false;
+        if (span == MESSAGE_SPAN_COLON) {
+            field.name_length = scan.name_length;
+            value = next;
+        }
+    }
+    field.size = (size_t)(next - *cursor);
+    if (field.size == 0)
         return false;
-    next = after_line(start, end);
-    colon = memchr(start, ':', (size_t)(next - start));
-    while (next < end && is_blank(*next))
-        next = after_line(next, end);
-
-    ret->start = start;
-    ret->size = (size_t)(next - start);
-    ret->name_length = colon ? name_length(start, (size_t)(colon - start)) : 0;
-    set_value(ret, ret->name_length > 0 ? colon + 1 : start);
+    set_value(&field, value);
+    *ret = field;
     *cursor = next;
     return true;
 }
@@ -89,7 +73,6 @@ static bool matches(const unsigned char *name, size_t length, const char *patter
 
 bool message_field_name_is(const void *name, size_t length, const char *pattern)
 {
-    length = name_length(name, length);
     return length > 0 && matches(name, length, pattern);
 }
 

@@ -24,7 +24,7 @@ bool message_field_next(const unsigned char **cursor, const unsigned char *end, 
 /* True when the field is of that name. Case does not matter; a trailing * matches any rest. */
 bool message_field_is(const struct message_field *field, const char *pattern) OD_MUST;
 
-/* The same for the bytes before a colon, blanks between them and the colon allowed (obsolete syntax). */
+/* The same for a name alone. */
 bool message_field_name_is(const void *name, size_t length, const char *pattern) OD_MUST;
 
 /* The first field of that name in a header. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * The content digest: what of a message counts, in chunks of every size. */
+ * The content digest: what of a message counts, in chunks of every size; where the header ends, for all. */
 #include "message_fixture.h"
 
 #include <glib.h>
 
 #include "message/message_digest.h"
+#include "message/message_field.h"
 
 static const char *const ignore[] = {"X-Mine", "X-Any-*", NULL};
 
@@ -92,23 +93,256 @@ static void test_cases(void **state)
     }
 }
 
-static void test_long_names(void **state)
+/* Ledgers hold these: they are what the program has made of such messages from the beginning. */
+static void test_recorded(void **state)
 {
-    unsigned char expected[MESSAGE_DIGEST_SIZE], digest[MESSAGE_DIGEST_SIZE];
-    size_t size;
-    // a name of 127 bytes is left out, one that is longer than any we know is content
-    OD_CLEANUP(base_free) char *known = repeated("X-Spam-", "a", 120, ": x\r\n\r\n", &size);
+    static const struct {
+        const char *bytes, *digest;
+    } recorded[] = {
+        {"From: a@b.example\r\n"
+         "To: c@d.example\r\n"
+         "Subject: hello\r\n"
+         "Message-ID: <1@b.example>\r\n"
+         "\r\n"
+         "body\r\n",
+         "bdc9e4fbb494021d97db984e3058b75df544072cdc673786b857ffaa251ece2d"},
+        {"Return-Path: <a@b.example>\r\n"
+         "Delivered-To: c@d.example\r\n"
+         "Received: from x\r\n"
+         "\tby y; Mon, 1 Jan 2024 00:00:00 +0000\r\n"
+         "X-Spam-Status: No, score=0\r\n"
+         "From: a@b.example\r\n"
+         "Subject: hello\r\n"
+         "\r\n"
+         "body\r\n"
+         "\r\n"
+         ".\r\n",
+         "cb1ecde3ce73b660a951ddc1706d08fd4d050c721695ab391fbed8f69eb3b01e"},
+        {"Subject: no body\r\n",
+         "8d3bafaf26b84cca6b8e3f68715fab96b9049ef5d168757fbff0992192a41194"},
+        {"\r\n"
+         "no header\r\n",
+         "c3706aed4fe3638f6e0803155eec3af53a4218bf3c04901d66ecd963d2ddb771"},
+        {"Subject: \u20ac\r\n"
+         "ARC-Seal: i=1\r\n"
+         "\r\n"
+         "a\r\r\n"
+         "b\rc\r\n",
+         "cabf87ab960398e3b475bcf31c6a61c56d752fb757d6cbc68e72f1daf826f6f7"},
+        {"X-Mine: 1\r\n"
+         "X-Any-2: 2\r\n"
+         " folded\r\n"
+         "nonsense\r\n"
+         "Date: Mon, 1 Jan 2024 00:00:00 +0000\r\n"
+         "\r\n"
+         "Received: in the body\r\n",
+         "81d755cb8c8a7988753e8285f3fd735ac9c52fca488781e7bc7b3e7e4d35eda8"},
+    };
 
     (void)state;
-    (void)digest_of(known, size, 7, digest);
-    sha256("\r\n", 2, expected);
-    assert_memory_equal(digest, expected, sizeof digest);
+    for (size_t i = 0; i < COUNT(recorded); i++) {
+        unsigned char digest[MESSAGE_DIGEST_SIZE];
+        char hex[2 * MESSAGE_DIGEST_SIZE + 1];
 
-    OD_CLEANUP(base_free) char *unknown = repeated("X-Spam-", "a", 1000, ": x\r\n\r\n", &size);
+        (void)digest_of(recorded[i].bytes, strlen(recorded[i].bytes), 17, digest);
+        for (size_t k = 0; k < sizeof digest; k++)
+            snprintf(hex + 2 * k, 3, "%02x", digest[k]);
+        assert_string_equal(hex, recorded[i].digest);
+    }
+}
 
-    (void)digest_of(unknown, size, 7, digest);
-    sha256(unknown, size, expected);
-    assert_memory_equal(digest, expected, sizeof digest);
+/* The digest's definition in the plainest words, for messages that are here as a whole: *ret_header is the header's size;
+ * what counts is written to out, of which the size is returned. */
+static bool is_left_out(const char *line, const char *line_end)
+{
+    static const char *const names[] = {"Return-Path", "Received", "Delivered-To", "X-Original-To", "Envelope-To",
+                                        "Authentication-Results", "Received-SPF", "ARC-*", "X-Spam-*", "X-Rspamd-*",
+                                        "X-Virus-*", "X-Mine", "X-Any-*"};
+    const char *end = memchr(line, ':', (size_t)(line_end - line));
+
+    if (!end)
+        return false;
+    while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    for (const char *at = line; at < end; at++)
+        if (*at <= ' ' || *at == 127)   // also what has the eighth bit, char being signed
+            return false;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        size_t length = strcspn(names[i], "*");
+        bool fits = names[i][length] == '*' ? (size_t)(end - line) >= length : (size_t)(end - line) == length;
+
+        if (fits && strncasecmp(line, names[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static size_t reference(const char *bytes, size_t size, char *out, size_t *ret_header)
+{
+    const char *line = bytes, *end = bytes + size;
+    bool left_out = false, ended = false;
+    size_t kept = 0, n = 0;
+
+    while (line < end && !ended) {
+        const char *lf = memchr(line, '\n', (size_t)(end - line));
+        const char *next = lf ? lf + 1 : end;
+
+        ended = lf && strspn(line, "\r") == (size_t)(lf - line);
+        if (*line != ' ' && *line != '\t')
+            left_out = !ended && is_left_out(line, next);
+        for (; line < next; line++)
+            if (!left_out)
+                out[kept++] = *line;
+    }
+    *ret_header = (size_t)(line - bytes);
+    while (line < end)
+        out[kept++] = *line++;
+    for (size_t at = 0; at < kept;) {
+        size_t run = 0;
+
+        while (at + run < kept && out[at + run] == '\r')
+            run++;
+        if (at + run == kept)
+            break;
+        for (size_t i = out[at + run] == '\n' && run > 0 ? run - 1 : 0; i < run; i++)
+            out[n++] = '\r';
+        at += run;
+        out[n++] = out[at++];
+    }
+    return n;
+}
+
+/* Digest, header and fields agree with the definition, wherever the bytes are cut. */
+static void compare(const char *label, const char *bytes, size_t size, size_t chunk)
+{
+    OD_CLEANUP(base_free) char *counts = base_alloc(size + 1);
+    unsigned char expected[MESSAGE_DIGEST_SIZE], digest[MESSAGE_DIGEST_SIZE];
+    const unsigned char *start = (const unsigned char *)bytes, *at = start;
+    struct message_field field;
+    size_t header, n = reference(bytes, size, counts, &header);
+
+    sha256(counts, n, expected);
+    if (digest_of(bytes, size, chunk, digest) != n || memcmp(digest, expected, sizeof digest) != 0)
+        fail_msg("%s, %zu bytes in chunks of %zu: another digest, or another size", label, size, chunk);
+    if (message_field_header_size(start, size) != header)
+        fail_msg("%s, %zu bytes: the header ends elsewhere", label, size);
+    while (message_field_next(&at, start + size, &field))
+        continue;
+    if (at < start + header && strspn((const char *)at, "\r") + 1 != header - (size_t)(at - start))
+        fail_msg("%s, %zu bytes: the fields end elsewhere", label, size);
+}
+
+/* Any number of CR before the LF that ends the header: what looks like a field behind it is content. */
+static void test_carriage_returns(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count <= 300; count++) {
+        size_t size;
+        OD_CLEANUP(base_free) char *one = repeated("A: b\r\n", "\r", count, "\nReceived: money\r\n", &size);
+        OD_CLEANUP(base_free) char *other = repeated("A: b\r\n", "\r", count, "\nReceived: letter\r\n", &size);
+        unsigned char digests[2][MESSAGE_DIGEST_SIZE];
+
+        for (size_t chunk = 1; chunk <= count + 8; chunk += 1 + count / 7)
+            compare("CR", one, strlen(one), chunk);
+        (void)digest_of(one, strlen(one), 64, digests[0]);
+        (void)digest_of(other, strlen(other), 64, digests[1]);
+        assert_memory_not_equal(digests[0], digests[1], MESSAGE_DIGEST_SIZE);
+
+        struct message *message = message_of(one, strlen(one));
+        assert_int_equal(message->size - message->header_size, strlen("Received: money\r\n"));
+        message_free(&message);
+    }
+}
+
+/* Names as long as one likes: left out by a pattern; content when blanks or no colon follow, or the pattern has no *. */
+static void test_long_names(void **state)
+{
+    static const struct {
+        const char *before, *unit, *after;
+        bool left_out;
+    } shapes[] = {
+        {"X-Spam-", "a", ": x\r\n\r\n", true},       {"x-any-", "b", ":\r\n\r\n", true},
+        {"Received", " ", ": x\r\n\r\n", true},      {"X-Mine", "\t", ": x\r\n y\r\n\r\n", true},
+        {"X-Spam-", "a", " \t: x\r\n\r\n", true},    {"X-Spam-", "a", "\r\n\r\n", false},
+        {"X-Spam-", "a", " b: x\r\n\r\n", false},    {"X-Spam", "a", ": x\r\n\r\n", false},
+        {"Received", "a", ": x\r\n\r\n", false},     {"Received", " ", "x: x\r\n\r\n", false},
+        {"X-Spam-", "a", "\x80: x\r\n\r\n", false},   {"X-Spam-", "a", "\r: x\r\n\r\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        for (size_t count = 1; count <= 1100; count += count < 140 ? 1 : 37) {
+            size_t size;
+            OD_CLEANUP(base_free) char *bytes =
+                repeated(shapes[i].before, shapes[i].unit, count, shapes[i].after, &size);
+            unsigned char digest[MESSAGE_DIGEST_SIZE];
+
+            compare(shapes[i].before, bytes, size, size);
+            compare(shapes[i].before, bytes, size, 1 + count % 129);
+            compare(shapes[i].before, bytes, size, 1);
+            assert_int_equal(digest_of(bytes, size, 50, digest) == 2, shapes[i].left_out);
+        }
+    }
+}
+
+/* A name that is longer than what is held back, cut by the end: it is content. */
+static void test_long_name_cut(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= 300; count++) {
+        size_t size;
+        OD_CLEANUP(base_free) char *bytes = repeated("A: b\r\nX-Spam-", "a", count, "", &size);
+
+        compare("cut", bytes, size, 100);
+    }
+}
+
+/* A setting may name a field that is longer than those we know. */
+static void test_long_patterns(void **state)
+{
+    size_t size;
+    OD_CLEANUP(base_free) char *exact = repeated("X-", "b", 400, "", &size);
+    OD_CLEANUP(base_free) char *any = repeated("Y-", "b", 400, "*", &size);
+    OD_CLEANUP(base_free) char *bytes = repeated("", "", 0, "", &size);
+    const char *const patterns[] = {exact, any, NULL};
+    struct message_digest *digest = message_digest_new(patterns);
+    unsigned char ret[MESSAGE_DIGEST_SIZE];
+
+    (void)state;
+    base_free(&bytes);
+    bytes = base_printf("%s : 1\r\n%sb: 2\r\n%.*sc: 3\r\n%.*s: 4\r\n\r\n", exact, exact, (int)strlen(any) - 1, any,
+                        (int)strlen(any) - 2, any);
+    message_digest_feed(digest, (unsigned char *)bytes, strlen(bytes));
+    message_digest_end(digest, ret);
+    assert_int_equal(message_digest_size(digest), strlen(exact) + strlen("b: 2\r\n") + strlen(any) - 2 +
+                                                      strlen(": 4\r\n") + strlen("\r\n"));
+    message_digest_free(&digest);
+}
+
+/* Messages of the pieces that matter, in any order, cut anywhere. */
+static void test_any(void **state)
+{
+    static const char *const pieces[] = {"Received", "received", "X-Spam-", "X-Mine", "x-any-", "ARC-", ":", ": x\r\n",
+                                         " ", "\t", "\r", "\n", "\r\n", "\r\n\r\n", "a", "A: b\r\n", "\x80",
+                                         "\x01", "\x7f", "Return-Path", "Delivered-To: z\r\n"};
+    uint64_t random = 20240229;
+
+    (void)state;
+    for (size_t round = 0; round < 30000; round++) {
+        char bytes[4096];
+        size_t size = 0, count = next_random(&random) % 24;
+
+        for (size_t i = 0; i < count; i++) {
+            const char *piece = pieces[next_random(&random) % COUNT(pieces)];
+            // here and there as often as what is held back is long, or a bit less or more
+            size_t times = strlen(piece) == 1 && next_random(&random) % 20 == 0 ? 120 + next_random(&random) % 20 : 1;
+
+            for (size_t k = 0; k < times && size + strlen(piece) < sizeof bytes; k++, size += strlen(piece))
+                memcpy(bytes + size, piece, strlen(piece));
+        }
+        bytes[size] = '\0';
+        compare("any", bytes, size, 1 + next_random(&random) % 150);
+    }
 }
 
 static void test_large_headers(void **state)
@@ -176,7 +410,12 @@ int main(void)
     must_end_soon();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_carriage_returns),
         cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_long_name_cut),
+        cmocka_unit_test(test_long_patterns),
+        cmocka_unit_test(test_any),
         cmocka_unit_test(test_large_headers),
         cmocka_unit_test(test_same_content),
         cmocka_unit_test(test_identity),
