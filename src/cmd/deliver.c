@@ -101,11 +101,13 @@ static bool complete_envelope(struct envelope *envelope, const struct message *m
     from_environment(&envelope->sender, "SENDER", true);
     from_environment(&envelope->recipient, "RECIPIENT", false);
     from_environment(&envelope->original, "ORIGINAL_RECIPIENT", false);
-    from_environment(&envelope->sasl_user, "SASL_USERNAME", false);
+    from_environment(&envelope->sasl_user, "SASL_USERNAME", true);
     from_header(&envelope->sender, message, "Return-Path");
     from_header(&envelope->recipient, message, "Delivered-To");
     from_header(&envelope->recipient, message, "X-Original-To");
     from_header(&envelope->original, message, "X-Original-To");
+    if (envelope->queue_id != NULL && envelope->queue_id[0] == '\0')
+        base_free(&envelope->queue_id);
     if (envelope->queue_id == NULL)
         envelope->queue_id = received_queue_id(message);
     if (envelope->sender == NULL)

@@ -34,7 +34,7 @@ struct delivery {
     struct sessions *sessions;
     const struct message *message;
     const char *sender;         /* envelope sender, "" for a bounce */
-    const char *sasl_user;      /* SASL login with which the mail entered, as far as known; NULL: see Received */
+    const char *sasl_user;      /* SASL login with which the mail entered, "": without; NULL: not told, see Received */
     const char *only_login;     /* deliver to this login name's account only, and believe nothing that is said of the
                                    sender; NULL: no such limit */
     const struct route *sender_route;   /* resume: where the Sent copy was recorded to belong ... */

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the topmost Received field says: the one that our own Postfix wrote. The others are the sender's to invent. */
+ * What the topmost Received field says (RFC 5321, 4.4), read by its grammar: it is the one that our own Postfix wrote,
+ * but what stands in its comments was chosen by the client: its name, the names in its certificate. The fields below are
+ * the sender's to invent. */
 #ifndef ONCEDROP_RECEIVED_H
 #define ONCEDROP_RECEIVED_H
 
 #include "message/message.h"
 
-/* The SASL login that smtpd_sasl_authenticated_header = yes puts there; a new string or NULL. */
-char *received_login(const struct message *message) OD_MUST;
+/* The login of whoever sent the message, a new string, or NULL: nobody, or not certain. Only in the form that Postfix
+ * gives it with smtpd_sasl_authenticated_header = yes:
+ *
+ *     from HELO (NAME [ADDRESS]) ... (Authenticated sender: LOGIN) by HOST (MAIL_NAME) with PROTOCOL id QUEUE_ID
+ *
+ * The comment is the last before "by", which no client's words are; the protocol is one of those that say of themselves
+ * that the client had authenticated; the login is one that Postfix had nothing to change in.
+ *
+ * queue_id  the field must have it, or it is not our own Postfix's; NULL: not told, and the field is taken for that */
+char *received_login(const struct message *message, const char *queue_id) OD_MUST;
 
-/* The queue id, for the log and the record when nobody told it; a new string or NULL. */
+/* The queue id, for the log and the record when nobody told it; a new string or NULL: none, or not one of Postfix. */
 char *received_queue_id(const struct message *message) OD_MUST;
 
 #endif

@@ -42,8 +42,8 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
     if (mode == SENT_COPY_OFF || delivery->only_login != NULL)
         return ROUTE_NONE;
     if (mode == SENT_COPY_AUTHENTICATED) {
-        bool told = delivery->sasl_user != NULL && delivery->sasl_user[0] != '\0';
-        login = told ? base_strdup(delivery->sasl_user) : received_login(delivery->message);
+        login = delivery->sasl_user != NULL ? base_strdup(delivery->sasl_user)
+                                            : received_login(delivery->message, delivery->queue_id);
         if (login == NULL || !is_address(login))
             return ROUTE_NONE;
     }

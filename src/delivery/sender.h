@@ -8,8 +8,8 @@
 
 /* The sender's account and Sent mailbox, as far as route.sent_copy allows:
  *
- *   authenticated  the SASL login (struct delivery's, else "Authenticated sender" in the topmost Received field)
- *                  leads to the same account as the From address
+ *   authenticated  the SASL login (struct delivery's, also when that is nobody; else received_login) leads
+ *                  to the same account as the From address
  *   from           the From address leads to an account: by account_query, else when its domain is that of one of the
  *                  recipients (a template alone would give every stranger an account)
  *

@@ -91,9 +91,11 @@ def test_detail_as_folder(site):
 
 # sent_copy. The message says it is from lisa; who believes that?
 
-AUTHENTICATED = "Received: from host (host [192.0.2.1])\n\t(Authenticated sender: {})\n\tby mx.example.org; " \
+AUTHENTICATED = "Received: from host (host [192.0.2.1])\n\t(Authenticated sender: {})\n" \
+    "\tby mx.example.org (Postfix) with ESMTPSA id 4A1; Fri, 1 Aug 2025 10:00:00 +0200\n"
+PLAIN = "Received: from host (host [192.0.2.1])\n\tby mx.example.org (Postfix) with ESMTP id 4A2; " \
     "Fri, 1 Aug 2025 10:00:00 +0200\n"
-PLAIN = "Received: from host (host [192.0.2.1]) by mx.example.org; Fri, 1 Aug 2025 10:00:00 +0200\n"
+CERTIFICATE = AUTHENTICATED.replace("(A", '(Client CN "x (A').replace(")\n\tby", ') y", Issuer "z" (not verified))\n\tby')
 
 SENT_COPIES = {
     "off": ("off", ["-u", "LISA"], {}, "", 0),
@@ -103,6 +105,12 @@ SENT_COPIES = {
     "-u of somebody else": ("authenticated", ["-u", "SCUBA"], {}, "", 0),
     "SASL_USERNAME": ("authenticated", [], {"SASL_USERNAME": "LISA"}, "", 1),
     "SASL_USERNAME of somebody else": ("authenticated", [], {"SASL_USERNAME": "SCUBA"}, "", 0),
+    "empty -u, Received": ("authenticated", ["-u", ""], {}, AUTHENTICATED.format("LISA"), 0),
+    "empty SASL_USERNAME, Received": ("authenticated", [], {"SASL_USERNAME": ""}, AUTHENTICATED.format("LISA"), 0),
+    "empty -u, SASL_USERNAME": ("authenticated", ["-u", ""], {"SASL_USERNAME": "LISA"}, "", 0),
+    "Received of this queue id": ("authenticated", ["-q", "4A1"], {}, AUTHENTICATED.format("LISA"), 1),
+    "Received of another queue id": ("authenticated", ["-q", "4A3"], {}, AUTHENTICATED.format("LISA"), 0),
+    "name in a certificate": ("authenticated", [], {}, CERTIFICATE.format("LISA"), 0),
     "topmost Received": ("authenticated", [], {}, AUTHENTICATED.format("LISA") + PLAIN, 1),
     "Received below": ("authenticated", [], {}, PLAIN + AUTHENTICATED.format("LISA"), 0),
     "Received of somebody else": ("authenticated", [], {}, AUTHENTICATED.format("SCUBA"), 0),

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import smtplib
+import ssl
 import subprocess
 import tempfile
 import time
@@ -53,6 +54,14 @@ def short_directory():
             os.chmod(path, 0o711)
             return path
     raise RuntimeError("neither /tmp nor /var/tmp allows set-group-ID programs")
+
+
+def client_context(certificate):
+    """For a client that asks nothing of the server's certificate, and shows its own."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(*certificate)
+    return context
 
 
 class Postfix(process.Server):
@@ -254,11 +263,16 @@ class Postfix(process.Server):
 
     # Mail in, mail out, and what became of it
 
-    def send(self, message, recipients, sender="lisa@elsewhere.example", login=None, submission=False):
-        """Returns the queue id. login: as if the client had authenticated so."""
+    def send(self, message, recipients, sender="lisa@elsewhere.example", login=None, submission=False,
+             certificate=None):
+        """Returns the queue id. login: as if the client had authenticated so. certificate: (certificate, key) that the
+        client shows in TLS."""
         port = self.submission_port if submission else self.port
         with smtplib.SMTP("127.0.0.1", port, local_hostname="client.test", timeout=60) as client:
             client.ehlo()
+            if certificate:
+                client.starttls(context=client_context(certificate))
+                client.ehlo()
             if login:
                 code, answer = client.docmd("XCLIENT", f"LOGIN={login}")
                 if code != 220:
