@@ -5,6 +5,7 @@ Each test was seen to fail: by kept sessions and connections that are used witho
 sessions; by a message without its end mark that is delivered; by no handler for signals, no deadline, or one that is not
 disarmed; by stderr left on the socket; by another code than 421 for a broken configuration."""
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -12,6 +13,7 @@ import signal
 import smtplib
 import socket
 import stat
+import termios
 import time
 
 import pytest
@@ -262,6 +264,26 @@ def test_the_deadline_is_that_of_each_delivery(site):
     time.sleep(1.1)     # not a condition: longer than the deadline
     session.send(lmtp.stuffed(message()))
     stored(session.reply())
+
+
+def test_what_failed_while_the_message_came_is_not_forgotten(site, monkeypatch):
+    """There is no directory for the temporary file when it is needed, and then there is: what came between is lost."""
+    scuba = site.account()
+    temporary = os.path.join(site.directory, "temporary")
+    monkeypatch.setenv("TMPDIR", temporary)
+    session = start(site)
+    mail = message(body=b"0123456789abcde\n" * 100_000)
+    session.envelope([scuba])
+    wire = lmtp.stuffed(mail)
+    session.send(wire[:1_500_000])
+    wait_until(lambda: fcntl.ioctl(session.socket, termios.TIOCOUTQ, bytes(4)) == bytes(4), "all of that is read")
+    os.mkdir(temporary)
+    session.send(wire[1_500_000:])
+    reply = session.reply()
+    assert reply.code == 451 and "temporary file" in reply.text, reply
+    assert nothing_claimed(site)
+    stored(session.deliver(mail, scuba)[0])
+    assert [copy.raw for copy in site.messages(scuba)] == [on_the_wire(mail)]
 
 
 # Configuration, and what else could come over the socket

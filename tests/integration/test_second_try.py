@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: ISC
+"""What stands in the ledger after a second step: another try, another claim, an undo, a copy left for later.
+
+Each was seen to fail, by the breakages in tests/mutants that name it."""
+
+import re
+import socket
+import threading
+
+import expect
+import pytest
+from lab import lmtp
+from lab.fake_imap import FakeImap
+from lab.messages import message, on_the_wire
+from lab.process import free_port, wait_until
+from lab.proxy import CLIENT, SERVER
+
+SCUBA, DOUG = "scuba@example.org", "doug@example.org"
+
+
+def fake(site, **script):
+    """script: command name, _ for blanks, → function(client, tag, arguments)."""
+    server = site.use(FakeImap(script={name.replace("_", " "): answer for name, answer in script.items()}))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "imap.timeout": "5s"})
+    return server
+
+
+def plain(site):
+    """Without TLS, for proxies that read along."""
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.hold_off": "300s"})
+
+
+def swallow(client, _tag, arguments):
+    """Takes an APPEND and goes without an answer."""
+    client.server.appended.append(FakeImap.read_append(client, arguments))
+    client.close()
+
+
+def refuse(answer):
+    """Answers an APPEND so, behind its literal."""
+    def say(client, tag, arguments):
+        FakeImap.read_append(client, arguments)
+        client.send(f"{tag} {answer}")
+    return say
+
+
+def age(site, column, time="1 hour"):
+    site.sql(f"UPDATE oncedrop.copy SET {column} = {column} - %s::interval", (time,))
+
+
+def copies(site):
+    return site.sql("SELECT * FROM oncedrop.copy ORDER BY id")
+
+
+# A second attempt
+
+
+def test_each_attempt_has_a_hold_off_of_its_own(site):
+    """Two answers are lost; the second APPEND is as fresh as the first one was."""
+    server = fake(site, APPEND=swallow)
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA))
+    age(site, "attempt_at")
+    expect.deferred(site.deliver(mail, SCUBA))
+    assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("appending", True, 2)]
+    expect.held(site.deliver(mail, SCUBA))
+    assert len(server.appended) == 2
+
+
+def test_every_column_after_a_second_try(site):
+    """Each column is of the last try, of the first one, or of both together, as its comment says."""
+    mail = message()
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "FIRST", "-a", "alias@example.org"))
+    site.sql("UPDATE oncedrop.delivery SET host = 'elsewhere', whole = true")
+    site.sql("UPDATE oncedrop.copy SET host = 'elsewhere', pid = 1, doubt = true, repeated = 3")
+    age(site, "first_at")
+    recorded = site.value("SELECT m::text FROM oncedrop.message m")
+    [delivery], [copy] = site.sql("SELECT * FROM oncedrop.delivery"), copies(site)
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "SECOND"))
+    [delivery_after], [copy_after] = site.sql("SELECT * FROM oncedrop.delivery"), copies(site)
+    assert site.sql("SELECT m::text FROM oncedrop.message m") == [(recorded,)]
+    own = socket.gethostname()
+    changed = {name: value for name, value in delivery_after._asdict().items() if value != getattr(delivery, name)}
+    assert changed.pop("last_at") > delivery.last_at
+    assert delivery_after.last_at >= changed.pop("finished_at") > delivery.last_at
+    assert changed == {"queue_id": "SECOND", "host": own, "outcome": "stored", "reason": "stored uid=1 mailbox=INBOX",
+                       "tries": 2}
+    changed = {name: value for name, value in copy_after._asdict().items() if value != getattr(copy, name)}
+    assert changed.pop("pid") != 1 and changed.pop("claim")
+    assert copy.attempt_at < changed.pop("attempt_at") < changed.pop("stored_at")
+    assert changed == {"state": "stored", "doubt": False, "attempt": 2, "host": own, "uidvalidity": 7, "uid": 1,
+                       "error": None}
+
+
+def test_what_a_later_try_is_not_told_stays_known(site):
+    site.settings["imap.port"] = free_port()
+    mail = message()
+    for words in (["-q", "FIRST", "-a", "alias@example.org"], ["-q", "LAST"], []):
+        expect.deferred(site.deliver(mail, SCUBA, *words))
+    [delivery] = site.sql("SELECT * FROM oncedrop.delivery")
+    assert (delivery.queue_id, delivery.original_recipient, delivery.tries) == ("LAST", "alias@example.org", 3)
+
+
+def test_a_recipient_that_leads_elsewhere_now(site):
+    """The row of the delivery follows; the copy that was begun stays as it is."""
+    mail = message()
+    fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
+    expect.deferred(site.deliver(mail, SCUBA))
+    fake(site)
+    site.settings["route.inbox"] = "Other"
+    expect.stored(site.deliver(mail, SCUBA), "Other")
+    assert site.sql("SELECT mailbox FROM oncedrop.delivery") == [("Other",)]
+    assert [(copy.mailbox, copy.state) for copy in copies(site)] == [("INBOX", "pending"), ("Other", "stored")]
+
+
+def test_a_duplicate_keeps_the_time_at_which_it_was_finished(site):
+    fake(site)
+    mail = message()
+    expect.stored(site.deliver(mail, SCUBA))
+    [before] = site.sql("SELECT * FROM oncedrop.delivery")
+    expect.duplicate(site.deliver(mail, SCUBA))
+    [after] = site.sql("SELECT * FROM oncedrop.delivery")
+    assert (after.finished_at, after.first_at, after.outcome, after.tries) == (before.finished_at, before.first_at,
+                                                                               "duplicate", 2)
+    assert after.last_at > before.last_at
+    [copy] = copies(site)
+    assert (copy.state, copy.attempt, copy.repeated) == ("stored", 1, 0)
+
+
+def test_reject_after_counts_from_the_first_attempt(site):
+    fake(site, APPEND=refuse("NO [LIMIT] too many"))
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
+    age(site, "attempt_at", "1 day")
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
+    age(site, "first_at", "2 hours")
+    done = site.deliver(mail, SCUBA)
+    assert done.exit not in (0, 75) and expect.one_line(done).startswith("5.6.0"), done
+    [copy] = copies(site)
+    assert (copy.state, copy.attempt) == ("failed", 3)
+
+
+def test_sent_retry_counts_from_the_first_attempt(site):
+    """And the copy that is given up then holds nobody up any more."""
+    lisa = "lisa@example.org"
+    mail = message(sender=lisa)
+
+    def fail(client, tag, _arguments):
+        client.send(f"{tag} NO cannot search")
+    server = fake(site, UID_SEARCH=fail, EXAMINE=lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done"))
+    expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
+    age(site, "attempt_at", "1 day")
+    expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
+    age(site, "first_at", "2 hours")
+    expect.duplicate(site.deliver(mail, SCUBA, sender=lisa))
+    assert [(copy.role, copy.state) for copy in copies(site)] == [("inbox", "stored"), ("sent", "failed")]
+    del server.script["UID SEARCH"]
+    expect.duplicate(site.deliver(mail, SCUBA, sender=lisa))
+    assert len(server.appended) == 1
+
+
+def test_a_failed_look_of_verify_gives_nothing_up(site):
+    """Long after it was stored, a Sent mailbox that cannot be looked into is trouble for this time only."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    plain(site)
+    mail = message(sender=lisa)
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    age(site, "first_at", "1 day")
+    path = site.write("verified.eml", mail.decode())
+    right = dict(site.settings)
+    site.imap_proxy(lambda _connection, side, data: None if side == CLIENT and b'EXAMINE "Sent"' in data else data)
+    assert site.run("replay", "--verify", "-f", lisa, "-d", scuba, path).exit == 75
+    assert {copy.role: copy.state for copy in copies(site)} == {"inbox": "stored", "sent": "pending"}
+    site.settings = right
+    done = site.run("replay", "--verify", "-f", lisa, "-d", scuba, path)
+    assert done.exit == 0, done
+    assert {copy.role: copy.state for copy in copies(site)} == {"inbox": "stored", "sent": "stored"}
+    assert (site.count(scuba), site.count(lisa, "Sent")) == (1, 1)
+
+
+# Doubt
+
+
+@pytest.fixture
+def two_in_doubt(site):
+    """A message whose two copies are in doubt, and whose hold-off is over."""
+    server = fake(site, APPEND=swallow)
+    mail = message()
+    for recipient in (SCUBA, DOUG):
+        expect.deferred(site.deliver(mail, recipient))
+    assert [copy.state for copy in copies(site)] == ["appending"] * 2
+    age(site, "attempt_at")
+    del server.script["APPEND"]
+    server.appended.clear()
+    return server, mail
+
+
+def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
+    """The first mailbox takes the time there is for the message; which one that is, chance says."""
+    server, mail = two_in_doubt
+    site.settings.update({"imap.timeout": "6s", "delivery.deadline": "6s", "delivery.hold_off": "300s"})
+    waiting = threading.Event()
+
+    def slowly(client, tag, arguments):
+        waiting.wait(2.6)       # not a condition: nearly half of the deadline
+        client.server.do_append(client, tag, arguments)
+    server.script["APPEND"] = slowly
+    replies = lmtp.start(site).deliver(mail, SCUBA, DOUG)
+    assert sorted(reply.code for reply in replies) == [250, 451], replies
+    assert sorted((copy.state, copy.doubt) for copy in copies(site)) == [("pending", True), ("stored", False)]
+    [left] = [copy for copy in copies(site) if copy.state == "pending"]
+    assert "took the time" in left.error
+    assert len(server.appended) == 1
+
+
+def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
+    """Between the claim's COMMIT and its hold somebody else takes the lock, who waited for it."""
+    server, mail = two_in_doubt
+    accepted = server.accepted
+    other = site.lab.postgres.connect(site.database)
+    takers = []
+
+    def take():
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(lock_key) FROM oncedrop.message")
+
+    def watch(_connection, side, data):
+        if side == CLIENT and b"INSERT INTO" in data and not takers:
+            takers.append(threading.Thread(target=take))
+            takers[0].start()
+            wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"),
+                       "somebody waits for the lock")
+        return data
+    site.database_proxy(watch)
+    replies = lmtp.start(site).deliver(mail, SCUBA, DOUG)
+    assert takers and [(reply.code, reply.text[:5]) for reply in replies] == [(451, "4.3.0")] * 2, replies
+    takers[0].join()
+    other.close()
+    assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("pending", True, 2)] * 2
+    assert server.appended == [] and server.accepted > accepted
+
+
+def test_an_undone_claim_is_free_at_once(site):
+    """Nothing was in doubt: the next try need not look."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    plain(site)
+    mail = message(sender=lisa)
+    right = dict(site.settings)
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(mail, scuba, sender=lisa))
+    assert [(copy.role, copy.state, copy.doubt) for copy in copies(site)] == [("inbox", "pending", False),
+                                                                              ("sent", "pending", False)]
+    site.settings = right
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    assert [copy.attempt for copy in copies(site)] == [2, 2]
+
+
+def test_a_search_that_fails_keeps_the_doubt(site):
+    server = fake(site, APPEND=swallow)
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA))
+    age(site, "attempt_at")
+    server.script["EXAMINE"] = lambda client, tag, _: client.send(f"{tag} NO [UNAVAILABLE] not now")
+    for attempt in (2, 3):
+        expect.deferred(site.deliver(mail, SCUBA))
+        assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("pending", True, attempt)]
+    del server.script["EXAMINE"], server.script["APPEND"]
+    expect.stored(site.deliver(mail, SCUBA))
+    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("stored", False)]
+
+
+def test_doubt_ends_with_a_search_that_finds_nothing(site):
+    """And begins anew with an answer that is lost."""
+    server = fake(site, APPEND=swallow)
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA))
+    age(site, "attempt_at")
+    for answer, doubt in (("NO [OVERQUOTA] full", False), ("NO who knows", True), ("NO [OVERQUOTA] full", False)):
+        server.script["APPEND"] = refuse(answer)
+        expect.deferred(site.deliver(mail, SCUBA))
+        assert [(copy.state, copy.doubt) for copy in copies(site)] == [("pending", doubt)], answer
+    searches = sum(name == "UID SEARCH" or name == "EXAMINE" for name, _ in server.commands)
+    expect.deferred(site.deliver(mail, SCUBA))
+    assert sum(name == "UID SEARCH" or name == "EXAMINE" for name, _ in server.commands) == searches
+
+
+# A second claim
+
+
+def at_the_answer(site, mailbox, statement):
+    """Runs a statement of SQL when an APPEND to that mailbox was answered, before the answer is passed on."""
+    appending, run = [], []
+
+    def watch(connection, side, data):
+        if side == CLIENT and re.search(rb" APPEND \"?" + mailbox.encode(), data):
+            appending.append(connection)
+        if side == SERVER and b"APPENDUID" in data and connection in appending and not run:
+            run.append(True)
+            site.sql(statement)
+        return data
+    plain(site)
+    site.imap_proxy(watch)
+    return run
+
+
+TAKEN_OVER = {"its claim": "claim = claim + 1", "attempt and claim": "attempt = attempt + 1, claim = claim + 1",
+              "its attempt": "attempt = attempt + 1"}
+
+
+@pytest.mark.parametrize("change", TAKEN_OVER.values(), ids=TAKEN_OVER.keys())
+def test_a_copy_that_was_taken_over_is_not_settled(site, change):
+    """Another delivery has claimed it meanwhile: it is the other's to say what becomes of it."""
+    scuba = site.account()
+    run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET {change}, host = 'elsewhere', pid = 1")
+    done = site.deliver(message(), scuba)
+    expect.deferred(done, r"4\.3\.0", "another delivery has taken over")
+    assert run and [(copy.state, copy.host, copy.uid) for copy in copies(site)] == [("appending", "elsewhere", None)]
+
+
+def test_one_of_two_copies_that_was_taken_over(site):
+    """The other one is settled and answered as ever."""
+    scuba, doug = site.account("scuba"), site.account("doug")
+    run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET claim = claim + 1 WHERE account = '{doug}'")
+    replies = lmtp.start(site).deliver(message(), scuba, doug)
+    assert run and [reply.code for reply in replies] == [250, 451], replies
+    assert "taken over" in replies[1].text
+    assert [(copy.account, copy.state) for copy in copies(site)] == [(scuba, "stored"), (doug, "appending")]
+
+
+@pytest.mark.parametrize("change", TAKEN_OVER.values(), ids=TAKEN_OVER.keys())
+def test_a_sent_copy_that_was_taken_over(site, change):
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    run = at_the_answer(site, "Sent", f"UPDATE oncedrop.copy SET {change} WHERE role = 'sent'")
+    done = site.deliver(message(sender=lisa), scuba, sender=lisa)
+    expect.deferred(done, r"4\.\d\.\d", f"Sent copy of {lisa}", "taken over")
+    assert run and [(copy.role, copy.state) for copy in copies(site)] == [("inbox", "stored"), ("sent", "appending")]
+
+
+@pytest.mark.parametrize("change", ["claim = claim + 1", "state = 'pending'"])
+def test_a_sent_copy_that_is_not_ours_any_more_is_not_appended(site, change):
+    """It is held anew, behind the inbox copy: what changed meanwhile is seen."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET {change} WHERE role = 'sent'")
+    done = site.deliver(message(sender=lisa), scuba, sender=lisa)
+    expect.deferred(done, r"4\.\d\.\d", f"Sent copy of {lisa}", "not held")
+    assert run and (site.count(scuba), site.count(lisa, "Sent")) == (1, 0)
+
+
+def test_the_inbox_copy_is_held_by_its_claim(site):
+    """Between the claim's COMMIT and its hold another delivery claims the copy anew: nothing is appended."""
+    server = fake(site)
+    mail = message()
+    site.sql("CREATE FUNCTION public.take_over() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN NEW.claim = NEW.claim + 1; RETURN NEW; END'")
+    site.sql("CREATE TRIGGER take_over BEFORE INSERT ON oncedrop.copy FOR EACH ROW EXECUTE FUNCTION public.take_over()")
+    expect.held(site.deliver(mail, SCUBA))
+    assert not server.appended and [(copy.state, copy.attempt) for copy in copies(site)] == [("appending", 1)]
+
+
+def test_the_hold_off_is_as_long_as_it_is_set(site):
+    server = fake(site, APPEND=swallow)
+    mail = message()
+    site.settings.update({"delivery.hold_off": "300s"})
+    expect.deferred(site.deliver(mail, SCUBA))
+    del server.script["APPEND"]
+    age(site, "attempt_at", "240 s")
+    expect.held(site.deliver(mail, SCUBA))
+    age(site, "attempt_at", "61 s")
+    expect.stored(site.deliver(mail, SCUBA))
+    assert [data for _, data in server.appended[1:]] == [on_the_wire(mail)]

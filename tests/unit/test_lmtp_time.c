@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * LMTP's times, by a clock of our own: what a session waits for, and for how long, whatever this machine is doing.
+ *
+ * Seen to fail: the idle time counted from DATA on, a begun transaction refused at the session's end, no time after that
+ * for its message, a command waited for beyond the session's end. */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lmtp/lmtp.h"
+#include "lmtp/lmtp_stream.h"
+
+/* What the client says, and when. */
+struct piece {
+    int64_t at_ms;
+    const char *text;
+};
+
+/* The client whose clock is everybody's while its socket is waited on; by each look at it `tick` more passes. */
+static struct {
+    bool on;
+    int64_t now, tick;
+    int server, client;
+    const struct piece *next;   /* up to one without text */
+} simulated;
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    if (!simulated.on)
+        return (int)syscall(SYS_clock_gettime, clock, ret);
+    simulated.now += simulated.tick;
+    *ret = (struct timespec){.tv_sec = simulated.now / 1000, .tv_nsec = simulated.now % 1000 * 1000000};
+    return 0;
+}
+
+static int real_poll(struct pollfd *fds, nfds_t count, int ms)
+{
+    struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    return (int)syscall(SYS_ppoll, fds, count, ms < 0 ? NULL : &limit, NULL, 0);
+}
+
+/* poll(2); glibc declares the array of that name as one that is never read. */
+int our_poll(struct pollfd *fds, nfds_t count, int ms) __asm__("poll");
+
+int our_poll(struct pollfd *fds, nfds_t count, int ms)
+{
+    if (!simulated.on || fds[0].fd != simulated.server || fds[0].events != POLLIN)
+        return real_poll(fds, count, ms);
+    int ready = real_poll(fds, count, 0);
+    if (ready == 0 && simulated.next->text != NULL && simulated.next->at_ms <= simulated.now + ms) {
+        if (simulated.now < simulated.next->at_ms)
+            simulated.now = simulated.next->at_ms;
+        assert_true(write(simulated.client, simulated.next->text, strlen(simulated.next->text)) > 0);
+        simulated.next++;
+        ready = real_poll(fds, count, 0);
+    } else if (ready == 0) {
+        simulated.now += ms;
+    }
+    return ready;
+}
+
+static void begin(const struct piece *pieces, int64_t tick)
+{
+    int sockets[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    simulated.server = sockets[0];
+    simulated.client = sockets[1];
+    simulated.next = pieces;
+    simulated.now = 1000000;
+    simulated.tick = tick;
+    simulated.on = true;
+}
+
+static void end(void)
+{
+    simulated.on = false;
+    close(simulated.server);
+    close(simulated.client);
+}
+
+static bool count_bytes(void *context, const void *bytes, size_t size)
+{
+    (void)bytes;
+    *(size_t *)context += size;
+    return true;
+}
+
+/* The idle time is for each wait; a message may take longer as long as something comes. */
+static void test_idle(void **state)
+{
+    static const struct {
+        int64_t idle, until;
+        enum lmtp_read result;
+        size_t size;
+        int64_t ended;
+    } cases[] = {
+        {300, 100000, LMTP_READ_OK, 7, 900},            /* no two pieces are farther apart */
+        {220, 100000, LMTP_READ_TIMEOUT, 7, 870},       /* the last piece comes 250 ms after the one before */
+        {190, 100000, LMTP_READ_TIMEOUT, 1, 240},
+        {300, 899, LMTP_READ_TIMEOUT, 7, 899},          /* which is the end of all waits */
+        {300, 900, LMTP_READ_OK, 7, 900},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct piece pieces[] = {{1000050, "a"}, {1000250, "b\r"}, {1000450, "\nc"}, {1000650, "\r\n."},
+                                       {1000900, "\r\n"}, {0, NULL}};
+        size_t size = 0;
+        begin(pieces, 0);
+        struct lmtp_stream *stream = lmtp_stream_new(simulated.server, simulated.server);
+        enum lmtp_read result = lmtp_stream_data(stream, cases[i].idle, 1000000 + cases[i].until, count_bytes, &size);
+        int64_t ended = simulated.now - 1000000;
+        lmtp_stream_free(&stream);
+        end();
+        assert_int_equal(result, cases[i].result);
+        assert_int_equal(ended, cases[i].ended);
+        assert_int_equal(size, cases[i].size);
+    }
+}
+
+/* Serves a client that says `pieces`; there is no database. The replies up to the session's end. */
+static void converse(const struct piece *pieces, struct lmtp_times times, int64_t tick, char *replies, size_t size)
+{
+    struct config *config = config_defaults();
+    size_t length = 0;
+    base_free(&config->database.conninfo);
+    config->database.conninfo = base_strdup("host=/nonexistent");
+    begin(pieces, tick);
+    lmtp_serve(config, simulated.server, simulated.server, times);
+    simulated.on = false;
+    close(simulated.server);
+    for (ssize_t n; (n = read(simulated.client, replies + length, size - 1 - length)) > 0;)
+        length += (size_t)n;
+    replies[length] = '\0';
+    close(simulated.client);
+    config_free(&config);
+}
+
+#define ENVELOPE "MAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\n"
+#define BEGUN "250 2.1.0 "
+#define TAKEN "451 4.3.0 database: "    /* the message was read to its end; nowhere else is that said */
+
+/* A transaction that begins before the session's end is gone through with, wherever between its words the end falls. */
+static void test_the_end_within_a_transaction(void **state)
+{
+    static const struct piece at_once[] = {{1000000, "LHLO x\r\n" ENVELOPE "a: b\r\n\r\nc\r\n.\r\n"}, {0, NULL}};
+    size_t refused = 0, taken = 0;
+    (void)state;
+    for (int64_t session = 0; session < 60; session++) {
+        const struct lmtp_times times = {.session = session, .last_data = 60000, .idle = 60000};
+        char replies[2048];
+        converse(at_once, times, 1, replies, sizeof(replies));
+        bool begun = strstr(replies, BEGUN) != NULL;
+        assert_int_equal(strstr(replies, TAKEN) != NULL, begun);
+        refused += !begun;
+        taken += begun;
+        assert_non_null(strstr(replies, "\r\n421 4."));
+    }
+    assert_true(refused > 0 && taken > 0);
+}
+
+/* The message may still come for a while after the end; the next one is for another session. */
+static void test_the_end_within_a_message(void **state)
+{
+    static const struct {
+        int64_t last_data;
+        bool taken;
+    } cases[] = {{2001, true}, {1999, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static const struct piece pieces[] = {{1000000, "LHLO x\r\n"}, {1000900, ENVELOPE}, {1002000, "a: b\r\n\r\nc\r\n"},
+                                              {1003000, ".\r\n"}, {1003000, ENVELOPE}, {0, NULL}};
+        const struct lmtp_times times = {.session = 1000, .last_data = cases[i].last_data, .idle = 1500};
+        char replies[2048];
+        converse(pieces, times, 0, replies, sizeof(replies));
+        const char *begun = strstr(replies, BEGUN);
+        assert_non_null(begun);
+        assert_null(strstr(begun + 1, BEGUN));
+        assert_int_equal(strstr(replies, TAKEN) != NULL, cases[i].taken);
+        assert_non_null(strstr(replies, cases[i].taken ? "\r\n421 4.3.2 " : "\r\n421 4.4.2 "));
+    }
+}
+
+/* A command is waited for no longer than the idle time, and not beyond the session's end. */
+static void test_waits_for_commands(void **state)
+{
+    static const struct {
+        int64_t session, idle, ended;
+    } cases[] = {{5000, 1000, 1700}, {1200, 1000, 1200}};
+    static const struct piece pieces[] = {{1000000, "LHLO x\r\n"}, {1000700, "NOOP\r\n"}, {0, NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct lmtp_times times = {.session = cases[i].session, .last_data = 60000, .idle = cases[i].idle};
+        char replies[2048];
+        converse(pieces, times, 0, replies, sizeof(replies));
+        assert_int_equal(simulated.now - 1000000, cases[i].ended);
+        assert_non_null(strstr(replies, "\r\n421 4.4.2 "));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_the_end_within_a_transaction),
+        cmocka_unit_test(test_the_end_within_a_message),
+        cmocka_unit_test(test_waits_for_commands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
