@@ -9,10 +9,12 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lab import lab as lab_module, postfix as postfix_module, setgid, site as site_module, terminal  # noqa: E402
+from lab import (lab as lab_module, postfix as postfix_module, setgid, site as site_module, small_disk,  # noqa: E402
+                 terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
 collect_ignore = [] if setgid.available() else ["integration/test_setgid.py"]
+collect_ignore += [] if small_disk.available() else ["integration/test_full_disk.py"]
 collect_ignore += [] if terminal.available() else ["integration/test_terminal.py"]
 
 
@@ -66,6 +68,8 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"The tests with Postfix were left out: {postfix_module.missing()}.")
     if not setgid.available():
         terminalreporter.write_line("The tests of the set-group-ID installation were left out: not root.")
+    if not small_disk.available():
+        terminalreporter.write_line("The tests with a full disk were left out: this user may not mount a file system.")
     if not terminal.available():
         terminalreporter.write_line("The tests in a terminal were left out: no pseudo-terminals here (is /dev/pts mounted?).")
 

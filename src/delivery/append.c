@@ -11,23 +11,25 @@
  * to say. But no MTA passes on a header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
 #define TRANSPORT_MOST (1024 * 1024)
 
-/* What a result of APPEND means. For the Sent copy `permanent` is read as `failed`. */
+/* What a result of APPEND means. Only what speaks of this message or this mailbox may ever bounce: REFUSED and LIMIT after
+ * reject_after, OVERQUOTA by its setting, TOOBIG. For the Sent copy that is `failed`. */
 static const struct {
     enum copy_state state;
     bool certain;       /* this attempt stored nothing: doubt is as before, or cleared by a search that found nothing */
     enum outcome outcome;
 } meanings[] = {
     [APPEND_UNKNOWN] = {COPY_APPENDING, false, OUTCOME_MAILBOX},
+    [APPEND_TROUBLE] = {COPY_PENDING, false, OUTCOME_MAILBOX},
+    [APPEND_REFUSED] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
+    [APPEND_LIMIT] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
+    [APPEND_PERHAPS_OVERQUOTA] = {COPY_PENDING, false, OUTCOME_OVERQUOTA_DEFER},
     [APPEND_STORED] = {COPY_STORED, true, OUTCOME_STORED},
     [APPEND_NOT_SENT] = {COPY_PENDING, true, OUTCOME_MAILBOX},
+    [APPEND_UNAVAILABLE] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_NO_MAILBOX] = {COPY_PENDING, true, OUTCOME_TROUBLE},
     [APPEND_OVERQUOTA] = {COPY_PENDING, true, OUTCOME_OVERQUOTA_DEFER},
-    [APPEND_PERHAPS_OVERQUOTA] = {COPY_PENDING, false, OUTCOME_OVERQUOTA_DEFER},
     [APPEND_TOOBIG] = {COPY_FAILED, true, OUTCOME_TOO_LARGE},
     [APPEND_NOPERM] = {COPY_PENDING, true, OUTCOME_TROUBLE},
-    [APPEND_LIMIT] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
-    [APPEND_UNAVAILABLE] = {COPY_PENDING, true, OUTCOME_MAILBOX},
-    [APPEND_REFUSED] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
 };
 
 static const char *const *ignored_fields(const struct delivery_work *work)
@@ -87,7 +89,7 @@ static bool still_wanted(void *context)
     return !gone;
 }
 
-/* The server does not take this content; Postfix is told so only after reject_after. */
+/* The server says that it does not take this content; Postfix is told so only after reject_after. */
 static enum outcome refused(const struct delivery_work *work, const struct ledger_copy *copy)
 {
     return copy->first_age_ms >= work->delivery->config->delivery.reject_after ? OUTCOME_REFUSED_BOUNCE

@@ -14,13 +14,13 @@ enum outcome {
     OUTCOME_HELD,           /* another delivery is at it */
     OUTCOME_CONFIG,         /* configuration, usage */
     OUTCOME_DATABASE,
-    OUTCOME_MAILBOX,        /* IMAP: connection, TLS, login, a search refused */
+    OUTCOME_MAILBOX,        /* IMAP: connection, TLS, login, whatever the server refuses and says not certainly why */
     OUTCOME_OVERQUOTA_DEFER,
     OUTCOME_OVERQUOTA_BOUNCE,
     OUTCOME_UNKNOWN_DEFER,
     OUTCOME_UNKNOWN_BOUNCE,
     OUTCOME_TOO_LARGE,
-    OUTCOME_REFUSED_DEFER,  /* the IMAP server does not take the content */
+    OUTCOME_REFUSED_DEFER,  /* the IMAP server says that it does not take this content */
     OUTCOME_REFUSED_BOUNCE,
     OUTCOME_COUNT,
 };

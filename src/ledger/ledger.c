@@ -167,6 +167,10 @@ static bool lookup(struct ledger *ledger, const char *query, const char *address
         fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed", PQntuples(result));
         return false;
     }
+    if (PQnfields(result) == 0) {   /* what has no rows for anybody does not say that nobody is there */
+        fault_set(fault, "[route] account_query: the statement returns no columns");
+        return false;
+    }
     *ret_found = PQntuples(result) == 1;
     if (*ret_found)
         take_columns(result, ret_columns);

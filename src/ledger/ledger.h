@@ -144,7 +144,8 @@ void ledger_undo(struct ledger *ledger, struct ledger_claim *claim);
  * *ret_found   whether it gave a row
  * ret_columns  account, inbox, sent: new strings (free(3)); NULL where the query has no such column or gave NULL
  *
- * False with the fault set: the query failed, or gave more than one row; the outputs are untouched. */
+ * False with the fault set: the query failed, is of a kind that has no rows, or gave more than one; the outputs are
+ * untouched. */
 bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                                  char *ret_columns[3], struct fault *fault) OD_MUST;
 

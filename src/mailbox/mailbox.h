@@ -26,19 +26,22 @@ void mailbox_close(struct mailbox **mailbox);
 /* Whether a kept session still answers (NOOP). */
 bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
 
-/* What is known after an APPEND. Everything but STORED and UNKNOWN is certain: this attempt stored nothing. */
+/* What is known after an APPEND, and of whom the server speaks when it refuses: mailbox_refusal.c has the list. */
 enum append_result {
-    APPEND_UNKNOWN,     /* the literal was begun and no tagged answer came: it may be stored, now or later */
+    /* it may be stored */
+    APPEND_UNKNOWN,     /* the literal was begun and no tagged answer came: now or later */
+    APPEND_TROUBLE,     /* after the literal a NO that is none of those below ([SERVERBUG], no code, ...), or BAD */
+    APPEND_REFUSED,     /* after the literal a NO that certainly speaks of this content */
+    APPEND_LIMIT,       /* NO [LIMIT] (RFC 5530) */
+    APPEND_PERHAPS_OVERQUOTA,   /* NO after the literal that speaks of a quota, but not certainly of this mailbox's */
     APPEND_STORED,      /* tagged OK */
+    /* this attempt certainly stored nothing */
     APPEND_NOT_SENT,    /* nothing of the literal was sent: connection lost before, no '+', refused name, not wanted */
+    APPEND_UNAVAILABLE, /* before the literal a NO that is none of the others, or BAD */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE] and creating it is switched off or did not help */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
-    APPEND_PERHAPS_OVERQUOTA,   /* NO after the literal whose text speaks of a quota, without the code: not certain */
-    APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469), [LIMIT] is APPEND_LIMIT */
+    APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
-    APPEND_LIMIT,       /* NO [LIMIT] (RFC 5530) */
-    APPEND_UNAVAILABLE, /* NO before the literal with any other or no code ([UNAVAILABLE], [INUSE], ...) */
-    APPEND_REFUSED,     /* any other NO, or BAD, after the literal: the server refuses the content */
 };
 
 struct append {

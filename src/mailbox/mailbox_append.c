@@ -3,7 +3,6 @@
  * APPEND (RFC 3501, 6.3.11), told as it is: what may be stored, what is stored, what is certainly not. */
 #include "mailbox/mailbox_session.h"
 
-#include <string.h>
 #include <sys/socket.h>
 
 /* With 0 seconds of lingering, what was not sent when the socket closes (or its process dies) is thrown away. */
@@ -25,30 +24,11 @@ static bool send_command(struct mailbox *mailbox, const struct append *append, c
                                  append->seen ? "(\\Seen) " : "", date, size);
 }
 
-/* What a tagged NO or BAD means. */
-static enum append_result refusal(const struct mailbox_reply *reply, bool literal_sent)
-{
-    static const struct {
-        const char *code;
-        enum append_result result;
-    } codes[] = {
-        { "TRYCREATE", APPEND_NO_MAILBOX }, { "OVERQUOTA", APPEND_OVERQUOTA }, { "TOOBIG", APPEND_TOOBIG },
-        { "NOPERM", APPEND_NOPERM }, { "LIMIT", APPEND_LIMIT },
-    };
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        if (reply->status == STATUS_NO && strcmp(reply->code, codes[i].code) == 0)
-            return codes[i].result;
-    }
-    if (reply->status == STATUS_NO && reply->code[0] == '\0' && strcasestr(reply->text, "quota") != NULL)
-        return literal_sent ? APPEND_PERHAPS_OVERQUOTA : APPEND_OVERQUOTA;
-    return literal_sent ? APPEND_REFUSED : APPEND_UNAVAILABLE;
-}
-
 static enum append_result refused(struct mailbox *mailbox, const struct append *append,
                                   const struct mailbox_reply *reply, bool literal_sent, struct fault *fault)
 {
     fault_set(fault, "%s: APPEND to mailbox %s refused: %s", mailbox->where, append->mailbox, reply->data);
-    return refusal(reply, literal_sent);
+    return mailbox_refusal(reply, literal_sent);
 }
 
 /* Up to the server's readiness for the literal. True: it said '+'. */

@@ -104,6 +104,9 @@ char *mailbox_dialogue_quote(const char *text) OD_MUST;
 #define MAILBOX_DATE_SIZE 64
 void mailbox_date(int64_t seconds, bool with_time, char ret[MAILBOX_DATE_SIZE]);
 
+/* mailbox_refusal.c: what a tagged NO or BAD to APPEND means, before or after the literal. */
+enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool literal_sent) OD_MUST;
+
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 

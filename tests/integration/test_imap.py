@@ -94,11 +94,11 @@ ANSWERS = {
     "toobig": ("NO [TOOBIG] too big", 69, "5.3.4", None, None),
     "limit": ("NO [LIMIT] too many", 75, "4.6.0", None, DOUBT),
     "noperm": ("NO [NOPERM] not you", 75, "4.", CLEAN, CLEAN),
-    "unavailable": ("NO [UNAVAILABLE] later", 75, "4.", CLEAN, DOUBT),
-    "plain NO": ("NO I do not like it", 75, "4.", CLEAN, DOUBT),
-    "BAD": ("BAD what?", 75, "4.", CLEAN, DOUBT),
-    "BAD with a code": ("BAD [OVERQUOTA] what?", 75, "4.", CLEAN, DOUBT),
-    "NO and something of a quota": ("NO cannot update quota", 75, "4.2.2", CLEAN, DOUBT),
+    "unavailable": ("NO [UNAVAILABLE] later", 75, "4.4.1", CLEAN, DOUBT),
+    "plain NO": ("NO I do not like it", 75, "4.4.1", CLEAN, DOUBT),
+    "BAD": ("BAD what?", 75, "4.4.1", CLEAN, DOUBT),
+    "BAD with a code": ("BAD [OVERQUOTA] what?", 75, "4.4.1", CLEAN, DOUBT),
+    "NO and something of a quota": ("NO cannot update quota", 75, "4.", CLEAN, DOUBT),
 }
 
 
@@ -125,17 +125,57 @@ def test_refused_appends(site, place, answer, exit, code, before, after):
         assert [data for _, data in server.appended] == [on_the_wire(mail)]
 
 
+# What may bounce in the end: the message is older than reject_after, and overquota = bounce.
+FINAL = {
+    "overquota": ("NO [OVERQUOTA] Quota exceeded (mailbox for user is full)", "5.2.2", "5.2.2"),
+    "toobig": ("NO [TOOBIG] too big", "5.3.4", "5.3.4"),
+    "limit": ("NO [LIMIT] too many", "5.6.0", "5.6.0"),
+    "content": ("NO Message contains invalid header", "4.4.1", "5.6.0"),
+    "Courier's quota": ("NO [ALERT] You exceeded your mail quota.", "4.4.1", "4.2.2"),
+    "some quota": ("NO cannot update quota", "4.4.1", "4.2.2"),
+    "quota of a disk": ("NO [OVERQUOTA] Not enough disk quota", "4.4.1", "4.2.2"),
+    "full disk": ("NO [SERVERBUG] Internal error occurred. Refer to server log for more information.", "4.4.1", "4.4.1"),
+    "full disk at Courier": ("NO [ALERT] Cannot create message - no write permission or out of disk space.", "4.4.1",
+                             "4.4.1"),
+    "full disk at Cyrus": ("NO System I/O error", "4.4.1", "4.4.1"),
+    "content or trouble": ("NO invalid message", "4.4.1", "4.4.1"),
+    "in use": ("NO [INUSE] later", "4.4.1", "4.4.1"),
+    "ask the administrator": ("NO [CONTACTADMIN] broken", "4.4.1", "4.4.1"),
+    "unknown code": ("NO [X-MOON] full", "4.4.1", "4.4.1"),
+    "no right": ("NO [NOPERM] not you", "4.3.0", "4.3.0"),
+    "no mailbox": ("NO [TRYCREATE] none", "4.3.0", "4.3.0"),
+    "BAD": ("BAD [TOOBIG] what?", "4.4.1", "4.4.1"),
+}
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("answer,before,after", FINAL.values(), ids=FINAL.keys())
+def test_only_what_certainly_speaks_of_the_message_or_the_mailbox_bounces(site, place, answer, before, after):
+    def refuse(client, tag, arguments):
+        if place == "after":
+            FakeImap.read_append(client, arguments)
+        client.send(f"{tag} {answer}")
+    server = fake(site, script={"APPEND": refuse})
+    site.settings.update({"delivery.reject_after": "0s", "delivery.overquota": "bounce"})
+    code = before if place == "before" else after
+    mail = message()
+    done = site.deliver(mail, SCUBA)
+    assert expect.one_line(done).startswith(code + " ") and (done.exit == 75) == code.startswith("4"), done
+    if done.exit == 75:
+        expect.deferred(site.deliver(mail, SCUBA), code)
+        del server.script["APPEND"]
+        expect.stored(site.deliver(mail, SCUBA))
+
+
 def test_content_refused_for_long_bounces(site):
     def refuse(client, tag, arguments):
         FakeImap.read_append(client, arguments)
-        client.send(f"{tag} NO invalid message")
+        client.send(f"{tag} NO Message contains invalid header")
     fake(site, script={"APPEND": refuse})
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
     site.settings["delivery.reject_after"] = "0s"
-    done = site.deliver(mail, SCUBA)
-    assert done.exit not in (0, 75), done
-    assert expect.one_line(done).startswith("5.6.0"), done
+    expect.bounced(site.deliver(mail, SCUBA), 65, "5.6.0", "invalid header")
 
 
 def test_trycreate_is_tried_once(site):

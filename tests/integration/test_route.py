@@ -63,7 +63,7 @@ def test_query_without_a_row(site, directory):
 
 @pytest.mark.parametrize("query", ["SELECT nonsense", "SELECT account FROM nowhere WHERE a = $1", "SELECT 1; SELECT $1",
                                    "SELECT a FROM (VALUES ('x'), ('y')) t(a) WHERE $1 <> ''", "DROP SCHEMA oncedrop CASCADE",
-                                   "SELECT pg_sleep(100)::text || $1"])
+                                   "SELECT pg_sleep(100)::text || $1", "CREATE TEMPORARY TABLE t AS SELECT $1::text"])
 def test_a_query_that_fails_never_bounces(site, query):
     site.settings["route.account_query"] = query
     site.settings["delivery.deadline"] = "2s"

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What a refused APPEND says. Here stands what certainly speaks of this message or this mailbox; whatever else a server
+ * says is its trouble, and so ours: a full disk, an upgrade, a lock are no reason to return mail. */
+#include "mailbox/mailbox_session.h"
+
+#include <string.h>
+
+static const struct {
+    const char *code;
+    enum append_result result;
+} codes[] = {
+    { "TRYCREATE", APPEND_NO_MAILBOX }, { "OVERQUOTA", APPEND_OVERQUOTA }, { "TOOBIG", APPEND_TOOBIG },
+    { "NOPERM", APPEND_NOPERM }, { "LIMIT", APPEND_LIMIT },
+};
+
+/* Cyrus checks what it is given, and has no codes for what it finds. */
+static const char *const content_texts[] = {
+    "Message contains NUL characters", "Message contains bare newlines", "Message contains invalid header",
+    "Message contains non-ASCII characters in headers", "Message has no header/body separator",
+};
+
+static bool speaks_of_content(const struct mailbox_reply *reply)
+{
+    for (size_t i = 0; i < sizeof content_texts / sizeof *content_texts; i++) {
+        if (reply->code[0] == '\0' && strcasecmp(reply->text, content_texts[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A quota that need not be this mailbox's: Courier has no code for it ("[ALERT] You exceeded your mail quota."), and says
+ * so too when it cannot count; Dovecot's OVERQUOTA with "Not enough disk quota" is the file system's, whoever filled it. */
+static bool speaks_of_some_quota(const struct mailbox_reply *reply)
+{
+    if (strcmp(reply->code, "OVERQUOTA") == 0)
+        return strcasestr(reply->text, "disk") != NULL;
+    return (reply->code[0] == '\0' || strcmp(reply->code, "ALERT") == 0) && strcasestr(reply->text, "quota") != NULL;
+}
+
+enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool literal_sent)
+{
+    enum append_result unknown = literal_sent ? APPEND_TROUBLE : APPEND_UNAVAILABLE;
+    if (reply->status != STATUS_NO)
+        return unknown;
+    if (speaks_of_some_quota(reply))
+        return literal_sent ? APPEND_PERHAPS_OVERQUOTA : APPEND_UNAVAILABLE;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (strcmp(reply->code, codes[i].code) == 0)
+            return codes[i].result;
+    }
+    return literal_sent && speaks_of_content(reply) ? APPEND_REFUSED : unknown;
+}
