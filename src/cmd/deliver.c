@@ -16,6 +16,7 @@
 #include "delivery/delivery.h"
 #include "delivery/received.h"
 #include "message/message.h"
+#include "route/address.h"
 
 /* The envelope: from the command line, else from the environment, else from the header. */
 struct envelope {
@@ -86,6 +87,16 @@ static void from_header(char **field, const struct message *message, const char 
         *field = message_header(message, name, NULL);
 }
 
+/* A message without Received did not come through Postfix: whoever wrote it is our caller. */
+static void original_from_header(char **field, const struct message *message)
+{
+    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
+    if (received == NULL)
+        from_header(field, message, "X-Original-To");
+    else if (*field == NULL)
+        *field = received_original(message);
+}
+
 /* Takes one pair of <> off: Return-Path has them. */
 static void strip_brackets(char *text)
 {
@@ -105,7 +116,7 @@ static bool complete_envelope(struct envelope *envelope, const struct message *m
     from_header(&envelope->sender, message, "Return-Path");
     from_header(&envelope->recipient, message, "Delivered-To");
     from_header(&envelope->recipient, message, "X-Original-To");
-    from_header(&envelope->original, message, "X-Original-To");
+    original_from_header(&envelope->original, message);
     if (envelope->queue_id != NULL && envelope->queue_id[0] == '\0')
         base_free(&envelope->queue_id);
     if (envelope->queue_id == NULL)
@@ -117,6 +128,9 @@ static bool complete_envelope(struct envelope *envelope, const struct message *m
         report_set(report, OUTCOME_CONFIG, "no recipient: give -d, RECIPIENT in the environment, or Delivered-To");
         return false;
     }
+    char *clean = address_clean(envelope->recipient);
+    base_free(&envelope->recipient);
+    envelope->recipient = clean;
     return true;
 }
 

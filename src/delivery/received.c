@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "message/message_field.h"
+
 enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN };
 
 /* A token of the field, by RFC 5322 (3.2.2, 3.2.4, 3.6.7). Words are all that is no comment: atoms, addresses, quoted
@@ -167,4 +169,17 @@ char *received_login(const struct message *message, const char *queue_id)
         !is_plain_login(comment.start + size, comment.length - size))
         return NULL;
     return base_strndup(comment.start + size, comment.length - size);
+}
+
+char *received_original(const struct message *message)
+{
+    const unsigned char *at = message->data, *end = message->data + message->header_size;
+    struct message_field field;
+    bool there = false;
+    while (message_field_next(&at, end, &field)) {
+        if (message_field_is(&field, "Received"))
+            return there ? message_header(message, "X-Original-To", NULL) : NULL;
+        there = there || message_field_is(&field, "X-Original-To");
+    }
+    return NULL;
 }

@@ -22,4 +22,8 @@ char *received_login(const struct message *message, const char *queue_id) OD_MUS
 /* The queue id, for the log and the record when nobody told it; a new string or NULL: none, or not one of Postfix. */
 char *received_queue_id(const struct message *message) OD_MUST;
 
+/* X-Original-To as our own Postfix prepends it (flag O of pipe(8) and lmtp(8)): above the topmost Received. One further
+ * down, or in a message without Received, is the sender's to invent. A new string or NULL. */
+char *received_original(const struct message *message) OD_MUST;
+
 #endif

@@ -108,6 +108,7 @@ void ledger_add_remedy(struct fault *fault)
         /* read_only_sql_transaction, and BEGIN READ WRITE in recovery */
         {"(SQLSTATE 25006)", "this server is a standby; database.conninfo must lead to the primary"},
         {"(SQLSTATE 0A000)", "is this a standby? database.conninfo must lead to the primary"},
+        {"(SQLSTATE 22P05)", "the database's encoding has to be UTF8"},    /* untranslatable_character */
         /* PgBouncer */
         {"statement pooling", "a pooler in front of the database has to be in transaction or session mode"},
     };

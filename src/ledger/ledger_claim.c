@@ -12,7 +12,7 @@ static bool add_delivery(struct ledger *ledger, const struct ledger_claim *claim
     const struct pg_param params[] = {
         LEDGER_KEY(claim), {.data = delivery->recipient},
         {.data = delivery->original_recipient}, {.data = delivery->account}, {.data = delivery->mailbox},
-        {.data = claim->queue_id}, {.data = ledger->host}, {.data = delivery->outcome}, {.data = delivery->reason},
+        LEDGER_QUEUE_ID(claim->queue_id), {.data = ledger->host}, {.data = delivery->outcome}, {.data = delivery->reason},
         {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
@@ -69,7 +69,7 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, co
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
     char token[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = account_array}, {.data = mailbox_array},
+        LEDGER_KEY(claim), pg_array(account_array), pg_array(mailbox_array),
         {.data = pg_number(claim->token, token)},
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);

@@ -35,7 +35,7 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_claim *c
     for (size_t i = 0; i < claim->copy_count; i++)
         accounts[i] = claim->copies[i].account;
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, claim->copy_count);
-    const struct pg_param params[] = {LEDGER_KEY(claim), {.data = account_array}};
+    const struct pg_param params[] = {LEDGER_KEY(claim), pg_array(account_array)};
     return pg_add(ledger->pg,
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"

@@ -87,7 +87,7 @@ static bool delete(struct ledger *ledger, const struct ledger_purge *purge, cons
                    struct fault *fault)
 {
     char age[24];
-    const struct pg_param params[] = {{.data = pg_number(purge->older_than_ms, age)}, {.data = ids}};
+    const struct pg_param params[] = {{.data = pg_number(purge->older_than_ms, age)}, pg_array(ids)};
     bool sent = pg_add(ledger->pg, "DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD, 2, params,
                        fault) &&
                 pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);

@@ -7,6 +7,7 @@
 #include "message/decode.h"
 
 #define RAW_CHUNK (1024 * 1024)
+#define TEXT_MAX (1024 * 1024)  /* of a part: what decode.h gives at most */
 
 static size_t list_length(char *const *list)
 {
@@ -26,7 +27,7 @@ static bool add_message(struct ledger *ledger, const struct ledger_claim *claim,
         LEDGER_KEY(claim), {.data = pg_number(claim->lock_key, key)}, {.data = claim->message_id},
         {.data = claim->sender}, {.data = decoded->from}, {.data = decoded->subject},
         {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(claim->size, size)},
-        {.data = decoded->in_reply_to}, {.data = references}, {.data = pg_number(claim->received_at, received)},
+        {.data = decoded->in_reply_to}, pg_array(references), {.data = pg_number(claim->received_at, received)},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
@@ -57,7 +58,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_claim *clai
     struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(claim)};
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = pg_text_array(columns[i], count);
-        params[2 + i].data = arrays[i];
+        params[2 + i] = pg_array(arrays[i]);
     }
     bool added = pg_add(ledger->pg,
                         "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
@@ -80,7 +81,7 @@ static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, co
     const struct pg_param params[] = {
         LEDGER_KEY(claim), {.data = part->path}, {.data = part->type}, {.data = part->charset},
         {.data = part->disposition}, {.data = part->filename}, {.data = pg_number(part->size, size)},
-        pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text},
+        pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"

@@ -21,6 +21,9 @@ struct ledger {
 
 #define LEDGER_BEGIN_STATEMENTS 2
 
+/* A queue id as a parameter: short enough for its index, where it is written and where it is looked for. */
+#define LEDGER_QUEUE_ID(id) {.data = (id), .max = 200}
+
 /* The first two parameters of a statement about one message. */
 #define LEDGER_KEY(claim) pg_bytes((claim)->identity, LEDGER_HASH_SIZE), pg_bytes((claim)->digest, LEDGER_HASH_SIZE)
 

@@ -8,7 +8,7 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                                           const unsigned char *digest, const char *queue_id, struct fault *fault)
 {
     const struct pg_param params[] = {
-        pg_bytes(identity, LEDGER_HASH_SIZE), pg_bytes(digest, LEDGER_HASH_SIZE), {.data = queue_id},
+        pg_bytes(identity, LEDGER_HASH_SIZE), pg_bytes(digest, LEDGER_HASH_SIZE), LEDGER_QUEUE_ID(queue_id),
     };
     return ledger_query(ledger,
                         "SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, \"from\", subject,"

@@ -2,6 +2,7 @@
 #include "ledger/pg.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
 {
     static const char *const defaults[][2] = {
         {"keepalives_idle", "30"}, {"keepalives_interval", "10"}, {"keepalives_count", "3"},
-        {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"}, {"client_encoding", "UTF8"},
+        {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
     };
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     if (options == NULL) {      /* libpq would say where, by quoting what may be a password */
@@ -76,6 +77,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
         if (option->val != NULL)
             keywords_add(&keywords, option->keyword, option->val);  /* a later word wins over an earlier one */
+    keywords_add(&keywords, "client_encoding", "UTF8");     /* all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0);
     PQconninfoFree(options);
     if (pg->conn == NULL)
@@ -158,6 +160,33 @@ struct pg_param pg_bytes(const void *bytes, size_t length)
     return (struct pg_param){.data = bytes, .length = (int)length, .binary = true};
 }
 
+struct pg_param pg_array(const char *literal)
+{
+    return (struct pg_param){.data = literal, .max = SIZE_MAX};
+}
+
+/* At most max of the bytes, to the end of a character. */
+static size_t cut(const char *text, size_t length, size_t max)
+{
+    if (length <= max)
+        return length;
+    size_t end = max;
+    while (end > 0 && max - end < 3 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    return end;
+}
+
+char *pg_text_fit(const char *text, size_t max)
+{
+    size_t length = strlen(text);
+    if (length <= max && g_utf8_validate(text, (gssize)length, NULL))
+        return NULL;
+    char *valid = g_utf8_make_valid(text, (gssize)cut(text, length, max));
+    char *fit = base_strndup(valid, cut(valid, strlen(valid), max));    /* U+FFFD takes three bytes for one */
+    g_free(valid);
+    return fit;
+}
+
 const char *pg_number(int64_t number, char text[24])
 {
     snprintf(text, 24, "%lld", (long long)number);
@@ -166,29 +195,21 @@ const char *pg_number(int64_t number, char text[24])
 
 char *pg_text_array(const char *const *items, size_t count)
 {
-    size_t size = 3;
-    for (size_t i = 0; i < count; i++)
-        size += items[i] != NULL ? 2 * strlen(items[i]) + 3 : sizeof("NULL");
-    char *text = base_alloc(size), *to = text;
-    *to++ = '{';
+    GString *text = g_string_new("{");
     for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            *to++ = ',';
-        if (items[i] == NULL) {
-            to = stpcpy(to, "NULL");
-            continue;
-        }
-        *to++ = '"';
-        for (const char *from = items[i]; *from != '\0'; from++) {
+        char *fit OD_CLEANUP(base_free) = items[i] != NULL ? pg_text_fit(items[i], PG_TEXT_MAX) : NULL;
+        const char *from = fit != NULL ? fit : items[i];
+        g_string_append(text, i > 0 ? "," : "");
+        g_string_append(text, from != NULL ? "\"" : "NULL");
+        for (; from != NULL && *from != '\0'; from++) {
             if (*from == '"' || *from == '\\')
-                *to++ = '\\';
-            *to++ = *from;
+                g_string_append_c(text, '\\');
+            g_string_append_c(text, *from);
         }
-        *to++ = '"';
+        g_string_append(text, items[i] != NULL ? "\"" : "");
     }
-    *to++ = '}';
-    *to = '\0';
-    return text;
+    g_string_append_c(text, '}');
+    return g_string_free(text, FALSE);
 }
 
 static char *with_schema(const char *sql, const char *schema)
@@ -225,30 +246,43 @@ static bool flush(struct pg *pg, struct fault *fault)
     return true;
 }
 
-bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
+static bool enter_batch(struct pg *pg, struct fault *fault)
 {
     if (!pg_usable(pg))
         return lose(pg, fault, "connection lost");
-    if (!pg->in_batch) {
-        if (!PQenterPipelineMode(pg->conn))
-            return lose(pg, fault, "connection busy");
-        pg->in_batch = true;
-        pg->skipped = false;
-        pg->sqlstate[0] = '\0';
-    }
+    if (pg->in_batch)
+        return true;
+    if (!PQenterPipelineMode(pg->conn))
+        return lose(pg, fault, "connection busy");
+    pg->in_batch = true;
+    pg->skipped = false;
+    pg->sqlstate[0] = '\0';
+    return true;
+}
+
+bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
+{
     const char *values[PG_MAX_PARAMS];
+    char *fit[PG_MAX_PARAMS];
     int lengths[PG_MAX_PARAMS], formats[PG_MAX_PARAMS];
     if (count > PG_MAX_PARAMS)
         abort();
+    if (!enter_batch(pg, fault))
+        return false;
     for (size_t i = 0; i < count; i++) {
-        values[i] = params[i].data;
+        bool is_text = params[i].data != NULL && !params[i].binary;
+        fit[i] = is_text ? pg_text_fit(params[i].data, params[i].max > 0 ? params[i].max : PG_TEXT_MAX) : NULL;
+        values[i] = fit[i] != NULL ? fit[i] : params[i].data;
         lengths[i] = params[i].length;
         formats[i] = params[i].binary;
         if (values[i] != NULL)
             pg->unflushed += params[i].binary ? (size_t)params[i].length : strlen(values[i]);
     }
     char *text OD_CLEANUP(base_free) = with_schema(sql, pg->schema);
-    if (!PQsendQueryParams(pg->conn, text, (int)count, NULL, values, lengths, formats, 0))
+    bool sent = PQsendQueryParams(pg->conn, text, (int)count, NULL, values, lengths, formats, 0);
+    for (size_t i = 0; i < count; i++)
+        base_free(&fit[i]);
+    if (!sent)
         return lose(pg, fault, "connection lost");
     return pg->unflushed < FLUSH_BYTES || flush(pg, fault);
 }

@@ -12,6 +12,7 @@
 
 #define PG_TIMEOUT_MS 30000     /* for connecting, and for each wait on the server */
 #define PG_MAX_PARAMS 20
+#define PG_TEXT_MAX 16384       /* bytes of a text, unless its parameter says more */
 
 struct pg;
 
@@ -36,9 +37,12 @@ void pg_look(struct pg *pg);
 /* Waits this much longer than PG_TIMEOUT_MS for the next batch: for statements that wait for a lock. */
 void pg_extend_timeout(struct pg *pg, int64_t ms);
 
-/* A parameter: text, or binary for bytea. NULL data is SQL NULL. */
+/* A parameter: text, or binary for bytea. NULL data is SQL NULL. Text may come from anybody: it reaches the server as
+ * valid UTF-8, U+FFFD for what is none, cut at a character when it is longer than `max`. So what tells one row from
+ * another must be valid and short before it comes here (route/), or two could become one. */
 struct pg_param {
     const char *data;
+    size_t max;     /* of text, in bytes; 0: PG_TEXT_MAX */
     int length;     /* of binary data */
     bool binary;
 };
@@ -46,10 +50,17 @@ struct pg_param {
 /* A bytea parameter. */
 struct pg_param pg_bytes(const void *bytes, size_t length);
 
+/* A text parameter that is a literal of pg_text_array: not cut, for its items were. */
+struct pg_param pg_array(const char *literal);
+
+/* A text as it reaches the server (see pg_param), as a new string (free(3)); NULL when it can go as it is. */
+char *pg_text_fit(const char *text, size_t max) OD_MUST;
+
 /* Writes a number for a parameter into text; returns text. */
 const char *pg_number(int64_t number, char text[24]);
 
-/* An array literal for a text[] parameter; NULL items are SQL NULL; to be freed with free(3). */
+/* An array literal for a text[] parameter (pg_array): each item is made fit as a text is, NULL items are SQL NULL; to be
+ * freed with free(3). */
 char *pg_text_array(const char *const *items, size_t count) OD_MUST;
 
 /* Adds a statement to the batch, starting one when there is none; its bytes may be on the way before pg_send.

@@ -28,6 +28,7 @@ struct lmtp {
     /* the transaction */
     char *sender;               /* NULL before MAIL */
     GPtrArray *recipients;
+    GPtrArray *originals;       /* of each recipient: ORCPT, or NULL */
     char *queue_id;             /* XFORWARD IDENT; for the next message */
 };
 
@@ -36,6 +37,7 @@ static void reset(struct lmtp *lmtp)
     base_free(&lmtp->sender);
     base_free(&lmtp->queue_id);
     g_ptr_array_set_size(lmtp->recipients, 0);
+    g_ptr_array_set_size(lmtp->originals, 0);
 }
 
 static void refuse(struct lmtp *lmtp, const char *reply)
@@ -78,8 +80,9 @@ static bool is_known(const char *const *known, const char *name)
     return *known != NULL;
 }
 
-/* Goes through the parameters of MAIL or RCPT; what it cannot go along with is replied to. */
-static bool check_parameters(struct lmtp *lmtp, const char *parameters, const char *const *known)
+/* Goes through the parameters of MAIL or RCPT; what it cannot go along with is replied to. *ret_orcpt is the address that
+ * ORCPT gives, a new string, or left as it is. */
+static bool check_parameters(struct lmtp *lmtp, const char *parameters, const char *const *known, char **ret_orcpt)
 {
     int64_t limit = lmtp->config->delivery.size_limit;
     for (;;) {
@@ -95,6 +98,10 @@ static bool check_parameters(struct lmtp *lmtp, const char *parameters, const ch
             refuse(lmtp, "501 5.5.4 the parameter's value is none");
             return false;
         }
+        if (g_ascii_strcasecmp(name, "ORCPT") == 0) {
+            base_free(ret_orcpt);
+            *ret_orcpt = lmtp_command_orcpt(value);
+        }
         if (limit > 0 && g_ascii_strcasecmp(name, "SIZE") == 0 && g_ascii_strtoll(value, NULL, 10) > limit) {
             lmtp_stream_reply(lmtp->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
                               (long long)limit);
@@ -109,7 +116,7 @@ static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
 
 static void do_mail(struct lmtp *lmtp, const char *arguments)
 {
-    char *path OD_CLEANUP(base_free) = NULL;
+    char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
     const char *parameters;
     if (!lmtp->greeted || lmtp->sender != NULL) {
         refuse(lmtp, lmtp->greeted ? "503 5.5.1 nested MAIL" : "503 5.5.1 say LHLO first");
@@ -119,7 +126,7 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
         refuse(lmtp, "501 5.5.4 syntax: MAIL FROM:<address>");
         return;
     }
-    if (!check_parameters(lmtp, parameters, mail_parameters))
+    if (!check_parameters(lmtp, parameters, mail_parameters, &orcpt))
         return;
     lmtp->sender = path;
     path = NULL;
@@ -128,7 +135,7 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
 
 static void do_rcpt(struct lmtp *lmtp, const char *arguments)
 {
-    char *path OD_CLEANUP(base_free) = NULL;
+    char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct fault fault;
     const char *parameters;
@@ -138,13 +145,14 @@ static void do_rcpt(struct lmtp *lmtp, const char *arguments)
         refuse(lmtp, "501 5.5.4 syntax: RCPT TO:<address>");
     } else if (!address_parse(path, &address, &fault)) {
         refuse(lmtp, "501 5.1.3 not an address");
-    } else if (!check_parameters(lmtp, parameters, rcpt_parameters)) {
+    } else if (!check_parameters(lmtp, parameters, rcpt_parameters, &orcpt)) {
         return;
     } else if (lmtp->recipients->len >= LMTP_RECIPIENTS_MAX) {
         lmtp_stream_reply(lmtp->stream, "452 4.5.3 too many recipients");
     } else {
         g_ptr_array_add(lmtp->recipients, path);
-        path = NULL;
+        g_ptr_array_add(lmtp->originals, orcpt);
+        path = orcpt = NULL;
         lmtp_stream_reply(lmtp->stream, "250 2.1.5 ok");
     }
 }
@@ -196,10 +204,13 @@ static void deliver(struct lmtp *lmtp, const struct message *message, int64_t st
 {
     guint count = lmtp->recipients->len;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = base_alloc(count * sizeof(*recipients));
-    char *original OD_CLEANUP(base_free) = count == 1 ? message_header(message, "X-Original-To", NULL) : NULL;
+    char *original OD_CLEANUP(base_free) = count == 1 ? received_original(message) : NULL;
     char line[1024];
     for (guint i = 0; i < count; i++)
-        recipients[i] = (struct delivery_recipient){.address = lmtp->recipients->pdata[i], .original = original};
+        recipients[i] = (struct delivery_recipient){
+            .address = lmtp->recipients->pdata[i],
+            .original = original != NULL ? original : lmtp->originals->pdata[i],
+        };
     if (lmtp->queue_id == NULL)
         lmtp->queue_id = received_queue_id(message);
     struct delivery delivery = {
@@ -333,7 +344,8 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
 {
     struct lmtp lmtp = {
         .config = config, .stream = lmtp_stream_new(in, out), .sessions = sessions_new(config, SESSIONS_FEW),
-        .recipients = g_ptr_array_new_with_free_func(g_free), .times = times, .end_ms = base_now_ms() + times.session,
+        .recipients = g_ptr_array_new_with_free_func(g_free), .originals = g_ptr_array_new_with_free_func(g_free),
+        .times = times, .end_ms = base_now_ms() + times.session,
     };
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
@@ -343,6 +355,7 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
     (void)lmtp_stream_flush(lmtp.stream);
     reset(&lmtp);
     g_ptr_array_free(lmtp.recipients, TRUE);
+    g_ptr_array_free(lmtp.originals, TRUE);
     sessions_free(&lmtp.sessions);
     ledger_close(&lmtp.ledger);
     lmtp_stream_free(&lmtp.stream);

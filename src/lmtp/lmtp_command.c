@@ -109,3 +109,14 @@ bool lmtp_command_xtext(char *text)
     *to = '\0';
     return true;
 }
+
+char *lmtp_command_orcpt(const char *value)
+{
+    static const char type[] = "rfc822;";
+    if (strncasecmp(value, type, strlen(type)) != 0)
+        return NULL;
+    char *address = base_strdup(value + strlen(type));
+    if (address[0] == '\0' || !lmtp_command_xtext(address))
+        base_free(&address);
+    return address;
+}

@@ -25,6 +25,10 @@ bool lmtp_command_path(const char *arguments, const char *keyword, char **ret_pa
  * none. False at the end. */
 bool lmtp_command_parameter(const char **parameters, char **ret_name, char **ret_value) OD_MUST;
 
+/* The address in the value of ORCPT (RFC 3461, 4.2) if that is of the type rfc822, as a new string; NULL for any other,
+ * which is no reason to refuse mail. */
+char *lmtp_command_orcpt(const char *value) OD_MUST;
+
 /* Decodes xtext (RFC 3461, 4), in place; false when it is none. */
 bool lmtp_command_xtext(char *text) OD_MUST;
 

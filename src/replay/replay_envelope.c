@@ -22,7 +22,8 @@ static char *plain_address(const char *text)
 
 static void add_once(GPtrArray *recipients, const char *address)
 {
-    char *plain = plain_address(address);
+    char *clean OD_CLEANUP(base_free) = address_clean(address);
+    char *plain = plain_address(clean);
     if (plain[0] == '\0' || g_ptr_array_find_with_equal_func(recipients, plain, g_str_equal, NULL))
         base_free(&plain);
     else

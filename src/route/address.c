@@ -22,8 +22,10 @@ static char *lower(const char *text, size_t length)
 
 bool address_parse(const char *text, struct address *ret, struct fault *fault)
 {
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
+    size_t length = strlen(text), blanks = strspn(text, " \t");
+    bool too_long = length > ADDRESS_MAX;   /* as it is recorded */
+    text += blanks;
+    length -= blanks;
     while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
         length--;
     if (length >= 2 && text[0] == '<' && text[length - 1] == '>') {
@@ -34,9 +36,9 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
         fault_set(fault, "address is empty");
         return false;
     }
-    if (length > ADDRESS_MAX || has_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL)) {
+    if (too_long || has_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL)) {
         fault_set(fault, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
-                  length > ADDRESS_MAX ? "longer than 512 bytes" : "control characters or bytes that are no UTF-8");
+                  too_long ? "longer than 512 bytes" : "control characters or bytes that are no UTF-8");
         return false;
     }
     const char *at = memrchr(text, '@', length);
@@ -56,6 +58,18 @@ void address_clear(struct address *address)
     base_free(&address->user);
     base_free(&address->detail);
     base_free(&address->domain);
+}
+
+char *address_clean(const char *text)
+{
+    GString *clean = g_string_new(NULL);
+    char *valid = g_utf8_make_valid(text, -1);
+    for (char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+        g_string_append_unichar(clean, c < 0x20 || c == 0x7f ? 0xfffd : c);
+    }
+    g_free(valid);
+    return g_string_free(clean, FALSE);
 }
 
 /* The value of the name that starts at *at, behind "%{", which is moved behind its '}'. */

@@ -21,6 +21,10 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault) O
 
 void address_clear(struct address *address);    /* for OD_CLEANUP */
 
+/* A new string: what Postfix gave as an address, with U+FFFD in the place of control characters and of bytes that are no
+ * UTF-8, so that it leads somewhere, or nowhere, and can be recorded. */
+char *address_clean(const char *text) OD_MUST;
+
 /* Expands %{address}, %{user}, %{domain}, %{detail} and %% in a template. Returns a new string, or NULL with the fault
  * set: an unknown name or a lone '%'. address may be NULL to check the template only. */
 char *address_expand(const char *template, const struct address *address, struct fault *fault) OD_MUST;

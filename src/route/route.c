@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "route/route.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "mailbox/mailbox.h"
@@ -54,8 +55,8 @@ static bool names_are_good(const struct route *route, struct fault *fault)
 
 static enum route_result check_route(struct route *route, struct fault *fault)
 {
-    if (route->account[0] == '\0' || strlen(route->account) > ADDRESS_MAX) {
-        fault_set(fault, "%s: its account is empty or longer than %d bytes (see [route] account and account_query)",
+    if (route->account[0] == '\0' || strlen(route->account) > ADDRESS_MAX || !g_utf8_validate(route->account, -1, NULL)) {
+        fault_set(fault, "%s: its account is empty, no UTF-8 or longer than %d bytes (see [route] account and account_query)",
                   route->address, ADDRESS_MAX);
         return ROUTE_TROUBLE;
     }

@@ -58,6 +58,24 @@ static void test_refuse(void **state)
     longest[ADDRESS_MAX] = '\0';
     assert_true(address_parse(longest, &address, &fault));
     address_clear(&address);
+    memset(longest, ' ', 2);
+    memset(longest + 2, 'a', ADDRESS_MAX - 1);      /* blanks are recorded too */
+    assert_false(address_parse(longest, &address, &fault));
+}
+
+static void test_clean(void **state)
+{
+    static const struct {
+        const char *text, *clean;
+    } cases[] = {
+        {"a@x", "a@x"}, {"gr\xc3\xbc@x", "gr\xc3\xbc@x"}, {"\xff@x", "\xef\xbf\xbd@x"}, {"a\r\n@x", "a\xef\xbf\xbd\xef\xbf\xbd@x"},
+        {"\x7f", "\xef\xbf\xbd"}, {"", ""}, {"a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *clean OD_CLEANUP(base_free) = address_clean(cases[i].text);
+        assert_string_equal(clean, cases[i].clean);
+    }
 }
 
 static void test_expand(void **state)
@@ -99,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_refuse),
+        cmocka_unit_test(test_clean),
         cmocka_unit_test(test_expand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,23 @@ static void test_xtext(void **state)
     }
 }
 
+static void test_orcpt(void **state)
+{
+    static const struct {
+        const char *value, *address;    /* NULL: none */
+    } cases[] = {
+        {"rfc822;a@x", "a@x"}, {"RFC822;a+2Bb@x", "a+b@x"}, {"rfc822;+FF@x", "\xff@x"}, {"rfc822;", NULL}, {"rfc822", NULL},
+        {"", NULL}, {"a@x", NULL}, {"utf-8;a@x", NULL}, {"rfc822;a+", NULL}, {"rfc822;a+00b", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *address OD_CLEANUP(base_free) = lmtp_command_orcpt(cases[i].value);
+        assert_int_equal(address != NULL, cases[i].address != NULL);
+        if (address != NULL)
+            assert_string_equal(address, cases[i].address);
+    }
+}
+
 struct collected {
     char bytes[256];
     size_t size;
@@ -268,7 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verbs), cmocka_unit_test(test_paths), cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_xtext), cmocka_unit_test(test_data), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_xtext), cmocka_unit_test(test_orcpt), cmocka_unit_test(test_data), cmocka_unit_test(test_lines),
         cmocka_unit_test(test_trickle), cmocka_unit_test(test_sessions_end), cmocka_unit_test(test_timeout_and_replies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
