@@ -10,7 +10,6 @@ ever (memory); a dry run that forgets what it would have stored before."""
 import base64
 import collections
 import concurrent.futures
-import glob
 import json
 import os
 import signal
@@ -21,7 +20,7 @@ import time
 
 import expect
 import pytest
-from lab import dovecot, lab as lab_module
+from lab import corpus, dovecot, lab as lab_module
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
 
@@ -254,21 +253,12 @@ def test_many_messages_killed_twice(site, kind, capsys):
 
 # Beforehand and then
 
-CORPUS = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "tests", "corpus", "*.msg")))
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def test_the_corpus_replays_without_a_failure(site):
     scuba = site.account()
-    done = site.run("replay", "-j", "4", "-d", scuba, os.path.join(lab_module.REPOSITORY, "tests", "corpus"))
+    done = site.run("replay", "-j", "4", "-d", scuba, *corpus.DIRECTORIES)
     assert done.exit == 0 and counts(done)["failed"] == counts(done)["deferred"] == 0, done
-    raws = [stored.raw for stored in site.messages(scuba)]
-    assert {on_the_wire(read(path)) for path in CORPUS} <= set(raws)
-    assert len(CORPUS) > 60
+    raws = {corpus.one_cr(stored.raw) for stored in site.messages(scuba)}
+    assert {corpus.one_cr(on_the_wire(corpus.read(path))) for path in corpus.FILES} <= raws
 
 
 def said(done, key="name"):
@@ -295,7 +285,7 @@ class Awkward:
         self.scuba, self.doug = site.account("scuba"), site.account("doug")
         self.stranger = "stranger@example.org"
         site.settings["route.account_query"] = f"SELECT $1 WHERE $1 IN ('{self.scuba}', '{self.doug}')"
-        mails = [read(path) for path in CORPUS]
+        mails = [corpus.read(path) for path in corpus.FILES]
         self.mails = [*mails, *mails[::7], message(to=self.stranger), message(to=self.doug), message(body="")]
         self.path = os.path.join(site.directory, "awkward")
         getattr(self, form)()

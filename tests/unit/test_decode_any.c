@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * decode.h promises that any bytes can be decoded: real messages whole, cut and damaged, random ones, and those made
- * to take all of the time or memory. Run in the top directory, for the messages of tests/corpus. */
+ * to take all of the time or memory. Run in the top directory, for the messages of tests/corpus, and of
+ * ../shared/corpus if it is there. */
 #include "message_fixture.h"
 
 #include <fcntl.h>
@@ -102,6 +103,8 @@ static void test_corpus(void **state)
     (void)state;
     if (glob("tests/corpus/*.msg", 0, NULL, &files) != 0)
         fail_msg("tests/corpus is not there: run it from the project's folder");
+    int more = glob("../shared/corpus/*.msg", GLOB_APPEND, NULL, &files);
+    assert_true(more == 0 || more == GLOB_NOMATCH);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         OD_CLEANUP(base_free) char *bytes = NULL;
         size_t size;

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: ISC
+"""The awkward messages of tests/corpus, and those in a directory shared/corpus beside the checkout, if there is one."""
+
+import glob
+import os
+import re
+
+from .lab import REPOSITORY
+
+OURS = os.path.join(REPOSITORY, "tests", "corpus")
+OTHERS = os.path.join(os.path.dirname(REPOSITORY), "shared", "corpus")
+DIRECTORIES = [path for path in (OURS, OTHERS) if os.path.isdir(path)]
+FILES = [path for directory in DIRECTORIES for path in sorted(glob.glob(os.path.join(directory, "*.msg")))]
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def one_cr(raw):
+    """Of several CR before a LF Dovecot drops one."""
+    return re.sub(rb"\r+\n", b"\r\n", raw)
