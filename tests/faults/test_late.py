@@ -68,7 +68,7 @@ def make_case(bench, kind):
     case = bench.deliver(sent=False)
     [inbox], dovecot = case.inboxes, bench.site.lab.dovecot
     if kind.mail:
-        dovecot.add_account(inbox, mail=kind.mail)
+        dovecot.add_account(inbox, location=kind.mail)
     put_to_rest(dovecot, inbox)
     words = case.words.copy()
     words[words.index("deliver"):0] = ["-o", f"delivery.hold_off={HOLD_OFF}s"]

@@ -31,7 +31,7 @@ class Late:
         self.account = self.case.inboxes[0]
         self.other = self.wrong = None
         dovecot = bench.site.lab.dovecot
-        dovecot.add_account(self.account, quota_rule="*:bytes=10")
+        dovecot.add_account(self.account, quota=10)
         self.imap = Proxy(dovecot.port, self.watch_imap)
         self.database = Proxy(pooler(bench.site.lab).port, self.watch_database)
 

@@ -282,7 +282,7 @@ def accounts_query(rows):
 
 def test_each_recipient_has_its_own_outcome(site):
     there, earlier = site.account("there"), site.account("earlier")
-    full = site.account("full", quota_rule="*:storage=1k")
+    full = site.account("full", quota=1024)
     missing = f"missing.{site.number}@example.org"
     rows = {address: address for address in (there, earlier, full, missing)}
     site.settings["route.account_query"] = accounts_query({**rows, "alias@example.org": there})

@@ -5,7 +5,7 @@ import os
 
 import expect
 import pytest
-from lab import lab as lab_module, pgbouncer
+from lab import dovecot_config, lab as lab_module, pgbouncer
 from lab.dovecot import Dovecot
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
@@ -23,12 +23,9 @@ def example(*name, **values):
 class ExampleDovecot(Dovecot):
     """The example in place of what the tests' own configuration says of the master user."""
 
-    def write(self, name, text):
-        if name == "dovecot.conf":
-            ours = text[text.index("passdb {\n  driver = passwd-file\n  master = yes"):]
-            text = text.replace(ours[:ours.index("}\n") + 2], "").replace("mail_max_userip_connections = 1000\n", "")
-            text += example("dovecot", "90-oncedrop.conf", **{"/etc/dovecot/master-users": self.path("master-users")})
-        super().write(name, text)
+    def configuration(self, **values):
+        ours = {"/etc/dovecot/master-users": self.path("master-users")}
+        return super().configuration(**values, master="", sessions=None) + example("dovecot", dovecot_config.example(), **ours)
 
 
 def test_dovecot(site):

@@ -6,7 +6,7 @@ import re
 import pytest
 from lab.messages import message
 
-QUOTA = {"quota_rule": "*:storage=20k"}
+QUOTA = {"quota": 20480}
 LARGE = message(body="A line of text.\n" * 5000)
 
 

@@ -288,7 +288,7 @@ def test_date_of_arrival(site, files, headers, date):
 # What it says and does about trouble
 
 def test_failures_do_not_stop_the_others(site, files):
-    scuba, full = site.account("scuba"), site.account("full", quota_rule="*:storage=1k")
+    scuba, full = site.account("scuba"), site.account("full", quota=1024)
     site.settings["delivery.overquota"] = "bounce"
     site.settings["delivery.size_limit"] = "100K"
     files.write("1.eml", b"Delivered-To: " + full.encode() + b"\n" + message(body="x" * 4000 + "\n"))

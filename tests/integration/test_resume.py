@@ -89,7 +89,7 @@ def test_no_sent_copy_where_none_was_due(raw):
 
 def test_only_the_recipients_that_are_open(raw):
     mend(raw)
-    scuba, doug, full = raw.account("scuba"), raw.account("doug"), raw.account("full", quota_rule="*:storage=1k")
+    scuba, doug, full = raw.account("scuba"), raw.account("doug"), raw.account("full", quota=1024)
     mail = message(body="x" * 4000 + "\n")
     replies = lmtp.start(raw).deliver(mail, scuba, full, doug)
     assert [reply.code for reply in replies] == [250, 452, 250]
@@ -118,7 +118,7 @@ def test_nobody_reads_there_who_else_got_it(raw):
 
 def test_what_is_refused_for_good_is_said_so(raw):
     raw.settings["delivery.overquota"] = raw.right["delivery.overquota"] = "bounce"
-    full = raw.account("full", quota_rule="*:storage=1k")
+    full = raw.account("full", quota=1024)
     expect.deferred(raw.deliver(message(body="x" * 4000 + "\n"), full))
     mend(raw)
     done = raw.run("resume")

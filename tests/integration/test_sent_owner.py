@@ -142,7 +142,7 @@ def test_nothing_is_appended_to_sent_without_the_lock(site):
 def test_an_owner_that_bounced_is_not_waited_for(site):
     """scuba is over quota and bounces, having claimed the Sent copy: doug, who is stored, comes again for it."""
     lisa, doug = site.account("lisa"), site.account("doug")
-    scuba = site.account("scuba", quota_rule="*:storage=1k")
+    scuba = site.account("scuba", quota=1024)
     cut_sent(site, lisa)
     site.settings["delivery.overquota"] = "bounce"
     mail = message(sender=lisa, body="A line of text.\n" * 200)

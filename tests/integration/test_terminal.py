@@ -5,21 +5,16 @@ away; and in a pipe, where nothing is cut.
 Seen to fail with: wide characters counted as one column; colours without a look at the terminal; a bar that is not
 erased; a worker that is ended by the terminal's Ctrl-C."""
 
-import fcntl
 import json
 import os
-import pty
 import re
 import select
-import signal
-import struct
-import termios
 import time
 import unicodedata
 
 import expect
 import pytest
-from lab import lab as lab_module
+from lab import lab as lab_module, terminal
 from lab.messages import message, new_id, on_the_wire
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -49,15 +44,8 @@ class Terminal:
         path = site.write("oncedrop.conf", site.configuration())
         words = [lab_module.program(), "-c", path, *arguments]
         environment = {"TERM": "xterm", **site.environment(env)}
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            try:
-                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-                os.execve(words[0], words, environment)
-            finally:
-                os._exit(126)
+        self.process, self.fd = terminal.spawn(words, environment, columns)
         self.output = b""
-        self.status = None
         site.use(self)
 
     def read(self, seconds=0.05):
@@ -84,14 +72,11 @@ class Terminal:
         end = time.monotonic() + SECONDS
         while self.read():
             assert time.monotonic() < end, self.output
-        _, status = os.waitpid(self.pid, 0)
-        self.status = os.waitstatus_to_exitcode(status)
-        return self.status, self.output.decode()
+        return self.process.wait(), self.output.decode()
 
     def close(self):
-        if self.status is None:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+        self.process.kill()
+        self.process.wait()
         os.close(self.fd)
 
 
@@ -253,13 +238,8 @@ def test_json_goes_beside_the_bar(site):
     conf = site.write("oncedrop.conf", site.configuration())
     command = 'out=$1; shift; exec "$@" >"$out"'
     out = os.path.join(site.directory, "out")
-    pid, fd = pty.fork()
-    if pid == 0:
-        try:
-            os.execve("/bin/sh", ["sh", "-c", command, "sh", out, lab_module.program(), "-c", conf, "replay", "--json",
+    process, fd = terminal.spawn(["/bin/sh", "-c", command, "sh", out, lab_module.program(), "-c", conf, "replay", "--json",
                                   "-j", "2", "-d", scuba, path], site.environment())
-        finally:
-            os._exit(126)
     output = b""
     while True:
         try:
@@ -270,7 +250,7 @@ def test_json_goes_beside_the_bar(site):
             break
         output += data
     os.close(fd)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 65
+    assert process.wait() == 65
     with open(out, encoding="utf-8") as file:
         assert len(list(map(json.loads, file))) == len(mails) + 1
     assert b"/201" in output and b"{" not in output

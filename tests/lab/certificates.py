@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Certificates from a certificate authority of our own, made by openssl(1)."""
 
+import datetime
 import os
 import subprocess
 
@@ -14,6 +15,17 @@ def openssl(*arguments):
                           stderr=subprocess.STDOUT, check=False)
     if done.returncode:
         raise RuntimeError(f"openssl {' '.join(arguments)}:\n{done.stdout.decode(errors='replace')}")
+
+
+def validity(days):
+    """Options of `openssl x509` for a certificate that ends so many days from now. One that has ended is a matter of
+    -not_after since 3.4, and of -days before, which 3.5 does not take for it."""
+    help_text = subprocess.run([process.find_program("openssl"), "x509", "-help"], capture_output=True, check=False).stderr
+    if days > 0 or b"-not_after" not in help_text:
+        return ["-days", str(days)]
+    now = datetime.datetime.now(datetime.timezone.utc)
+    times = [(now + datetime.timedelta(days=ago)).strftime("%Y%m%d%H%M%SZ") for ago in (days - 1, days)]
+    return ["-not_before", times[0], "-not_after", times[1]]
 
 
 class Authority:
@@ -48,5 +60,5 @@ class Authority:
         openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-subj", f"/CN={common_name}", "-keyout", key, "-out", request)
         openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial",
-                "-days", str(days), "-extfile", extensions, "-out", certificate)
+                *validity(days), "-extfile", extensions, "-out", certificate)
         return certificate, key

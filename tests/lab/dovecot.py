@@ -11,95 +11,11 @@ import secrets
 import signal
 import socket
 
-from . import process
-
-CONFIGURATION = """
-base_dir = {directory}/run
-state_dir = {directory}/state
-instance_name = oncedrop-tests
-log_path = {directory}/log
-protocols = imap
-listen = 127.0.0.1
-ssl = yes
-ssl_cert = <{certificate}
-ssl_key = <{key}
-auth_mechanisms = plain login
-auth_failure_delay = 0
-auth_cache_size = 0
-mail_location = {location}
-mail_plugins = quota
-mail_fsync = never
-mail_max_userip_connections = 1000
-default_process_limit = 400
-{users}
-service imap-login {{
-  inet_listener imap {{
-    port = {port}
-  }}
-  inet_listener imaps {{
-    port = {tls_port}
-    ssl = yes
-  }}
-}}
-service anvil {{
-  unix_listener anvil-auth-penalty {{
-    mode = 0
-  }}
-}}
-# It keeps 10 KiB for each account it has seen.
-service auth {{
-  vsz_limit = 4G
-  unix_listener {directory}/auth {{
-    mode = 0666
-  }}
-}}
-passdb {{
-  driver = passwd-file
-  master = yes
-  args = scheme=plain username_format=%u {directory}/masters
-}}
-passdb {{
-  driver = passwd-file
-  args = scheme=plain username_format=%u {directory}/users/%u
-}}
-userdb {{
-  driver = passwd-file
-  args = username_format=%u {directory}/users/%u
-  default_fields = uid={uid} gid={gid} home={directory}/mail/%u
-}}
-namespace inbox {{
-  inbox = yes
-  mailbox {special_sent} {{
-    special_use = \\Sent
-  }}
-}}
-plugin {{
-  quota = count:User quota
-  quota_vsizes = yes
-}}
-protocol imap {{
-  mail_plugins = $mail_plugins imap_quota
-}}
-"""
-
-# Without root there is nobody else to run as, and chroot(2) is refused.
-ROOTLESS = """
-default_internal_user = {user}
-default_login_user = {user}
-default_internal_group = {group}
-service anvil {{
-  chroot =
-}}
-service imap-login {{
-  chroot =
-}}
-service stats {{
-  chroot =
-}}
-"""
+from . import dovecot_config, process
 
 MASTER = "oncedrop"
 MANY_ACCOUNTS = 5000
+LOGGED_IN = "(?:Login|Logged in):"  # 2.3, 2.4
 
 Stored = collections.namedtuple("Stored", "uid flags internal_date raw")
 
@@ -135,14 +51,17 @@ class Dovecot(process.Server):
         if self.port is None or "in use" in self.log()[self.logged_before:]:
             self.port, self.tls_port = process.free_port(), process.free_port()
         self.logged_before = len(self.log())
-        users = ""
+        owner = {}
         if os.getuid() != 0:
-            users = ROOTLESS.format(user=self.user.pw_name, group=grp.getgrgid(self.user.pw_gid).gr_name)
-        self.write("dovecot.conf", CONFIGURATION.format(
-            directory=self.directory, certificate=self.certificate[0], key=self.certificate[1], users=users,
-            location=self.location, port=self.port, tls_port=self.tls_port, uid=self.user.pw_uid,
-            gid=self.user.pw_gid, special_sent=self.special_sent))
+            owner = {"user": self.user.pw_name, "group": grp.getgrgid(self.user.pw_gid).gr_name}
+        self.write("dovecot.conf", self.configuration(
+            directory=self.directory, certificate=self.certificate[0], key=self.certificate[1], location=self.location,
+            port=self.port, tls_port=self.tls_port, uid=self.user.pw_uid, gid=self.user.pw_gid,
+            special_sent=self.special_sent, **owner))
         self.spawn([process.find_program("dovecot"), "-F", "-c", self.path("dovecot.conf")])
+
+    def configuration(self, **values):
+        return dovecot_config.configuration(**values)
 
     def renew(self):
         """Starts it again when it has many accounts: its auth keeps the file of each open, and runs out of them."""
@@ -168,13 +87,13 @@ class Dovecot(process.Server):
         """A command line that prints what is in a mailbox."""
         return f"doveadm -c {self.path('dovecot.conf')} fetch -u {account} 'uid date.received text' mailbox {mailbox}"
 
-    def add_account(self, account, **fields):
-        """An account whose password is its name. fields: Dovecot's extra fields, as quota_rule='*:storage=10k'.
+    def add_account(self, account, quota=None, location=None, home=None):
+        """An account whose password is its name. quota: bytes; location: "DRIVER:PATH" of its mailboxes.
 
         In a file of its own: Dovecot does not notice what is added to a file in the second in which it was read."""
         self.accounts += 1
-        extra = " ".join(f"userdb_{name}={value}" for name, value in fields.items())
-        self.write(f"users/{account}", f"{account}:{account}::::::{extra}\n")
+        fields = dovecot_config.user_fields(quota, location, home)
+        self.write(f"users/{account}", f"{account}:{account}::::::{fields}\n")
 
     def session(self, account):
         """A logged-in imaplib session, as the master user."""
@@ -186,7 +105,7 @@ class Dovecot(process.Server):
     def newest_process(self, account, logged_before=0, sessions=1):
         """The process that serves the newest session of an account, when the log tells of so many behind so many
         characters; it is written a little later than they begin."""
-        pattern = rf"Login: user=<{re.escape(account)}>.* mpid=(\d+)"
+        pattern = rf"{LOGGED_IN} user=<{re.escape(account)}>.* mpid=(\d+)"
 
         def logged():
             found = re.findall(pattern, self.log()[logged_before:])
