@@ -133,9 +133,9 @@ check:
 	@tests/install-packages check
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
 
-# RELEASE=bookworm or trixie, COMMANDS='demo check', AS=user; to be run as root.
+# RELEASE=bookworm or trixie, COMMANDS='demo check', WHO=user; to be run as root.
 check-debian:
-	@AS=$(AS) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
+	@WHO=$(WHO) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -155,7 +155,7 @@ FORCE:
 #: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
 #:                  every test; no system service is touched
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
-#:                  COMMANDS='demo check', AS=user (with sudo)
+#:                  COMMANDS='demo check', WHO=user (with sudo)
 #: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
 #: make faults      a delivery is killed at every system call, its wires are cut at every byte and fall silent, its servers
 #:                  die at every step; takes long; `make check` tries a sample
