@@ -6,10 +6,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "message/decode.h"
+#include "replay/replay_mbox_from.h"
 
 #define LINE_START 512  /* bytes of a line that are looked at */
 #define FROM "From "
+#define BOM "\xef\xbb\xbf"
+#define MMDF "\001\001\001\001"
+
+/* A line that begins with "From ", until the next line is known. */
+struct candidate {
+    bool there;
+    struct mbox_from from;
+    struct mbox_place place;
+    int64_t at;             /* its offset */
+    size_t number;          /* from 1 */
+    size_t blank_size;      /* of the empty line before it, with its end */
+};
 
 /* A scan under way. */
 struct scan {
@@ -18,40 +30,19 @@ struct scan {
     char start[LINE_START + 1];     /* of the present line */
     size_t start_length;
     int64_t line_at;                /* its offset */
-    bool after_blank;               /* the line before was empty, or there was none */
+    size_t line_number;
+    size_t blank_size;              /* of the empty line before it, with its end; 0: it is not empty, or there is none */
+    struct mbox_from first;
+    struct candidate candidate;
     bool in_header;
     int64_t content_length;         /* of the present message's header; -1: none */
     int64_t body_until;             /* up to here Content-Length says that all is body */
-    bool not_mbox;
+    bool behind_body;               /* text was found behind body_until */
+    bool not_mbox, failed;
     bool unquoted;                  /* "From " begins a line of a body that Content-Length delimits */
     bool deep;                      /* ">>From " was met */
+    struct fault *fault;
 };
-
-static GRegex *from_line(void)
-{
-    static GRegex *regex;
-    if (regex == NULL)
-        regex = g_regex_new("^From (?:.* )?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov"
-                            "|Dec) +\\d{1,2} +\\d{1,2}:\\d{2}(?::\\d{2})?(?: +[-+A-Z0-9]+){0,2} +\\d{4}",
-                            G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    return regex;
-}
-
-static bool is_from_line(const char *line)
-{
-    return g_str_has_prefix(line, FROM) && g_regex_match(from_line(), line, 0, NULL);
-}
-
-/* The date in a From_ line is what comes behind the address, in ctime(3)'s form; read as UTC. */
-static int64_t from_time(const char *line)
-{
-    static const char *const days[] = {" Mon", " Tue", " Wed", " Thu", " Fri", " Sat", " Sun"};
-    const char *date = NULL;
-    int64_t seconds = 0;
-    for (size_t i = 0; i < G_N_ELEMENTS(days) && date == NULL; i++)
-        date = g_strrstr(line, days[i]);
-    return date != NULL && decode_date(date + 1, &seconds) && seconds > 0 ? seconds : 0;
-}
 
 static struct mbox_message *last_message(struct scan *scan)
 {
@@ -59,26 +50,72 @@ static struct mbox_message *last_message(struct scan *scan)
 }
 
 /* A message's end is known: without the empty line that was put behind it. */
-static void end_message(struct scan *scan, int64_t end, bool blank_before, size_t blank_size)
+static void end_message(struct scan *scan, int64_t end, size_t blank_size)
 {
     if (scan->messages->len == 0)
         return;
     struct mbox_message *message = last_message(scan);
     message->size = end - message->offset;
-    if (blank_before && message->size >= (int64_t)blank_size && end > scan->body_until)
+    if (message->size >= (int64_t)blank_size && end > scan->body_until)
         message->size -= (int64_t)blank_size;
 }
 
-/* Content-Length is believed only if a message begins, or the file ends, where it says. */
-static bool length_fits(const struct scan *scan, int64_t end)
+static void begin_message(struct scan *scan, int64_t offset, int64_t from_time)
 {
-    char next[12] = "";
-    struct stat status;
-    ssize_t n = pread(scan->fd, next, sizeof(next) - 1, end);
-    if (n < 0 || fstat(scan->fd, &status) != 0 || end > status.st_size)
+    const struct mbox_message message = {.offset = offset, .from_time = from_time};
+    g_array_append_val(scan->messages, message);
+    scan->in_header = true;
+    scan->content_length = -1;
+    scan->body_until = 0;
+    scan->behind_body = false;
+}
+
+static void refuse(struct scan *scan, size_t line, const char *why)
+{
+    fault_set(scan->fault, "line %zu: %s", line, why);
+    scan->failed = true;
+}
+
+static bool begins_message(const char *text)
+{
+    struct mbox_from from;
+    if (!g_str_has_prefix(text, FROM))
         return false;
-    const char *at = next + strspn(next, "\r\n");
-    return at - next <= 4 && (at == next + n || g_str_has_prefix(at, FROM));
+    char *line = g_strndup(text, strcspn(text, "\r\n"));
+    mbox_from_read(line, &from);
+    bool begins = from.kind != MBOX_FROM_PROSE;
+    mbox_from_clear(&from);
+    g_free(line);
+    return begins;
+}
+
+/* Content-Length is believed only if a message begins, or the file ends, where it says. */
+static bool length_fits(const struct scan *scan, int64_t body, int64_t length)
+{
+    char next[LINE_START] = "";
+    struct stat status;
+    if (fstat(scan->fd, &status) != 0 || length > status.st_size - body)
+        return false;
+    /* with the byte before, which ends the header at least */
+    ssize_t n = pread(scan->fd, next, sizeof(next) - 1, body + length - 1);
+    if (n < 1)
+        return false;
+    /* a body may end without a line end, and then one was put behind it */
+    size_t line_ends = strspn(next + 1, "\r\n");
+    const char *line = next + 1 + line_ends;
+    if (line_ends > 4 || (line_ends == 0 && next[0] != '\n' && line < next + n))
+        return false;
+    return line == next + n || begins_message(line);
+}
+
+/* -1: no number, or one that no file reaches. */
+static int64_t read_length(const char *text)
+{
+    guint64 length;
+    char *number = g_strstrip(g_strdup(text));
+    bool good = g_ascii_string_to_unsigned(number, 10, 0, G_MAXINT64, &length, NULL);
+    g_free(number);
+    return good ? (int64_t)length : -1;
 }
 
 static void take_header_line(struct scan *scan, int64_t next_line_at)
@@ -86,91 +123,178 @@ static void take_header_line(struct scan *scan, int64_t next_line_at)
     static const char name[] = "Content-Length:";
     if (scan->start[0] == '\0') {
         scan->in_header = false;
-        if (scan->content_length >= 0 && length_fits(scan, next_line_at + scan->content_length))
+        scan->behind_body = false;
+        if (scan->content_length >= 0 && length_fits(scan, next_line_at, scan->content_length))
             scan->body_until = next_line_at + scan->content_length;
     } else if (g_ascii_strncasecmp(scan->start, name, strlen(name)) == 0) {
-        scan->content_length = g_ascii_strtoll(scan->start + strlen(name), NULL, 10);
+        scan->content_length = read_length(scan->start + strlen(name));
     }
 }
 
-static void begin_message(struct scan *scan, int64_t next_line_at)
+static void take_text_line(struct scan *scan, int64_t next_line_at)
 {
-    const struct mbox_message message = {.offset = next_line_at, .from_time = from_time(scan->start)};
-    g_array_append_val(scan->messages, message);
-    scan->in_header = true;
-    scan->content_length = -1;
-    scan->body_until = 0;
-}
-
-/* One line is read; the next one begins at next_line_at. blank_size: of the empty line before it, with its end. */
-static void take_line(struct scan *scan, int64_t next_line_at, size_t *blank_size)
-{
-    scan->start[scan->start_length] = '\0';
-    if (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')
-        scan->start[scan->start_length - 1] = '\0';
-    bool from = is_from_line(scan->start);
-    if (scan->line_at == 0 && !from) {
-        scan->not_mbox = true;
-    } else if (from && (scan->after_blank || scan->line_at == scan->body_until) && scan->line_at >= scan->body_until &&
-               !scan->in_header) {      /* where Content-Length ends a body some writers leave the empty line out */
-        end_message(scan, scan->line_at, scan->line_at > 0, *blank_size);
-        begin_message(scan, next_line_at);
-    } else if (scan->in_header) {
+    if (scan->in_header) {
         take_header_line(scan, next_line_at);
-    } else {
-        scan->unquoted = scan->unquoted || (scan->line_at < scan->body_until && g_str_has_prefix(scan->start, FROM));
-        size_t marks = strspn(scan->start, ">");
-        scan->deep = scan->deep || (marks > 1 && g_str_has_prefix(scan->start + marks, FROM));
+        return;
     }
-    scan->after_blank = scan->start[0] == '\0';
-    *blank_size = scan->after_blank ? (size_t)(next_line_at - scan->line_at) : 0;
+    size_t marks = strspn(scan->start, ">");
+    scan->unquoted = scan->unquoted || (scan->line_at < scan->body_until && g_str_has_prefix(scan->start, FROM));
+    scan->deep = scan->deep || (marks > 1 && g_str_has_prefix(scan->start + marks, FROM));
+    scan->behind_body = scan->behind_body || (scan->line_at >= scan->body_until && scan->start[0] != '\0');
+}
+
+static void take_candidate(struct scan *scan)
+{
+    struct candidate *candidate = &scan->candidate;
+    candidate->there = true;
+    candidate->at = scan->line_at;
+    candidate->number = scan->line_number;
+    candidate->blank_size = scan->blank_size;
+    candidate->place.after_empty = scan->blank_size > 0;
+    candidate->place.after_length = scan->body_until > 0 && !scan->behind_body;
+    mbox_from_read(scan->start, &candidate->from);
+}
+
+/* The line behind the file's first, or its end. */
+static void judge_first(struct scan *scan)
+{
+    struct candidate *candidate = &scan->candidate;
+    if (mbox_from_judge_first(&candidate->from, &candidate->place) != MBOX_BEGINS) {
+        refuse(scan, candidate->number,
+               "it begins with \"From \", as an mbox does, but is not like the line before a message of an mbox; if the file"
+               " is one message, call it *.eml or take the line off");
+        return;
+    }
+    scan->first = candidate->from;
+    candidate->from.shape = NULL;
+    begin_message(scan, scan->line_at, scan->first.time);
+}
+
+/* The present line, or the end of the file, tells what the one before is. True when a message begins with it. */
+static bool judge_candidate(struct scan *scan)
+{
+    struct candidate *candidate = &scan->candidate;
+    size_t before = scan->messages->len;
+    if (!candidate->there)
+        return false;
+    candidate->there = false;
+    mbox_from_look_behind(scan->start, &candidate->place);
+    if (before == 0) {
+        judge_first(scan);
+    } else {
+        switch (mbox_from_judge(&candidate->from, &scan->first, &candidate->place)) {
+        case MBOX_BEGINS:
+            end_message(scan, candidate->at, candidate->blank_size);
+            begin_message(scan, scan->line_at, candidate->from.time);
+            break;
+        case MBOX_UNCLEAR:
+            refuse(scan, candidate->number,
+                   "does a message begin here? If so, make the line like the file's first, with an empty line before and a"
+                   " header field behind it; if it is text, put '>' before it");
+            break;
+        case MBOX_TEXT:
+            scan->behind_body = true;
+            break;
+        }
+    }
+    mbox_from_clear(&candidate->from);
+    return scan->messages->len > before;
+}
+
+/* What comes before the first message: empty lines and a byte order mark are no reason to take all for one message. */
+static void take_first_line(struct scan *scan)
+{
+    const char *line = g_str_has_prefix(scan->start, BOM) ? scan->start + strlen(BOM) : scan->start;
+    if (line[0] == '\0')
+        return;
+    scan->not_mbox = !mbox_from_is(line);
+    if (strcmp(line, MMDF) == 0)
+        refuse(scan, scan->line_number, "it begins an MMDF folder, which is not read; convert it to an mbox");
+    if (scan->not_mbox)
+        return;
+    memmove(scan->start, line, strlen(line) + 1);
+    take_candidate(scan);
+    if (strchr(scan->start, '\r') != NULL)
+        refuse(scan, scan->line_number, "its lines end with CR only; make it LF (tr '\\r' '\\n')");
+    scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
+}
+
+/* One line is read; the next one begins at next_line_at. */
+static void take_line(struct scan *scan, int64_t next_line_at)
+{
+    while (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')
+        scan->start_length--;
+    scan->start[scan->start_length] = '\0';
+    for (size_t i = 0; i < scan->start_length; i++)
+        scan->start[i] = scan->start[i] == '\0' ? '\x80' : scan->start[i];
+    scan->line_number++;
+
+    bool begins = judge_candidate(scan);
+    bool outside = scan->line_at >= scan->body_until;
+    if (scan->failed)
+        return;
+    if (scan->messages->len == 0)
+        take_first_line(scan);
+    else if (!begins && outside && mbox_from_is(scan->start))
+        take_candidate(scan);
+    else
+        take_text_line(scan, next_line_at);
+    scan->blank_size = scan->start[0] == '\0' ? (size_t)(next_line_at - scan->line_at) : 0;
     scan->line_at = next_line_at;
     scan->start_length = 0;
 }
 
-static bool scan_file(struct scan *scan, struct fault *fault)
+static void take_chunk(struct scan *scan, const char *chunk, size_t size, int64_t offset)
+{
+    const char *end = chunk + size;
+    for (const char *at = chunk; at < end && !scan->not_mbox && !scan->failed;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((newline != NULL ? newline : end) - at);
+        size_t room = LINE_START - scan->start_length;
+        memcpy(scan->start + scan->start_length, at, length < room ? length : room);
+        scan->start_length += length < room ? length : room;
+        at += length + (newline != NULL);
+        if (newline != NULL)
+            take_line(scan, offset + (at - chunk));
+    }
+}
+
+static bool scan_file(struct scan *scan)
 {
     char chunk[65536];
-    size_t blank_size = 0;
     int64_t offset = 0;
     ssize_t n;
-    while (!scan->not_mbox && (n = pread(scan->fd, chunk, sizeof(chunk), offset)) != 0) {
+    while (!scan->not_mbox && !scan->failed && (n = pread(scan->fd, chunk, sizeof(chunk), offset)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            fault_set(fault, "cannot be read: %m");
+            fault_set(scan->fault, "cannot be read: %m");
             return false;
         }
-        const char *end = chunk + n;
-        for (const char *at = chunk; at < end && !scan->not_mbox;) {
-            const char *newline = memchr(at, '\n', (size_t)(end - at));
-            size_t length = (size_t)((newline != NULL ? newline : end) - at);
-            size_t room = LINE_START - scan->start_length;
-            memcpy(scan->start + scan->start_length, at, length < room ? length : room);
-            scan->start_length += length < room ? length : room;
-            at += length + (newline != NULL);
-            if (newline != NULL)
-                take_line(scan, offset + (at - chunk), &blank_size);
-        }
+        take_chunk(scan, chunk, (size_t)n, offset);
         offset += n;
     }
-    if (offset > scan->line_at)
-        take_line(scan, offset, &blank_size);
-    end_message(scan, offset, scan->after_blank, blank_size);
-    return true;
+    if (offset > scan->line_at && !scan->not_mbox && !scan->failed)
+        take_line(scan, offset);
+    scan->start[0] = '\0';
+    if (!scan->not_mbox && !scan->failed)
+        (void)judge_candidate(scan);
+    end_message(scan, offset, scan->blank_size);
+    return !scan->failed;
 }
 
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault)
 {
     struct scan scan = {
-        .fd = fd, .messages = g_array_new(FALSE, FALSE, sizeof(struct mbox_message)), .after_blank = true,
+        .fd = fd, .messages = g_array_new(FALSE, FALSE, sizeof(struct mbox_message)), .fault = fault,
     };
-    if (!scan_file(&scan, fault)) {
-        g_array_unref(scan.messages);
-        return false;
-    }
-    if (scan.messages->len == 0)
+    bool good = scan_file(&scan);
+    mbox_from_clear(&scan.first);
+    mbox_from_clear(&scan.candidate.from);
+    if (!good || scan.messages->len == 0)
         g_clear_pointer(&scan.messages, g_array_unref);
+    if (!good)
+        return false;
     *ret_messages = scan.messages;
     *ret_quoting = scan.unquoted ? MBOX_PLAIN : scan.deep ? MBOX_RD : MBOX_O;
     return true;

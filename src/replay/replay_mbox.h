@@ -20,12 +20,12 @@ struct mbox_message {
     int64_t from_time;      /* of the From_ line, seconds since 1970; 0: not readable */
 };
 
-/* Reads fd from its beginning.
+/* Reads fd from its beginning. What begins with "From " is an mbox (replay_mbox_from.h: where its messages begin).
  *
  * *ret_messages  new array of struct mbox_message; NULL when this is no mbox
  * *ret_quoting   the dialect, by what is found: without any Content-Length that fits, MBOX_RD when ">>From " occurs
  *
- * False with the fault set on a read error. */
+ * False with the fault set on a read error, or when it cannot be told what a line is: "line N: ..." and what helps. */
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault) OD_MUST;
 
 /* Takes quoting off, piece by piece; begins zeroed but for `quoting`. */

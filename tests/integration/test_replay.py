@@ -164,6 +164,36 @@ def test_a_wrong_content_length_is_not_believed(site, files):
     assert raws(site, scuba) == wires(mails)
 
 
+FOREIGN = {"gmail": b"From 1844347792267117879@xxx Mon Oct 07 16:26:29 +0000 2024", "gmail, no date": b"From 1844347792267117879@xxx",
+           "thunderbird": b"From - Mon Oct  7 16:26:29 2024", "thunderbird, no date": b"From - ", "thunderbird, bare": b"From ",
+           "eudora": b"From ???@??? Mon Oct 07 16:26:29 2024"}
+
+
+@pytest.mark.parametrize("between", [b"", b"\n"], ids=["no empty line", "empty line"])
+@pytest.mark.parametrize("line", FOREIGN.values(), ids=FOREIGN)
+def test_an_mbox_of_another_program_is_split(site, files, line, between):
+    scuba = site.account()
+    mails = [message(body="one\n\nFrom the beginning\n"), message(), message()]
+    path = files.write("mbox", b"".join(line + b"\r\n" + mail + between for mail in mails))
+    counted(site.run("replay", "--dry-run", "-d", scuba, path), stored=3)
+    counted(site.run("replay", "-d", scuba, path), stored=3)
+    assert raws(site, scuba) == wires(mails)
+
+
+@pytest.mark.parametrize("body", ["a\n\nFrom lisa@example.org\nTo: all\nb\n", "a\n" + FROM_LINE.decode() + "A: b\n"],
+                         ids=["no date", "no empty line"])
+def test_an_mbox_that_cannot_be_split_is_refused(site, files, body):
+    """Nothing is stored, not even what comes before, and the message says where and what to do."""
+    scuba = site.account()
+    good = files.write("a.eml", message())
+    path = files.mbox("mbox", [message(body=body), message()], lambda mail: mail)
+    with open(path, "rb") as file:
+        line = [number for number, line in enumerate(file, 1) if line.startswith(b"From ")][1]
+    result = site.run("replay", "-d", scuba, good, path)
+    assert result.exit == os.EX_NOINPUT and f"{path}: line {line}: " in result.err and "'>'" in result.err, result
+    assert site.count(scuba) == 0 and site.sql("SELECT count(*) FROM oncedrop.message") == [(0,)]
+
+
 READINGS = [(mboxrd, "\n>From an answer\n"), (mboxrd, "\nFrom here\n>From an answer\n>>From both\n"), (mboxrd, "\nFrom here\n"),
             (mboxo, "\n>From an answer\n"), (mboxo, "\nFrom here\n>>From both\n"), (mboxo, "\nFrom here\n")]
 

@@ -315,7 +315,9 @@ class Awkward:
     def mbox(self):
         def quoted(mail):
             return mail.replace(b"\nFrom ", b"\n>From ")
-        self.write("mbox", b"".join(FROM_LINE + quoted(mail) + b"\n\n" for _, mail in self.addressed()))
+        # without a header nobody could tell where it begins
+        self.write("mbox", b"".join(FROM_LINE + quoted(mail) + b"\n\n" for _, mail in self.addressed()
+                                    if b":" in mail.split(b"\n")[0]))
 
     def begin(self):
         """Every third message that has an id is in the ledger already, in each of the states it can be left in."""

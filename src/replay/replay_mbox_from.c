@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+#include "replay/replay_mbox_from.h"
+
+#include <string.h>
+
+#include "message/decode.h"
+#include "message/message_field.h"
+
+#define FROM "From "
+#define NO_BLANK "!"    /* shape of a line without the blank: in most files that is text */
+
+#define DAY "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
+#define MONTH "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+#define TIME "\\d{1,2}:\\d{2}(?::\\d{2})?"
+#define ZONE "(?:[-+]\\d{4}|[A-Z]{1,5})"
+
+/* ctime(3), with a zone or two before the year; the year before the time; RFC 5322; ISO 8601. */
+#define DATE \
+    "(?:" DAY " +" MONTH " +\\d{1,2} +" TIME "(?: +" ZONE "){0,2} +\\d{4}" \
+    "|" DAY " +" MONTH " +\\d{1,2} +\\d{4} +" TIME \
+    "|(?:" DAY " +)?\\d{1,2} +" MONTH " +\\d{2,4} +" TIME \
+    "|\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}(?:[ T]+" TIME "(?:\\.\\d+)?Z?)?)(?: +" ZONE ")?"
+
+/* One word, blanks allowed in quotes; or an address as list archives disguise it. */
+#define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"
+
+static bool matches(GRegex **regex, const char *pattern, const char *text)
+{
+    if (*regex == NULL)
+        *regex = g_regex_new(pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+    return g_regex_match(*regex, text, 0, NULL);
+}
+
+static bool is_dated(const char *rest)
+{
+    static GRegex *regex;
+    return matches(&regex, "^(?:" SENDER " +)?" DATE "(?: +remote from \\S+)? *$", rest);
+}
+
+static bool has_date(const char *rest)
+{
+    static GRegex *regex;
+    return matches(&regex, DATE "|\\d:\\d\\d\\b.*\\d{4}|\\d{4}.*\\d:\\d\\d\\b", rest);
+}
+
+/* The date is what comes behind the address; read as UTC. */
+static int64_t time_of(const char *rest)
+{
+    static GRegex *regex;
+    GMatchInfo *info = NULL;
+    int64_t seconds = 0;
+    bool good = false;
+    if (regex == NULL)
+        regex = g_regex_new(DATE, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+    if (g_regex_match(regex, rest, 0, &info)) {
+        char *date = g_match_info_fetch(info, 0);
+        good = decode_date(date, &seconds) && seconds > 0;
+        g_free(date);
+    }
+    g_match_info_free(info);
+    return good ? seconds : 0;
+}
+
+static bool only(const char *word, size_t length, const char *set)
+{
+    return length > 0 && strspn(word, set) >= length;
+}
+
+static int writer_of(const char *rest, bool dated)
+{
+    size_t length = strcspn(rest, " ");
+    const char *behind = rest + length + strspn(rest + length, " ");
+    const char *digits = rest[0] == '-' ? rest + 1 : rest;
+    if (length == 0)
+        return MBOX_FROM_NOBODY;
+    if (only(rest, length, "0123456789abcdef") && length >= 40 && g_str_has_prefix(behind, "Mon Sep 17 00:00:00 2001"))
+        return MBOX_FROM_GIT;
+    if (behind[0] != '\0' && !dated)
+        return MBOX_FROM_ANYBODY;
+    if (length == 1 && rest[0] == '-')
+        return MBOX_FROM_DASH;
+    if (length == 7 && strncmp(rest, "???@\?\?\?", 7) == 0)
+        return MBOX_FROM_EUDORA;
+    if (length > 4 && strncmp(rest + length - 4, "@xxx", 4) == 0 && only(rest, length - 4, "0123456789"))
+        return MBOX_FROM_GMAIL;
+    return length >= 6 && only(digits, length - (size_t)(digits - rest), "0123456789") ? MBOX_FROM_NUMBER
+                                                                                      : MBOX_FROM_ANYBODY;
+}
+
+/* A word's kind: an address, something of letters, or its digits' places. */
+static void add_shape(GString *shape, const char *word, size_t length)
+{
+    bool letters = false;
+    for (size_t i = 0; i < length; i++)
+        letters = letters || g_ascii_isalpha(word[i]) || (unsigned char)word[i] >= 0x80;
+    if (shape->len > 0)
+        g_string_append_c(shape, ' ');
+    if (memchr(word, '@', length) != NULL || letters) {
+        g_string_append_c(shape, memchr(word, '@', length) != NULL ? '@' : 'a');
+        return;
+    }
+    for (size_t i = 0; i < length; i++)
+        if (!g_ascii_isdigit(word[i]) || i == 0 || !g_ascii_isdigit(word[i - 1]))
+            g_string_append_c(shape, g_ascii_isdigit(word[i]) ? '9' : word[i]);
+}
+
+bool mbox_from_is(const char *line)
+{
+    return g_str_has_prefix(line, FROM) || strcmp(line, "From") == 0;
+}
+
+void mbox_from_read(const char *line, struct mbox_from *ret)
+{
+    const char *rest = line + strlen("From");
+    rest += strspn(rest, " ");
+    GString *shape = g_string_new(line[strlen("From")] == '\0' ? NO_BLANK : NULL);
+    size_t words = 0;
+    for (const char *at = rest; *at != '\0'; words++) {
+        size_t length = strcspn(at, " ");
+        add_shape(shape, at, length);
+        at += length + strspn(at + length, " ");
+    }
+    bool dated = is_dated(rest);
+    bool address = memchr(rest, '@', strcspn(rest, " ")) != NULL;
+    bool doubtful = words <= 1 || has_date(rest) || (address && strpbrk(rest + strcspn(rest, " "), "0123456789") != NULL);
+    ret->kind = dated ? MBOX_FROM_DATED : doubtful ? MBOX_FROM_DOUBTFUL : MBOX_FROM_PROSE;
+    ret->writer = writer_of(rest, dated);
+    ret->time = time_of(rest);
+    ret->shape = g_string_free(shape, FALSE);
+}
+
+void mbox_from_clear(struct mbox_from *from)
+{
+    g_free(from->shape);
+    from->shape = NULL;
+}
+
+void mbox_from_look_behind(const char *line, struct mbox_place *ret)
+{
+    static const char *const known[] = {"Received", "Return-Path", "Delivered-To", "Message-ID", "Date", "From",
+                                        "Subject", "MIME-Version", "Content-*", "Status", "X-*"};
+    struct mbox_from again = {.shape = NULL};
+    struct message_field field;
+    const unsigned char *at = (const unsigned char *)line;
+    bool is_field = message_field_next(&at, at + strlen(line), &field) && field.name_length > 0;
+    ret->before_known_field = false;
+    for (size_t i = 0; is_field && i < G_N_ELEMENTS(known); i++)
+        ret->before_known_field = ret->before_known_field || message_field_is(&field, known[i]);
+    if (g_str_has_prefix(line, FROM))
+        mbox_from_read(line, &again);
+    /* some programs put their line before another's */
+    ret->before_field = is_field || g_str_has_prefix(line, ">" FROM) ||
+                        (again.shape != NULL && again.kind == MBOX_FROM_DATED);
+    mbox_from_clear(&again);
+}
+
+enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from, const struct mbox_place *place)
+{
+    bool certain =
+        from->kind == MBOX_FROM_DATED || (from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_NOBODY);
+    return certain || place->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
+}
+
+/* Whether the two are of one program, or both as RFC 4155 has them. */
+static bool is_alike(const struct mbox_from *from, const struct mbox_from *first)
+{
+    bool same_shape = strcmp(from->shape, first->shape) == 0;
+    if (first->writer == MBOX_FROM_NOBODY)
+        return same_shape;
+    if (first->writer != MBOX_FROM_ANYBODY || from->writer == MBOX_FROM_GIT)
+        return from->writer == first->writer;
+    return same_shape || (from->kind == MBOX_FROM_DATED && first->kind == MBOX_FROM_DATED);
+}
+
+/* A line like the file's first. marked: no text has one like it, and its program does not always put an empty line
+ * before. */
+static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked, const struct mbox_place *place)
+{
+    bool prose = from->kind == MBOX_FROM_PROSE;
+    if ((prose ? place->before_known_field : place->before_field) && (place->after_empty || marked))
+        return MBOX_BEGINS;
+    if (place->before_field)
+        return !prose || place->after_empty ? MBOX_UNCLEAR : MBOX_TEXT;
+    return marked || (place->after_empty && from->kind == MBOX_FROM_DATED) ? MBOX_UNCLEAR : MBOX_TEXT;
+}
+
+/* Text has these too: forwarded messages, patches. */
+static enum mbox_verdict judge_other(const struct mbox_from *from, const struct mbox_place *place)
+{
+    bool likely = place->after_empty && place->before_known_field;
+    if (strcmp(from->shape, NO_BLANK) == 0)
+        return MBOX_TEXT;
+    if (from->kind != MBOX_FROM_PROSE && place->before_field)
+        likely = likely || place->after_empty || place->before_known_field || from->kind == MBOX_FROM_DATED;
+    return likely ? MBOX_UNCLEAR : MBOX_TEXT;
+}
+
+enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first,
+                                  const struct mbox_place *place)
+{
+    bool marked = from->writer == first->writer && from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_GIT;
+    if (place->after_length && place->before_field && from->kind != MBOX_FROM_PROSE)
+        return MBOX_BEGINS;
+    return is_alike(from, first) ? judge_alike(from, marked, place) : judge_other(from, place);
+}
