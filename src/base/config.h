@@ -11,6 +11,7 @@
 
 #define CONFIG_DEFAULT_FILE SYSCONFDIR "/oncedrop/oncedrop.conf"
 
+enum database_tls { DATABASE_TLS_VERIFY, DATABASE_TLS_CONNINFO };
 enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE };
 enum imap_tls { IMAP_TLS_IMAPS, IMAP_TLS_STARTTLS, IMAP_TLS_NONE };
 enum imap_auth { IMAP_AUTH_PLAIN, IMAP_AUTH_LOGIN, IMAP_AUTH_XOAUTH2 };
@@ -28,6 +29,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 struct config {
     struct {
         char *conninfo;         /* libpq connection string or URI */
+        enum database_tls tls;  /* what of a server elsewhere must be sure */
         char *schema;           /* of all our tables */
     } database;
     struct {

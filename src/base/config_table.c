@@ -17,6 +17,12 @@
 #define DAY (24 * 60 * MINUTE)
 #define MIB INT64_C(1048576)
 
+static const struct choice database_tls[] = {
+    {.name = "verify", .value = DATABASE_TLS_VERIFY},
+    {.name = "conninfo", .value = DATABASE_TLS_CONNINFO},
+    {.name = NULL},
+};
+
 static const struct choice lock_method[] = {
     {.name = "advisory", .value = LOCK_METHOD_ADVISORY},
     {.name = "row", .value = LOCK_METHOD_ROW, .missing = true},
@@ -103,6 +109,7 @@ static const struct choice log_level[] = {
 const struct setting config_table[] = {
     STRING(database, conninfo, "dbname=oncedrop", SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET,
            "how the database is reached"),
+    CHOICE(database, tls, "verify", "what is asked of a connection to another machine"),
     STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema of all tables"),
 
     CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other"),

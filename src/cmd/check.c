@@ -68,6 +68,16 @@ static bool check_schema(struct ledger *ledger)
     return check_item(true, "schema", "version %d", version);
 }
 
+static void check_transport(const struct ledger *ledger)
+{
+    bool good;
+    const char *text = ledger_check_secured(ledger, &good);
+    if (good)
+        check_item(true, "transport", "%s", text);
+    else
+        check_warning("transport", "%s", text);
+}
+
 static void step_database(void *context)
 {
     struct check *check = context;
@@ -79,6 +89,7 @@ static void step_database(void *context)
                     version != NULL ? version : fault.text))
         return;
     check->connected = true;
+    check_transport(ledger);
     check->fits = check_schema(ledger);
 }
 

@@ -55,7 +55,8 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault)
         return true;
     pg_close(&ledger->pg);
     ledger->in_transaction = false;
-    ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema, fault);
+    ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
+                         ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
     return ledger->pg != NULL;
 }
 

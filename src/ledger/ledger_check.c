@@ -8,6 +8,11 @@
 
 #define LEDGER_CHECK_MS 4000    /* for an answer that takes a delivery some milliseconds */
 
+const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
+{
+    return pg_secured(ledger->pg, ret_good);
+}
+
 /* BEGIN and the try-lock; *ret: granted. The transaction stays open. */
 static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
 {

@@ -6,6 +6,9 @@
 
 #include "ledger/ledger.h"
 
+/* How the connection to the database is secured, a phrase; *ret_good: as well as can be. */
+const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good) OD_MUST;
+
 /* Whether the lock excludes: takes it on this session and tries it on another; *ret false: it does not exclude, or is
  * not granted when it is free. The fault is set on trouble (a transaction is refused, or not begun while another is open),
  * and says what is wrong when *ret is false. Time: 4 s for each of the transactions, 12 s with what explains their silence. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/pg_peer.h"
+
 #define FLUSH_BYTES (256 * 1024)    /* libpq buffers without bound: wait for the server after so much */
 
 struct pg {
@@ -78,17 +80,19 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         if (option->val != NULL)
             keywords_add(&keywords, option->keyword, option->val);  /* a later word wins over an earlier one */
     keywords_add(&keywords, "client_encoding", "UTF8");     /* all our text is */
-    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0);
+    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0);    /* begins to connect, sends nothing by TCP */
     PQconninfoFree(options);
     if (pg->conn == NULL)
         abort();    /* no memory: death by signal defers */
     return true;
 }
 
-static bool finish_connecting(struct pg *pg, struct fault *fault)
+static bool finish_connecting(struct pg *pg, bool verify, struct fault *fault)
 {
     int64_t until = base_now_ms() + PG_TIMEOUT_MS;
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    if (verify && !pg_peer_check(pg->conn, fault))
+        return false;
     while (PQstatus(pg->conn) != CONNECTION_BAD) {
         if (status == PGRES_POLLING_OK)
             return true;
@@ -97,6 +101,8 @@ static bool finish_connecting(struct pg *pg, struct fault *fault)
         int ready = wait_socket(pg, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, until);
         if (ready <= 0)
             return lose(pg, fault, "no connection within 30 s");
+        if (verify && !pg_peer_check(pg->conn, fault))
+            return false;
         status = PQconnectPoll(pg->conn);
     }
     return lose(pg, fault, "no connection");
@@ -108,10 +114,10 @@ static void drop_notice(void *context, const PGresult *result)
     (void)result;   /* libpq would print it to stderr, which Postfix takes for our answer */
 }
 
-struct pg *pg_open(const char *conninfo, const char *application, const char *schema, struct fault *fault)
+struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
 {
     struct pg *pg = base_alloc(sizeof(*pg));
-    if (!start_connecting(pg, conninfo, application, fault) || !finish_connecting(pg, fault)) {
+    if (!start_connecting(pg, conninfo, application, fault) || !finish_connecting(pg, verify, fault)) {
         pg_close(&pg);
         return NULL;
     }
@@ -126,6 +132,11 @@ struct pg *pg_open(const char *conninfo, const char *application, const char *sc
     pg->schema = base_strdup(quoted);
     PQfreemem(quoted);
     return pg;
+}
+
+const char *pg_secured(const struct pg *pg, bool *ret_good)
+{
+    return pg_peer_describe(pg->conn, ret_good);
 }
 
 void pg_close(struct pg **pg)

@@ -21,9 +21,14 @@ struct pg;
  * conninfo     libpq connection string or URI
  * application  application_name, unless the conninfo has one
  * schema       takes the place of @schema@ in every statement, quoted
+ * verify       over the network only with sslmode=verify-full: nothing is sent to what is refused (pg_peer.h)
  *
  * Returns a connection, or NULL with the fault set. */
-struct pg *pg_open(const char *conninfo, const char *application, const char *schema, struct fault *fault) OD_MUST;
+struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify,
+                   struct fault *fault) OD_MUST;
+
+/* How the connection is secured, as pg_peer_describe says it. */
+const char *pg_secured(const struct pg *pg, bool *ret_good) OD_MUST;
 
 /* Closes without waiting; an open transaction is rolled back by the server. */
 void pg_close(struct pg **pg);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/pg_peer.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <glib.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define REMEDY "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
+
+static bool is_loopback4(const struct in_addr *address)
+{
+    return ntohl(address->s_addr) >> 24 == 127;
+}
+
+static bool is_loopback6(const struct in6_addr *address)
+{
+    return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+}
+
+static bool is_loopback_name(const char *name)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (inet_pton(AF_INET, name, &four) == 1)
+        return is_loopback4(&four);
+    if (inet_pton(AF_INET6, name, &six) == 1)
+        return is_loopback6(&six);
+    return g_ascii_strcasecmp(name, "localhost") == 0;
+}
+
+enum pg_peer pg_peer_named(const char *host, const char *hostaddr)
+{
+    const char *name = hostaddr != NULL && *hostaddr != '\0' ? hostaddr : host;
+    if (name == NULL || *name == '\0' || *name == '/' || *name == '@')     /* libpq's default is a unix socket */
+        return PG_PEER_SOCKET;
+    return is_loopback_name(name) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
+}
+
+enum pg_peer pg_peer_of(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+        struct sockaddr_storage storage;
+    } address = {.any = {.sa_family = AF_UNIX}};
+    socklen_t size = sizeof(address);
+    if (fd < 0 || (getpeername(fd, &address.any, &size) != 0 && errno == ENOTCONN))
+        return PG_PEER_SOCKET;
+    switch (address.any.sa_family) {
+    case AF_UNIX:
+        return PG_PEER_SOCKET;
+    case AF_INET:
+        return is_loopback4(&address.four.sin_addr) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
+    case AF_INET6:
+        return is_loopback6(&address.six.sin6_addr) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
+    default:
+        return PG_PEER_REMOTE;
+    }
+}
+
+static bool refuse(const char *host, const char *sslmode, struct fault *fault)
+{
+    fault_set(fault, "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s whoever is in between"
+              " reads the password and the mail; " REMEDY, host, sslmode);
+    return false;
+}
+
+/* The n-th of a list, "" behind its end. */
+static const char *entry(gchar **list, guint n)
+{
+    return n < g_strv_length(list) ? list[n] : "";
+}
+
+bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault)
+{
+    g_auto(GStrv) names = g_strsplit(hosts != NULL ? hosts : "", ",", -1);
+    g_auto(GStrv) addresses = g_strsplit(hostaddrs != NULL ? hostaddrs : "", ",", -1);
+    guint count = MAX(g_strv_length(names), g_strv_length(addresses));
+    if (g_strcmp0(sslmode, "verify-full") == 0)
+        return true;
+    for (guint i = 0; i < count; i++) {
+        const char *name = entry(names, i), *address = entry(addresses, i);
+        if (pg_peer_named(name, address) == PG_PEER_REMOTE)
+            return refuse(*address != '\0' ? address : name, sslmode != NULL ? sslmode : "prefer", fault);
+    }
+    return true;
+}
+
+static const char *option(const PQconninfoOption *options, const char *name)
+{
+    while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
+        options++;
+    return options != NULL && options->keyword != NULL ? options->val : NULL;
+}
+
+bool pg_peer_check(PGconn *conn, struct fault *fault)
+{
+    PQconninfoOption *options = PQconninfo(conn);
+    const char *sslmode = option(options, "sslmode");
+    bool verified = g_strcmp0(sslmode, "verify-full") == 0;
+    bool good = options != NULL &&
+                pg_peer_check_names(option(options, "host"), option(options, "hostaddr"), sslmode, fault);
+    if (options == NULL)
+        fault_set(fault, "database: the connection's options are not known");
+    if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
+        good = refuse(PQhost(conn), sslmode != NULL ? sslmode : "prefer", fault);
+    PQconninfoFree(options);
+    return good;
+}
+
+const char *pg_peer_describe(PGconn *conn, bool *ret_good)
+{
+    PQconninfoOption *options = PQconninfo(conn);
+    enum pg_peer peer = pg_peer_of(PQsocket(conn));
+    const char *required = option(options, "requirepeer");
+    bool has_peer = required != NULL && *required != '\0';
+    bool verified = g_strcmp0(option(options, "sslmode"), "verify-full") == 0 && PQsslInUse(conn);
+    PQconninfoFree(options);
+    *ret_good = peer == PG_PEER_SOCKET || verified || PQgssEncInUse(conn);
+    if (peer == PG_PEER_SOCKET)
+        return has_peer ? "unix socket of the user that requirepeer names"
+                        : "unix socket; requirepeer=postgres in conninfo would make sure who answers there";
+    if (*ret_good)
+        return verified ? "TLS, certificate and name verified" : "encrypted by GSSAPI";
+    if (peer == PG_PEER_LOOPBACK)
+        return "TCP on this machine: any local user can take the port while PostgreSQL is down, and is given password and mail;"
+               " use the unix socket (no host, requirepeer=postgres)";
+    return PQsslInUse(conn) ? "TLS, but not verified (sslmode): whoever is in between can read password and mail"
+                            : "in the clear: whoever is in between can read password and mail";
+}
