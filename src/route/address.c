@@ -43,6 +43,11 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
     }
     const char *at = memrchr(text, '@', length);
     size_t local = at != NULL ? (size_t)(at - text) : length;
+    if (local == 0 || (at != NULL && local + 1 == length)) {
+        fault_set(fault, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
+                  local == 0 ? "before" : "behind");
+        return false;
+    }
     const char *plus = local > 1 ? memchr(text + 1, '+', local - 1) : NULL;
     size_t user = plus != NULL ? (size_t)(plus - text) : local;
     ret->user = lower(text, user);

@@ -43,7 +43,7 @@ static void test_parse(void **state)
 static void test_refuse(void **state)
 {
     char longest[ADDRESS_MAX + 2];
-    static const char *const cases[] = {"", "<>", " ", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
+    static const char *const cases[] = {"", "<>", " ", "@", "<@example.org>", "a@", "a@example.org+b@", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
     struct fault fault = {.text = ""};
     struct address address = {.address = NULL};
     (void)state;
