@@ -38,6 +38,7 @@ endif
 SOURCES := $(sort $(wildcard src/*/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
 all: $(BUILD)/oncedrop
@@ -68,6 +69,33 @@ $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
 
 unit: $(UNIT_TESTS)
 	@for t in $(UNIT_TESTS); do $$t || exit 1; done
+
+# What runs a target: libFuzzer, or our own driver, which needs no clang.
+FUZZ_ENGINE ?= tests/fuzz/fuzz_driver.c
+FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# What a target stands in for.
+comma := ,
+FUZZ_WRAP_imap := mailstream_socket_open_timeout mailbox_connect mailbox_tls_start
+FUZZ_WRAP_lmtp := read poll
+
+$(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
+	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(LIBS)
+
+fuzz-programs: $(addprefix $(BUILD)/fuzz/,$(FUZZ_TARGETS))
+
+# With the sanitizers of whatever build this is; `make check` has one.
+fuzz-short: fuzz-programs
+	@BUILD=$(BUILD) RUNS=$(RUNS) tests/fuzz/run short $(or $(TARGET),$(FUZZ_TARGETS))
+
+# TIME=60 (seconds of each target) RUNS= TARGET=
+fuzz:
+	@tests/install-packages fuzz
+	@$(MAKE) --no-print-directory -j "$$(nproc)" BUILD=$(BUILD)-fuzz CC=clang HARDENING= \
+	  CFLAGS='-O1 -g -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE)' LDFLAGS='-fsanitize=$(FUZZ_SANITIZE)' \
+	  FUZZ_ENGINE='-fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp' fuzz-programs
+	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
 # An existing configuration is not touched: what is installed is a sample beside it.
 install: all
@@ -144,8 +172,9 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit install uninstall demo lab faults soak replay-load check check-debian help clean FORCE
--include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS))
+.PHONY: all postfix unit fuzz fuzz-short fuzz-programs install uninstall demo lab faults soak replay-load check check-debian help clean \
+  FORCE
+-include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
 #: make             build/oncedrop
 #: make demo        installs the Debian packages that are missing, builds, and delivers a message to two people at
@@ -159,6 +188,8 @@ FORCE:
 #: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
 #: make faults      a delivery is killed at every system call, its wires are cut at every byte and fall silent, its servers
 #:                  die at every step; takes long; `make check` tries a sample
+#: make fuzz        parsers, decoding and dialogues with inputs of libFuzzer, each judged by an oracle:
+#:                    TIME=60 (seconds of each target)  RUNS= (inputs of each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
 #:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Envelope addresses and the template of accounts: an address is taken apart without loss, what came out of it comes out
+ * of itself, and a template gives what plain replacement gives. */
+#include "fuzz.h"
+
+#include <glib.h>
+
+#include "route/address.h"
+
+static bool is_lower(const char *text)
+{
+    for (; *text; text++)
+        if (*text >= 'A' && *text <= 'Z')
+            return false;
+    return true;
+}
+
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
+static void check_parts(const char *text, const struct address *parsed)
+{
+    struct address again OD_CLEANUP(address_clear) = {.address = NULL};
+    struct fault fault;
+
+    FUZZ_CHECK(parsed->address[0] != '\0' && parsed->user[0] != '\0' && strlen(parsed->address) <= strlen(text));
+    FUZZ_CHECK(is_lower(parsed->address) && is_lower(parsed->user) && is_lower(parsed->domain));
+    FUZZ_CHECK(!has_control(parsed->address) && !has_control(parsed->detail));
+    FUZZ_CHECK(g_utf8_validate(parsed->address, -1, NULL) && g_utf8_validate(parsed->detail, -1, NULL));
+    FUZZ_CHECK(!strchr(parsed->domain, '@'));
+    FUZZ_CHECK(strlen(parsed->user) + strlen(parsed->detail) + strlen(parsed->domain) <= strlen(text));
+    if (!address_parse(parsed->address, &again, &fault))
+        return;     // "<" ">" around a domain, blanks: what is no address any more reaches nobody
+    FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t"));
+}
+
+/* What is recorded in place of an address that may be anything. */
+static void check_clean(const char *text)
+{
+    OD_CLEANUP(base_free) char *clean = address_clean(text), *again = address_clean(clean);
+
+    FUZZ_CHECK(g_utf8_validate(clean, -1, NULL) && !has_control(clean) && strlen(clean) <= 3 * strlen(text));
+    FUZZ_CHECK(strcmp(again, clean) == 0);
+    FUZZ_CHECK(has_control(text) || !g_utf8_validate(text, -1, NULL) || strcmp(clean, text) == 0);
+}
+
+/* %{name} by its value; values are not looked at again. */
+static char *reference_expand(const char *template, const struct address *address)
+{
+    const char *const pairs[][2] = {
+        {"%%", "%"}, {"%{address}", address->address}, {"%{user}", address->user}, {"%{domain}", address->domain},
+        {"%{detail}", address->detail},
+    };
+    GString *out = g_string_new(NULL);
+
+    while (*template) {
+        size_t i = 0;
+
+        while (i < G_N_ELEMENTS(pairs) && !g_str_has_prefix(template, pairs[i][0]))
+            i++;
+        if (i == G_N_ELEMENTS(pairs) && *template == '%') {
+            g_string_free(out, TRUE);
+            return NULL;
+        }
+        if (i < G_N_ELEMENTS(pairs))
+            g_string_append(out, pairs[i][1]);
+        else
+            g_string_append_c(out, *template);
+        template += i < G_N_ELEMENTS(pairs) ? strlen(pairs[i][0]) : 1;
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* The input is an address, a line end, a template. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    OD_CLEANUP(base_free) char *text = fuzz_string(bytes, size);
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    char *template = strchr(text, '\n');
+    struct fault fault = {.text = ""};
+
+    if (template)
+        *template++ = '\0';
+    check_clean(text);
+    if (!address_parse(text, &address, &fault)) {
+        FUZZ_CHECK(fault.text[0] != '\0' && !has_control(fault.text) && !address.address);
+        return 0;
+    }
+    check_parts(text, &address);
+    if (template) {
+        OD_CLEANUP(base_free) char *account = address_expand(template, &address, &fault);
+        OD_CLEANUP(base_free) char *expected = reference_expand(template, &address);
+        OD_CLEANUP(base_free) char *checked = address_expand(template, NULL, &fault);
+
+        FUZZ_CHECK((account == NULL) == (expected == NULL) && (checked == NULL) == (expected == NULL));
+        FUZZ_CHECK(!account || strcmp(account, expected) == 0);
+    }
+    return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Configuration files of any bytes: refused with one line that says why, or else what was read, given again setting by
+ * setting, gives the same configuration. */
+#include "fuzz.h"
+
+#include <glib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/config_table.h"
+
+#define PASSWORD_FD 100     /* the seeds name /proc/self/fd/100 */
+
+static int memory_file(const char *content)
+{
+    int fd = memfd_create("oncedrop-fuzz", MFD_CLOEXEC);
+
+    FUZZ_CHECK(fd >= 0 && fchmod(fd, 0600) == 0);
+    FUZZ_CHECK(write(fd, content, strlen(content)) == (ssize_t)strlen(content));
+    return fd;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    int fd = memory_file("secret\n");
+
+    (void)argc, (void)argv;
+    FUZZ_CHECK(dup2(fd, PASSWORD_FD) == PASSWORD_FD);
+    close(fd);
+    return 0;
+}
+
+static char *printed(const struct config *config, enum config_print which)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    FUZZ_CHECK(out);
+    config_print(out, config, which);
+    FUZZ_CHECK(fclose(out) == 0);
+    return text;
+}
+
+static bool is_one_line(const char *text)
+{
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            return false;
+    return *text != '\0';
+}
+
+/* Each setting in its own words, as -o gives it. */
+static struct config *read_again(const struct config *config, struct fault *fault)
+{
+    char **overrides = base_alloc((config_table_size + 1) * sizeof *overrides);
+    struct config *again;
+    char path[32];
+    int fd = memory_file("");
+
+    for (size_t i = 0; config_table[i].group; i++) {
+        OD_CLEANUP(base_free) char *text = config_value_text(config, &config_table[i]);
+
+        overrides[i] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    again = config_load(path, (const char *const *)overrides, fault);
+    for (size_t i = 0; config_table[i].group; i++)
+        free(overrides[i]);
+    free(overrides);
+    close(fd);
+    return again;
+}
+
+static void check_range(const struct config *config, const struct setting *setting)
+{
+    const int64_t *value = (const void *)((const char *)config + setting->offset);
+
+    if (setting->type != SETTING_NUMBER && setting->type != SETTING_DURATION && setting->type != SETTING_SIZE)
+        return;
+    FUZZ_CHECK((*value >= setting->min && *value <= setting->max) || (*value == 0 && setting->flags & SETTING_OR_ZERO));
+}
+
+static void check_config(const struct config *config)
+{
+    struct fault fault;
+    OD_CLEANUP(config_free) struct config *again = read_again(config, &fault);
+    OD_CLEANUP(base_free) char *text = printed(config, CONFIG_PRINT_ALL), *other = NULL;
+
+    FUZZ_CHECK(again);
+    other = printed(again, CONFIG_PRINT_ALL);
+    FUZZ_CHECK(strcmp(text, other) == 0);
+    FUZZ_CHECK(!strstr(text, "secret\n") && strcmp(config->imap.password, again->imap.password) == 0);
+    FUZZ_CHECK(config->delivery.hold_off > config->delivery.deadline && config->lock.wait < config->delivery.deadline);
+    FUZZ_CHECK(g_utf8_validate(text, -1, NULL));
+    for (const struct setting *setting = config_table; setting->group; setting++)
+        check_range(config, setting);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    int fd = memory_file("");
+    struct fault fault = {.text = ""};
+    struct config *config;
+    char path[32];
+
+    FUZZ_CHECK(write(fd, bytes, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    config = config_load(path, NULL, &fault);
+    close(fd);
+    if (config)
+        check_config(config);
+    else
+        FUZZ_CHECK(is_one_line(fault.text));
+    config_free(&config);
+    return 0;
+}

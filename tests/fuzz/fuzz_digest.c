@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The message as it is appended and its content digest, against a reference that has all bytes at once; and the same
+ * digest for what comes with other line ends, cut otherwise, or back from a server that drops CRs. */
+#include "fuzz.h"
+
+#include <glib.h>
+
+#include "message/message_builder.h"
+#include "message/message_digest.h"
+
+static const char *const ignored[] = {"X-Scanned-By", "X-Filter-*", NULL};
+
+/* Line ends become CRLF, NUL 0x80, a From_ line goes. */
+static GString *reference_bytes(const char *in, size_t size)
+{
+    GString *out = g_string_new(NULL);
+    const char *end = in + size;
+
+    if ((size >= 5 && memcmp(in, "From ", 5) == 0) || (size >= 6 && memcmp(in, ">From ", 6) == 0)) {
+        const char *lf = memchr(in, '\n', size);
+
+        in = lf ? lf + 1 : end;
+    }
+    for (const char *at = in; at < end; at++) {
+        if (*at == '\n' && (at == in || at[-1] != '\r'))
+            g_string_append_c(out, '\r');
+        g_string_append_c(out, *at == '\0' ? '\x80' : *at);
+    }
+    return out;
+}
+
+static bool is_left_out(const char *line, size_t length)
+{
+    static const char *const names[] = {
+        "return-path", "received", "delivered-to", "x-original-to", "envelope-to", "authentication-results",
+        "received-spf", "x-scanned-by", NULL,
+    };
+    static const char *const beginnings[] = {"arc-", "x-spam-", "x-rspamd-", "x-virus-", "x-filter-", NULL};
+    const char *colon = memchr(line, ':', length);
+    size_t size = colon ? (size_t)(colon - line) : 0;
+
+    while (size > 0 && (line[size - 1] == ' ' || line[size - 1] == '\t'))
+        size--;
+    for (size_t i = 0; i < size; i++)
+        if (line[i] <= ' ' || line[i] > '~')
+            return false;
+    for (const char *const *name = names; *name; name++)
+        if (size == strlen(*name) && g_ascii_strncasecmp(line, *name, size) == 0)
+            return true;
+    for (const char *const *name = beginnings; *name; name++)
+        if (size >= strlen(*name) && g_ascii_strncasecmp(line, *name, strlen(*name)) == 0)
+            return true;
+    return false;
+}
+
+static bool is_empty_line(const char *line, size_t length)
+{
+    size_t crs = 0;
+
+    while (crs < length && line[crs] == '\r')
+        crs++;
+    return crs + 1 == length && line[crs] == '\n';
+}
+
+/* What of the appended bytes is content: without the fields that are left out; of several CR before an LF one, at the
+ * end none. */
+static GString *reference_content(const GString *bytes)
+{
+    GString *kept = g_string_new(NULL), *content = g_string_new(NULL);
+    bool left_out = false, in_header = true;
+    size_t crs = 0;
+
+    for (size_t at = 0, length; at < bytes->len; at += length) {
+        const char *line = bytes->str + at;
+        const char *lf = memchr(line, '\n', bytes->len - at);
+
+        length = lf ? (size_t)(lf + 1 - line) : bytes->len - at;
+        if (in_header && is_empty_line(line, length))
+            in_header = left_out = false;
+        else if (in_header && line[0] != ' ' && line[0] != '\t')
+            left_out = is_left_out(line, length);
+        if (!left_out)
+            g_string_append_len(kept, line, (gssize)length);
+    }
+    for (size_t at = 0; at < kept->len; at++) {
+        if (kept->str[at] == '\r') {
+            crs++;
+            continue;
+        }
+        for (crs = kept->str[at] == '\n' && crs > 1 ? 1 : crs; crs > 0; crs--)
+            g_string_append_c(content, '\r');
+        g_string_append_c(content, kept->str[at]);
+    }
+    g_string_free(kept, TRUE);
+    return content;
+}
+
+static struct message *build(const char *bytes, size_t size, struct fuzz_cuts cuts)
+{
+    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(0, ignored);
+    struct message *message = NULL;
+    struct fault fault;
+
+    for (size_t at = 0, length; at < size; at += length) {
+        length = fuzz_cut(&cuts, size - at);
+        FUZZ_CHECK(message_builder_feed(builder, bytes + at, length, &fault));
+    }
+    return message_builder_end(builder, &message, &fault) == MESSAGE_OK ? message : NULL;
+}
+
+static void check_digest(const struct message *message, const GString *content)
+{
+    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    unsigned char digest[MESSAGE_DIGEST_SIZE];
+    gsize size = sizeof digest;
+
+    g_checksum_update(sha256, (const guchar *)content->str, (gssize)content->len);
+    g_checksum_get_digest(sha256, digest, &size);
+    g_checksum_free(sha256);
+    FUZZ_CHECK(message->content_size == content->len);
+    FUZZ_CHECK(memcmp(message->digest, digest, sizeof digest) == 0);
+}
+
+/* The bytes with only one CR, or none, before each LF. */
+static GString *with_crs(const struct message *message, bool one)
+{
+    GString *out = g_string_new(NULL);
+
+    for (size_t at = 0; at < message->size; at++) {
+        if (message->data[at] == '\n') {
+            while (out->len > 0 && out->str[out->len - 1] == '\r')
+                g_string_truncate(out, out->len - 1);
+            g_string_append(out, one ? "\r" : "");
+        }
+        g_string_append_c(out, (char)message->data[at]);
+    }
+    return out;
+}
+
+/* What a server gives back that drops CRs, and what another way in brings with other line ends. */
+static void check_copies(const struct message *message)
+{
+    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(0, ignored);
+    OD_CLEANUP(message_free) struct message *again = NULL;
+    GString *stored = with_crs(message, true), *unix_form = with_crs(message, false);
+    struct fault fault;
+
+    FUZZ_CHECK(message_same_content(message, message->data, message->size, ignored));
+    FUZZ_CHECK(message_same_content(message, stored->str, stored->len, ignored));
+    message_builder_no_from_line(builder);
+    FUZZ_CHECK(message_builder_feed(builder, unix_form->str, unix_form->len, &fault));
+    FUZZ_CHECK(message_builder_end(builder, &again, &fault) == MESSAGE_OK);
+    FUZZ_CHECK(memcmp(again->digest, message->digest, sizeof again->digest) == 0);
+    g_string_free(stored, TRUE);
+    g_string_free(unix_form, TRUE);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_size)
+{
+    struct fuzz_input input = {input_bytes, input_size};
+    struct fuzz_cuts cuts = fuzz_cuts(&input);
+    const char *bytes = (const char *)input.bytes;
+    OD_CLEANUP(message_free) struct message *message = build(bytes, input.size, cuts);
+    GString *appended = reference_bytes(bytes, input.size), *content = reference_content(appended);
+
+    FUZZ_CHECK((message != NULL) == (appended->len > 0));
+    if (message) {
+        FUZZ_CHECK(message->received_size == input.size);
+        FUZZ_CHECK(message->size == appended->len && memcmp(message->data, appended->str, appended->len) == 0);
+        check_digest(message, content);
+        check_copies(message);
+    }
+    g_string_free(appended, TRUE);
+    g_string_free(content, TRUE);
+    return 0;
+}

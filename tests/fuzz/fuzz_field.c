@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Header fields and the Message-ID: every byte of a header belongs to exactly one field, and what is found does not
+ * depend on how the message came in. */
+#include "fuzz.h"
+
+#include "message/message_builder.h"
+#include "message/message_field.h"
+#include "message/msgid.h"
+
+static struct message *build(const struct fuzz_input *input, struct fuzz_cuts cuts)
+{
+    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(0, NULL);
+    struct message *message = NULL;
+    struct fault fault;
+
+    for (size_t at = 0, size; at < input->size; at += size) {
+        size = fuzz_cut(&cuts, input->size - at);
+        FUZZ_CHECK(message_builder_feed(builder, input->bytes + at, size, &fault));
+    }
+    return message_builder_end(builder, &message, &fault) == MESSAGE_OK ? message : NULL;
+}
+
+/* Lines of CR alone end a header; without one all is header. */
+static size_t header_size(const unsigned char *bytes, size_t size)
+{
+    for (size_t line = 0, at; line < size; line = at + 1) {
+        bool empty = true;
+
+        for (at = line; at < size && bytes[at] != '\n'; at++)
+            empty = empty && bytes[at] == '\r';
+        if (empty && at < size)
+            return at + 1;
+    }
+    return size;
+}
+
+static size_t check_fields(const struct message *message)
+{
+    const unsigned char *at = message->data, *end = message->data + message->header_size, *expected = at;
+    struct message_field field;
+    size_t ids = 0;
+
+    while (message_field_next(&at, end, &field)) {
+        FUZZ_CHECK(field.start == expected && field.size > 0 && at == field.start + field.size);
+        FUZZ_CHECK(field.name_length < field.size);
+        FUZZ_CHECK((const unsigned char *)field.value >= field.start);
+        FUZZ_CHECK((const unsigned char *)field.value + field.value_length <= at);
+        FUZZ_CHECK(at == end || (*at != ' ' && *at != '\t'));
+        for (size_t i = 0; i < field.name_length; i++)
+            FUZZ_CHECK(field.start[i] > ' ' && field.start[i] <= '~' && field.start[i] != ':');
+        ids += field.name_length == 10 && strncasecmp((const char *)field.start, "Message-ID", 10) == 0;
+        expected = at;
+    }
+    for (; expected < end; expected++)      // the empty line
+        FUZZ_CHECK(*expected == '\r' || *expected == '\n');
+    return ids;
+}
+
+/* What was taken for an id is one again when it stands alone. */
+static void check_id(const struct message *message)
+{
+    OD_CLEANUP(base_free) char *again = NULL;
+    char *value;
+    size_t length;
+    bool folded;
+
+    FUZZ_CHECK(message->message_id_length > 0 && message->message_id_count > 0);
+    FUZZ_CHECK(message_same_id(message, message->data, message->header_size));
+    FUZZ_CHECK(!memmem(message->message_id, message->message_id_length, "\0", 1));   // NUL became 0x80
+    if (message->message_id_folded)
+        return;
+    value = base_printf("<%s>", message->message_id);
+    FUZZ_CHECK(msgid_parse(value, strlen(value), &again, &length, &folded));
+    FUZZ_CHECK(length == message->message_id_length && memcmp(again, message->message_id, length) == 0);
+    base_free(&value);
+}
+
+static void check_value(const struct message *message, const char *name)
+{
+    size_t length = 0;
+    OD_CLEANUP(base_free) char *value = message_header(message, name, &length);
+    struct message_field field;
+
+    FUZZ_CHECK((value != NULL) == message_field_find(message->data, message->header_size, name, &field));
+    if (value == NULL)
+        return;
+    FUZZ_CHECK(length <= field.value_length);
+    FUZZ_CHECK(length == 0 || (!strchr(" \t\r\n", value[0]) && !strchr(" \t\r\n", value[length - 1])));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct fuzz_input input = {bytes, size};
+    struct fuzz_cuts cuts = fuzz_cuts(&input);
+    OD_CLEANUP(message_free) struct message *whole = build(&input, (struct fuzz_cuts){0});
+    OD_CLEANUP(message_free) struct message *cut = build(&input, cuts);
+
+    FUZZ_CHECK((whole == NULL) == (cut == NULL));
+    if (!whole)
+        return 0;
+    FUZZ_CHECK(whole->header_size == header_size(whole->data, whole->size));
+    FUZZ_CHECK(whole->header_size == cut->header_size && whole->message_id_count == cut->message_id_count);
+    FUZZ_CHECK((whole->message_id == NULL) == (cut->message_id == NULL));
+    FUZZ_CHECK(check_fields(whole) == whole->message_id_count);
+    if (whole->message_id) {
+        FUZZ_CHECK(whole->message_id_length == cut->message_id_length);
+        FUZZ_CHECK(memcmp(whole->message_id, cut->message_id, whole->message_id_length) == 0);
+        check_id(whole);
+    }
+    check_value(whole, "Subject");
+    check_value(whole, "Received");
+    return 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A dialogue with an IMAP server that says what the input is, whatever it is asked. What was said on both sides is kept,
+ * and every result must be backed by it: no "stored" without the tagged OK to our APPEND, no "absent" without an answer to
+ * what was asked, no credential before TLS, greeting and capabilities allow it.
+ *
+ * The connection is none: libetpan's stream gets a lower end of our own, and TLS only counts as begun. */
+#include "fuzz.h"
+
+#include <ctype.h>
+#include <glib.h>
+
+#include "mailbox/mailbox_session.h"
+
+#define PASSWORD "correct-horse-battery"
+#define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
+#define SAME "yes"      /* a candidate that has it is the message looked for */
+
+static struct fuzz_input server;
+static struct fuzz_cuts server_cuts;
+static GString *said;           /* what the server said, as far as it was read */
+static GString *sent;
+static GString *credential;     /* as it goes over the wire */
+static size_t sent_checked;
+static struct {
+    enum imap_tls tls;
+    bool tls_refused, tls_begun;
+    size_t said_before_tls;
+    size_t said_before_command;     /* when the last command line went out */
+    unsigned wanted;                /* how often APPEND asked whether to go on */
+    size_t sent_before_literal;
+    bool same;
+} dialogue;
+
+static bool is_in(const GString *text, size_t from, const char *word)
+{
+    return from <= text->len && strcasestr(text->str + from, word) != NULL;
+}
+
+/* Where the last line begins that has this behind its tag; NULL when none has. */
+static const char *last_command(const char *verb)
+{
+    const char *found = NULL;
+
+    for (const char *line = sent->str; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t tag = strspn(line, "A0123456789");
+
+        if (tag > 1 && line[tag] == ' ' && g_str_has_prefix(line + tag + 1, verb))
+            found = line;
+    }
+    return found;
+}
+
+/* Whether the server answered the command: a line of its tag and that status. */
+static bool answered(const char *command, const char *status)
+{
+    size_t tag = command ? strcspn(command, " ") : 0;
+
+    for (const char *line = said->str; command && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t length = strlen(status);
+
+        if (strncmp(line, command, tag + 1) == 0 && strncasecmp(line + tag + 1, status, length) == 0
+            && !isalnum((unsigned char) line[tag + 1 + length]))
+            return true;
+    }
+    return false;
+}
+
+static const char *last_line(const GString *text)
+{
+    size_t at = text->len;
+
+    while (at > 0 && text->str[at - 1] == '\n')
+        at--;
+    while (at > 0 && text->str[at - 1] != '\n')
+        at--;
+    return text->str + at;
+}
+
+/* The credential goes out now: was all said that it needs? */
+static void check_credential(void)
+{
+    const char *line = last_line(sent);
+
+    FUZZ_CHECK(dialogue.tls == IMAP_TLS_NONE || (dialogue.tls_begun && !dialogue.tls_refused));
+    FUZZ_CHECK(is_in(said, 0, "* OK"));
+    FUZZ_CHECK(is_in(said, dialogue.said_before_tls, "CAPABILITY"));
+    if (strstr(line, " LOGIN "))
+        return;
+    FUZZ_CHECK(is_in(said, dialogue.said_before_tls, "AUTH="));
+    if (strstr(line, " AUTHENTICATE "))
+        FUZZ_CHECK(is_in(said, dialogue.said_before_tls, "SASL-IR"));
+    else
+        FUZZ_CHECK(is_in(said, dialogue.said_before_command, "+"));
+}
+
+static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
+{
+    size_t before = sent->len;
+
+    (void) low;
+    g_string_append_len(sent, bytes, (gssize) size);
+    if (strstr(sent->str + sent_checked, credential->str)) {
+        check_credential();
+        sent_checked = sent->len;
+    }
+    if (*last_line(sent) == 'A' && last_line(sent) >= sent->str + before)
+        dialogue.said_before_command = said->len;
+    return (ssize_t) size;
+}
+
+/* A line at most, for the server could not know what comes after our answer to it. */
+static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
+{
+    const uint8_t *end = server.size > 0 ? memchr(server.bytes, '\n', server.size) : NULL;
+    size_t n = end ? (size_t) (end - server.bytes) + 1 : server.size;
+
+    (void) low;
+    n = fuzz_cut(&server_cuts, n < size ? n : size);
+    if (n == 0)
+        return 0;
+    memcpy(buffer, server.bytes, n);
+    g_string_append_len(said, buffer, (gssize) n);
+    server.bytes += n;
+    server.size -= n;
+    return (ssize_t) n;
+}
+
+static int low_nothing(mailstream_low *low)
+{
+    (void) low;
+    return -1;
+}
+
+static void low_free(mailstream_low *low)
+{
+    free(low);
+}
+
+mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout);
+int __wrap_mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault);
+bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault);
+
+int __wrap_mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault)
+{
+    (void) config, (void) where, (void) fault;
+    *ret_local = true;
+    return 0;
+}
+
+mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout)
+{
+    static mailstream_low_driver driver = {
+        .mailstream_read = low_read, .mailstream_write = low_write, .mailstream_close = low_nothing,
+        .mailstream_get_fd = low_nothing, .mailstream_free = low_free,
+    };
+
+    (void) fd, (void) timeout;
+    dialogue.said_before_tls = said->len;
+    dialogue.tls_begun = false;
+    return mailstream_new(mailstream_low_new(NULL, &driver), 8192);
+}
+
+bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault)
+{
+    (void) config, (void) where;
+    dialogue.tls_begun = true;
+    dialogue.said_before_tls = said->len;
+    if (!dialogue.tls_refused && stream->read_buffer_len == 0)
+        return true;
+    fault_set(fault, "the certificate is not accepted");
+    return false;
+}
+
+static bool wanted(void *context)
+{
+    dialogue.wanted++;
+    dialogue.sent_before_literal = sent->len;
+    return *(const bool *) context;
+}
+
+static bool same(void *context, const void *bytes, size_t size)
+{
+    (void) context;
+    dialogue.same = size > 0 && memmem(bytes, size, SAME, strlen(SAME));
+    return dialogue.same;
+}
+
+/* All of the literal is out, behind a '+', and nothing else was sent since. */
+static bool literal_sent(void)
+{
+    const char *literal = sent->str + dialogue.sent_before_literal;
+
+    return dialogue.wanted > 0 && is_in(said, 0, "+") && g_str_has_prefix(literal, MESSAGE "\r\n");
+}
+
+static void check_append(struct mailbox *mailbox, const char *name, bool is_wanted)
+{
+    char message[] = MESSAGE;
+    struct iovec pieces[] = {{message, 10}, {message + 10, sizeof message - 11}};
+    struct append append = {
+        .mailbox = name, .seen = true, .internal_date = 1700000000, .pieces = pieces, .piece_count = 2,
+        .wanted = wanted, .context = &is_wanted,
+    };
+    uint32_t uidvalidity = 7, uid = 7;
+    struct fault fault = {.text = ""};
+    enum append_result result = mailbox_append(mailbox, &append, &uidvalidity, &uid, &fault);
+    const char *command = last_command("APPEND ");
+    bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal
+                 && sent->str[dialogue.sent_before_literal] == MESSAGE[0];
+
+    FUZZ_CHECK((result == APPEND_STORED) == (fault.text[0] == '\0'));
+    FUZZ_CHECK(result == APPEND_STORED || (uidvalidity == 7 && uid == 7));
+    FUZZ_CHECK(is_wanted || !begun);
+    switch (result) {
+    case APPEND_STORED:
+        FUZZ_CHECK(literal_sent() && answered(command, "OK"));
+        FUZZ_CHECK(strncmp(last_line(said), command, strcspn(command, " ") + 1) == 0);
+        break;
+    case APPEND_UNKNOWN:
+        FUZZ_CHECK(begun);
+        break;
+    case APPEND_NOT_SENT:
+        FUZZ_CHECK(!begun || last_command("CREATE "));
+        break;
+    case APPEND_UNAVAILABLE:
+        FUZZ_CHECK(answered(command, "NO") || answered(command, "BAD"));
+        FUZZ_CHECK(!begun || last_command("CREATE "));
+        break;
+    case APPEND_NO_MAILBOX:
+        FUZZ_CHECK(answered(command, "NO") && is_in(said, 0, "[TRYCREATE"));
+        break;
+    default:
+        FUZZ_CHECK(answered(command, "NO") || (answered(command, "BAD") && begun));
+    }
+}
+
+static void check_search(const struct config *config, const char *name, uint8_t options)
+{
+    struct search search = {
+        .mailbox = name, .message_id = options & 1 ? "a@b" : NULL, .internal_date = 1700000000, .smallest = 20,
+        .largest = options & 2 ? 90 : 0, .newest = options & 4 ? 500 : 0, .header_only = options & 8, .same = same,
+    };
+    uint32_t uidvalidity = 7, uid = 7;
+    struct fault fault = {.text = ""};
+    enum search_result result = mailbox_search(config, "lisa", &search, &uidvalidity, &uid, &fault);
+    const char *examined = last_command("EXAMINE "), *searched = last_command("UID SEARCH ");
+    const char *fetched = last_command("UID FETCH ");
+
+    FUZZ_CHECK((result == SEARCH_TROUBLE) == (fault.text[0] != '\0'));
+    if (result == SEARCH_FOUND) {
+        FUZZ_CHECK(dialogue.same && answered(examined, "OK") && answered(searched, "OK") && answered(fetched, "OK"));
+        FUZZ_CHECK(uid == strtoul(strstr(fetched, "FETCH ") + 6, NULL, 10) && is_in(said, 0, SAME));
+        return;
+    }
+    FUZZ_CHECK(uidvalidity == 7 && uid == 7);
+    if (result != SEARCH_ABSENT)
+        return;
+    if (fetched)
+        FUZZ_CHECK(answered(fetched, "OK") && is_in(said, 0, "FETCH"));
+    if (searched)
+        FUZZ_CHECK(answered(searched, "OK") && is_in(said, 0, "* SEARCH"));
+    else if (answered(examined, "OK"))
+        FUZZ_CHECK(is_in(said, 0, " EXISTS"));
+    else
+        FUZZ_CHECK(answered(examined, "NO") && answered(last_command("LIST "), "OK"));
+}
+
+static void set(char **field, const char *value)
+{
+    free(*field);
+    *field = base_strdup(value);
+}
+
+static struct config *settings(uint8_t options, uint8_t more)
+{
+    static const enum imap_tls tls[] = {IMAP_TLS_NONE, IMAP_TLS_STARTTLS, IMAP_TLS_IMAPS, IMAP_TLS_STARTTLS};
+    static const enum imap_auth methods[] = {IMAP_AUTH_PLAIN, IMAP_AUTH_LOGIN, IMAP_AUTH_XOAUTH2, IMAP_AUTH_PLAIN};
+    struct config *config = config_defaults();
+
+    dialogue.tls_refused = (options & 3) == 3;
+    config->imap.tls = dialogue.tls = tls[options & 3];
+    config->imap.auth = methods[options >> 2 & 3];
+    set(&config->imap.host, "mail.example");
+    set(&config->imap.password, PASSWORD);
+    if ((options >> 2 & 3) == 3)
+        set(&config->imap.master_user, "master");
+    config->imap.create = options & 16;
+    config->imap.subscribe = options & 32;
+    config->delivery.size_limit = more & 16 ? 0 : 65536;
+    return config;
+}
+
+/* What the login sends, as RFC 4616 and the others write it. */
+static GString *credential_of(const struct config *config)
+{
+    static const char plain[] = "\0lisa\0" PASSWORD, master[] = "lisa\0master\0" PASSWORD;
+    static const char bearer[] = "user=lisa\001auth=Bearer " PASSWORD "\001\001";
+    GString *text = g_string_new(PASSWORD);
+    char *encoded;
+
+    if (config->imap.auth == IMAP_AUTH_LOGIN)
+        return text;
+    if (config->imap.auth == IMAP_AUTH_XOAUTH2)
+        encoded = g_base64_encode((const guchar *) bearer, sizeof bearer - 1);
+    else if (*config->imap.master_user != '\0')
+        encoded = g_base64_encode((const guchar *) master, sizeof master - 1);
+    else
+        encoded = g_base64_encode((const guchar *) plain, sizeof plain - 1);
+    g_string_assign(text, encoded);
+    g_free(encoded);
+    return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct fuzz_input input = {bytes, size};
+    struct fuzz_cuts cuts = fuzz_cuts(&input);
+    uint8_t options = fuzz_option(&input), more = fuzz_option(&input);
+    const char *name = options & 64 ? "\\Sent" : "INBOX";
+    struct fault fault = {.text = ""};
+    struct config *config;
+
+    memset(&dialogue, 0, sizeof dialogue);
+    config = settings(options, more);
+    credential = credential_of(config);
+    said = g_string_new(NULL);
+    sent = g_string_new(NULL);
+    sent_checked = 0;
+    server = input;
+    server_cuts = cuts;
+    if (options & 128) {
+        check_search(config, name, more);
+    } else {
+        struct mailbox *mailbox = mailbox_open(config, "lisa", &fault);
+
+        FUZZ_CHECK((mailbox == NULL) == (fault.text[0] != '\0'));
+        FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str));
+        if (mailbox)
+            check_append(mailbox, name, !(more & 32));
+        mailbox_close(&mailbox);
+    }
+    FUZZ_CHECK(strlen(sent->str) == sent->len);
+    g_string_free(said, TRUE);
+    g_string_free(sent, TRUE);
+    g_string_free(credential, TRUE);
+    config_free(&config);
+    return 0;
+}
