@@ -186,6 +186,7 @@ static void deliver_message(const struct config *config, const struct envelope *
         .recipients = &recipient, .recipient_count = 1, .started_ms = started_ms,
         .read_ms = base_now_ms() - started_ms,
     };
+    delivery_begin(&delivery, &fault);
     ledger = ledger_open(config, envelope->queue_id, &fault);
     delivery.ledger = ledger;
     if (ledger == NULL)

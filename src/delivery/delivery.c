@@ -10,7 +10,6 @@
 #include "delivery/append.h"
 #include "delivery/copies.h"
 #include "delivery/preview.h"
-#include "message/decode.h"
 
 /* Gives every recipient that has a copy and no answer yet this one. */
 static void report_rest(struct delivery_work *work, enum outcome outcome, const char *text)
@@ -97,12 +96,8 @@ static void open_first_session(struct delivery_work *work)
 static void claim(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    struct decoded *decoded = NULL;
-    if (!work->claim.known)
-        decoded = decode_message(delivery->message, delivery->config->record.level);
     write_deliveries(work, work->sent_waits || (work->sent != NULL && work->sent->wanted));
-    ledger_claim(delivery->ledger, &work->claim, decoded);
-    decoded_free(&decoded);
+    ledger_claim(delivery->ledger, &work->claim, decoding_result(delivery->decoding));
     open_first_session(work);
 }
 
@@ -274,6 +269,23 @@ static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, b
         report_sent(work, OUTCOME_HELD, "another delivery has taken over");
 }
 
+void delivery_begin(struct delivery *delivery, struct fault *fault)
+{
+    enum record_level level = delivery->dry_run ? RECORD_ENVELOPE : delivery->config->record.level;
+    delivery->decoding = decoding_start(delivery->message, level, fault);
+}
+
+/* Before the lock is taken: a message that takes long holds up nobody. */
+static void wait_for_decoding(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    decoding_result(delivery->decoding);
+    if (decoding_fault(delivery->decoding) != NULL)
+        log_warning("%s: message-id=<%s>: recorded only in part: %s",
+                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE",
+                    work->message_id != NULL ? work->message_id : "", decoding_fault(delivery->decoding));
+}
+
 /* The whole story. Each step's failure is reported where it is met, and leaves nothing half done that the next
  * delivery of this message would not find out about from the ledger. */
 static void deliver(struct delivery_work *work)
@@ -283,6 +295,7 @@ static void deliver(struct delivery_work *work)
     int64_t since = base_now_ms();
     if (!copies_collect(work))
         return;
+    wait_for_decoding(work);
     enum ledger_result locked = ledger_lock(delivery->ledger, &work->claim, &fault);
     if (locked != LEDGER_OK) {
         report_ledger(work, locked, &fault);
@@ -325,7 +338,10 @@ void delivery_run(struct delivery *delivery)
     }
     work.whole = delivery->whole;
     work.claim.received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
-    if (deadline_arm(delivery->config->delivery.deadline, &fault)) {
+    bool ready = deadline_arm(delivery->config->delivery.deadline, &fault);
+    if (ready && delivery->decoding == NULL)
+        delivery_begin(delivery, &fault);
+    if (ready && delivery->decoding != NULL) {
         deliver(&work);
     } else {
         for (size_t i = 0; i < delivery->recipient_count; i++)
@@ -338,6 +354,7 @@ void delivery_clear(struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->recipient_count; i++)
         route_clear(&delivery->recipients[i].route);
+    decoding_free(&delivery->decoding);
 }
 
 void delivery_log(const struct delivery *delivery)

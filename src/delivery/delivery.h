@@ -8,7 +8,7 @@
 #include "delivery/outcome.h"
 #include "delivery/sessions.h"
 #include "ledger/ledger.h"
-#include "message/message.h"
+#include "message/decoding.h"
 #include "route/route.h"
 
 struct delivery_recipient {
@@ -48,14 +48,19 @@ struct delivery {
                                    it may be cut short, which stops the delivery; NULL: never */
     struct delivery_recipient *recipients;
     size_t recipient_count;
+    struct decoding *decoding;  /* NULL until delivery_begin or delivery_run */
     int64_t started_ms;         /* base_now_ms() when we began to read */
     int64_t read_ms, lock_ms, imap_ms, settle_ms;   /* how long each step took; set by delivery_run, read_ms by the caller */
 };
 
+/* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):
+ * delivery_run does it otherwise, and reports what is in the way. */
+void delivery_begin(struct delivery *delivery, struct fault *fault);
+
 /* Delivers. Arms the deadline anew before the claim. Every recipient's report is set; nothing else is to be asked. */
 void delivery_run(struct delivery *delivery);
 
-/* Frees what delivery_run left in the recipients. */
+/* Frees what delivery_begin and delivery_run left. */
 void delivery_clear(struct delivery *delivery);
 
 /* One line a recipient in Postfix's style. */

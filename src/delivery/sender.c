@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "delivery/received.h"
-#include "message/decode.h"
 #include "route/address.h"
 
 static bool local_domain(const struct delivery *delivery, const struct route *from)
@@ -47,7 +47,10 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
         if (login == NULL || !is_address(login))
             return ROUTE_NONE;
     }
-    char *from_address OD_CLEANUP(base_free) = decode_from_address(delivery->message);
+    const char *from_address = decoding_result(delivery->decoding)->from;
+    if (from_address == NULL && decoding_fault(delivery->decoding) != NULL)
+        log_warning("%s: no Sent copy: not known who wrote the message: %s",
+                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", decoding_fault(delivery->decoding));
     if (from_address == NULL || !is_address(from_address))
         return ROUTE_NONE;
     struct route from OD_CLEANUP(route_clear) = {.account = NULL};

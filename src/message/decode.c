@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
- * What of a message is recorded: the fields of its header; addresses and parts have files of their own. */
+ * What of a message is recorded: the fields of its header; addresses, parts and dates have files of their own. */
 #include <string.h>
 
 #include "message/decode_internal.h"
-
-#define DATE_MIN INT64_C(-62135596800)      /* 0001-01-01 */
-#define DATE_MAX INT64_C(253402300799)      /* 9999-12-31 23:59:59 */
 
 char *decode_field(const struct decode_header *header, const char *name, size_t max)
 {
@@ -25,21 +22,6 @@ static char *decode_subject(const struct decode_header *header, GMimeParserOptio
     OD_CLEANUP(base_free) char *value = decode_field(header, "Subject", DECODE_VALUE_MAX);
 
     return value ? decode_take(g_mime_utils_header_decode_text(options, value)) : NULL;
-}
-
-static bool read_date(const char *text, int64_t *ret)
-{
-    GDateTime *date = g_mime_utils_header_decode_date(text);
-    int64_t seconds;
-
-    if (!date)
-        return false;
-    seconds = g_date_time_to_unix(date);
-    g_date_time_unref(date);
-    if (seconds < DATE_MIN || seconds > DATE_MAX)
-        return false;
-    *ret = seconds;
-    return true;
 }
 
 /* The next id, from a '<' to the '>' after it; NULL when there is none. */
@@ -86,15 +68,48 @@ static char *decode_from(const struct decode_header *header, GMimeParserOptions 
     return value ? decode_first_address(options, value) : NULL;
 }
 
-static void decode_roles(struct decoded *decoded, const struct decode_header *header, GMimeParserOptions *options)
+const char *const decode_roles[] = {"from", "sender", "reply-to", "to", "cc", "bcc", NULL};
+
+/* All that is to be done to a message, and whom to tell how far it is. */
+struct work {
+    struct decoded *decoded;
+    struct decode_header header;
+    GMimeParserOptions *options;
+    decode_step step;
+    void *context;
+};
+
+static void done(struct work *work, enum decode_stage stage)
 {
-    static const char *const roles[] = {"from", "sender", "reply-to", "to", "cc", "bcc", NULL};
+    if (work->step)
+        work->step(work->context, work->decoded, stage);
+}
 
-    for (const char *const *role = roles; *role; role++) {
-        OD_CLEANUP(base_free) char *value = decode_field(header, *role, DECODE_HEADER_MAX);
+/* What is read without gmime comes first: nothing takes it away. */
+static void decode_fields(struct work *work)
+{
+    struct decoded *decoded = work->decoded;
+    OD_CLEANUP(base_free) char *date = decode_field(&work->header, "Date", 256);
 
-        if (value)
-            decode_addresses(decoded, options, *role, value);
+    decoded->has_date = date && decode_date(date, &decoded->date);
+    decoded->in_reply_to = decode_first_id(&work->header, "In-Reply-To");
+    decoded->references = decode_ids(&work->header, "References", DECODE_REFERENCES_MAX);
+    done(work, DECODE_IDS);
+    decoded->from = decode_from(&work->header, work->options);
+    done(work, DECODE_FROM);
+    decoded->subject = decode_subject(&work->header, work->options);
+    done(work, DECODE_SUBJECT);
+}
+
+static void decode_all_addresses(struct work *work)
+{
+    for (const char *const *role = decode_roles; *role; role++) {
+        OD_CLEANUP(base_free) char *value = decode_field(&work->header, *role, DECODE_HEADER_MAX);
+
+        if (!value)
+            continue;
+        decode_addresses(work->decoded, work->options, *role, value);
+        done(work, DECODE_ADDRESSES);
     }
 }
 
@@ -120,22 +135,9 @@ static struct decode_header header_of(const struct message *message)
     };
 }
 
-static void decode_all(struct decoded *decoded, const struct message *message, enum record_level level)
+static void part_done(void *context)
 {
-    struct decode_header header = header_of(message);
-    GMimeParserOptions *options = new_options();
-
-    decoded->subject = decode_subject(&header, options);
-    decoded->from = decode_from(&header, options);
-    OD_CLEANUP(base_free) char *date = decode_field(&header, "Date", 256);
-    decoded->has_date = date && read_date(date, &decoded->date);
-    decoded->in_reply_to = decode_first_id(&header, "In-Reply-To");
-    decoded->references = decode_ids(&header, "References", DECODE_REFERENCES_MAX);
-    if (level != RECORD_ENVELOPE)
-        decode_roles(decoded, &header, options);
-    if (level == RECORD_TEXT || level == RECORD_RAW)
-        decode_parts(decoded, options, message);
-    g_mime_parser_options_free(options);
+    done(context, DECODE_PART);
 }
 
 /* What GLib and gmime would say goes to stderr, which is where our answer is read. */
@@ -145,40 +147,71 @@ static GLogFunc begin(void)
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
 
     if (!ready)
-        g_mime_init();
+        decode_prepare();
     ready = true;
+    decode_charset_guard();
     return log;
+}
+
+void decode_prepare(void)
+{
+    g_mime_init();
+}
+
+struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
+                                     void *context)
+{
+    GLogFunc log = begin();
+    struct work work = {decoded_new(), header_of(message), new_options(), step, context};
+
+    decode_fields(&work);
+    if (level != RECORD_ENVELOPE)
+        decode_all_addresses(&work);
+    if (level == RECORD_TEXT || level == RECORD_RAW)
+        decode_parts(work.decoded, work.options, message, part_done, &work);
+    done(&work, DECODE_ALL);
+    g_mime_parser_options_free(work.options);
+    g_log_set_default_handler(log, NULL);
+    return work.decoded;
 }
 
 struct decoded *decode_message(const struct message *message, enum record_level level)
 {
-    struct decoded *decoded = base_alloc(sizeof *decoded);
-    GLogFunc log = begin();
+    return decode_message_steps(message, level, NULL, NULL);
+}
 
-    decode_all(decoded, message, level);
-    g_log_set_default_handler(log, NULL);
+struct decoded *decoded_new(void)
+{
+    struct decoded *decoded = base_alloc(sizeof *decoded);
+
+    decoded->references = base_alloc(sizeof *decoded->references);
     return decoded;
 }
 
-bool decode_date(const char *text, int64_t *ret)
+/* Room for one more: doubled whenever it is full, which is at every power of two. */
+static void *one_more(void *array, size_t count, size_t size)
 {
-    GLogFunc log = begin();
-    bool readable = read_date(text, ret);
-
-    g_log_set_default_handler(log, NULL);
-    return readable;
+    return (count & (count - 1)) == 0 ? base_realloc(array, (count > 0 ? 2 * count : 1) * size) : array;
 }
 
-char *decode_from_address(const struct message *message)
+struct decoded_address *decoded_add_address(struct decoded *decoded)
 {
-    struct decode_header header = header_of(message);
-    GLogFunc log = begin();
-    GMimeParserOptions *options = new_options();
-    char *address = decode_from(&header, options);
+    struct decoded_address *address;
 
-    g_mime_parser_options_free(options);
-    g_log_set_default_handler(log, NULL);
+    decoded->addresses = one_more(decoded->addresses, decoded->address_count, sizeof *address);
+    address = &decoded->addresses[decoded->address_count++];
+    *address = (struct decoded_address){.role = NULL};
     return address;
+}
+
+struct decoded_part *decoded_add_part(struct decoded *decoded)
+{
+    struct decoded_part *part;
+
+    decoded->parts = one_more(decoded->parts, decoded->part_count, sizeof *part);
+    part = &decoded->parts[decoded->part_count++];
+    *part = (struct decoded_part){.path = NULL};
+    return part;
 }
 
 static void free_addresses(struct decoded *decoded)
@@ -191,16 +224,20 @@ static void free_addresses(struct decoded *decoded)
     base_free(&decoded->addresses);
 }
 
+void decoded_part_clear(struct decoded_part *part)
+{
+    base_free(&part->path);
+    base_free(&part->type);
+    base_free(&part->charset);
+    base_free(&part->disposition);
+    base_free(&part->filename);
+    base_free(&part->text);
+}
+
 static void free_parts(struct decoded *decoded)
 {
-    for (size_t i = 0; i < decoded->part_count; i++) {
-        base_free(&decoded->parts[i].path);
-        base_free(&decoded->parts[i].type);
-        base_free(&decoded->parts[i].charset);
-        base_free(&decoded->parts[i].disposition);
-        base_free(&decoded->parts[i].filename);
-        base_free(&decoded->parts[i].text);
-    }
+    for (size_t i = 0; i < decoded->part_count; i++)
+        decoded_part_clear(&decoded->parts[i]);
     base_free(&decoded->parts);
 }
 

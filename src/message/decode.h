@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
  * What of a message is recorded in SQL: decoded as far as it can be. Any sequence of bytes is decodable in this sense;
- * what gmime cannot make sense of is simply absent. All text is valid UTF-8 without NUL. */
+ * what gmime cannot make sense of is simply absent. All text is valid UTF-8 without NUL. A character set that is not among
+ * those that mail uses (decode_charset.c) is not converted: the text is taken for UTF-8 when it is that, else for
+ * windows-1252, as if none had been named.
+ *
+ * Libraries end the process when they meet what they did not expect, and have holes. Hence decode_message is not called in
+ * the process that delivers, but in one of its own, by decoding.h. */
 #ifndef ONCEDROP_DECODE_H
 #define ONCEDROP_DECODE_H
 
@@ -47,14 +52,11 @@ struct decoded *decode_message(const struct message *message, enum record_level 
 
 void decoded_free(struct decoded **decoded);
 
-/* Address of the first mailbox in the first From field, as written: a new string, or NULL. Does not need the rest of
- * the message to be decoded. */
-char *decode_from_address(const struct message *message) OD_MUST;
-
-/* A date as in RFC 5322, 3.3, or near to it: seconds since 1970. False leaves *ret. */
+/* A date as in RFC 5322, 3.3, or near to it: seconds since 1970. False leaves *ret. Without gmime: in any process. */
 bool decode_date(const char *text, int64_t *ret) OD_MUST;
 
-/* A new string: the bytes as valid UTF-8 without NUL, what is neither is replaced by U+FFFD. */
+/* A new string: the bytes as valid UTF-8 without NUL, what is neither is replaced by U+FFFD. Without iconv(3)
+ * or gmime: in any process. */
 char *decode_scrub(const char *bytes, size_t length) OD_MUST;
 
 #endif

@@ -105,7 +105,6 @@ static void parse_list(GMimeParserOptions *options, const char *value, mailbox_f
 
 struct collector {
     struct decoded *decoded;
-    size_t allocated;
     const char *role;
     int position;
 };
@@ -114,16 +113,10 @@ static bool collect(void *context, const char *group, InternetAddressMailbox *ma
 {
     struct collector *to = context;
     const char *name = internet_address_get_name(INTERNET_ADDRESS(mailbox));
-    struct decoded_address *new;
 
     if (to->decoded->address_count == DECODE_ADDRESSES_MAX)
         return false;
-    if (to->decoded->address_count == to->allocated) {
-        to->allocated += to->allocated / 2 + 8;
-        to->decoded->addresses = base_realloc(to->decoded->addresses, to->allocated * sizeof *new);
-    }
-    new = &to->decoded->addresses[to->decoded->address_count++];
-    *new = (struct decoded_address){
+    *decoded_add_address(to->decoded) = (struct decoded_address){
         .role = to->role,
         .position = ++to->position,
         .group = base_strdup(group),
@@ -135,7 +128,7 @@ static bool collect(void *context, const char *group, InternetAddressMailbox *ma
 
 void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value)
 {
-    struct collector to = {.decoded = decoded, .allocated = decoded->address_count, .role = role};
+    struct collector to = {.decoded = decoded, .role = role};
 
     parse_list(options, value, collect, &to);
 }

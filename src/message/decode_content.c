@@ -6,7 +6,7 @@
 #include "message/decode_internal.h"
 
 #define CHUNK_SIZE ((size_t)1 << 16)
-#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX)      /* UTF-32 takes four bytes for one of UTF-8 */
+#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX)      /* UTF-16 takes two bytes for one of UTF-8, escapes more */
 
 struct sink {
     GChecksum *sha256;

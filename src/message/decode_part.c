@@ -12,9 +12,10 @@
 struct walk {
     struct decoded *decoded;
     struct decode_fields fields;
-    size_t allocated;
     size_t work_left;
     size_t texts_left;
+    void (*recorded)(void *context);
+    void *context;
 };
 
 static void read_text(struct walk *walk, struct decoded_part *part, const GByteArray *raw)
@@ -30,15 +31,9 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 /* Records a part that has content of its own. */
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
-    struct decoded *decoded = walk->decoded;
     GByteArray *raw = g_str_has_prefix(entity->type, "text/") ? g_byte_array_new() : NULL;
-    struct decoded_part *part;
+    struct decoded_part *part = decoded_add_part(walk->decoded);
 
-    if (decoded->part_count == walk->allocated) {
-        walk->allocated += walk->allocated / 2 + 8;
-        decoded->parts = base_realloc(decoded->parts, walk->allocated * sizeof *decoded->parts);
-    }
-    part = &decoded->parts[decoded->part_count++];
     *part = (struct decoded_part){
         .path = base_strdup(path),
         .type = base_strdup(entity->type),
@@ -51,6 +46,7 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
         read_text(walk, part, raw);
         g_byte_array_unref(raw);
     }
+    walk->recorded(walk->context);
 }
 
 /* A boundary's line. */
@@ -172,13 +168,16 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
         walk_entity(walk, entity.body, path, 0, "text/plain", depth + 1);
 }
 
-void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message)
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
+                  void (*recorded)(void *context), void *context)
 {
     struct walk walk = {
         .decoded = decoded,
         .fields = {.options = options, .parameters_left = DECODE_PARAMETERS_MAX},
         .work_left = WORK_FREE + (message->size < SIZE_MAX / WORK_TIMES - WORK_FREE ? message->size * WORK_TIMES : 0),
         .texts_left = DECODE_TEXTS_MAX,
+        .recorded = recorded,
+        .context = context,
     };
 
     walk_entity(&walk, (struct decode_span){message->data, message->data + message->size}, "", 0, "text/plain", 0);

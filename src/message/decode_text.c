@@ -2,13 +2,11 @@
  *
  * Bytes to UTF-8 that a database takes. Nothing is lost because one byte is wrong. */
 #include <errno.h>
-#include <iconv.h>
 #include <string.h>
 
 #include "message/decode_internal.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"      /* U+FFFD */
-#define CHARSET_NAME_MAX 64
 
 static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 {
@@ -53,71 +51,50 @@ char *decode_take(char *text)
     return copy;
 }
 
-/* One round of conversion into out; false when the input's end is reached. Always gets on. */
-static bool convert_some(iconv_t converter, char **in, size_t *left, GString *out)
+/* One round of conversion into out. Always gets on: with nothing left there is nothing to step over, whatever iconv(3)
+ * says of it (glibc's answers EILSEQ to an escape at the very end of some sets). */
+static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
 {
     char buffer[4096];
     char *to = buffer;
     size_t room = sizeof buffer, before = *left;
-    bool failed = iconv(converter, *left > 0 ? in : NULL, left, &to, &room) == (size_t)-1;
-    bool full = failed && errno == E2BIG && (before > *left || room < sizeof buffer);
+    bool failed = iconv(converter, in, left, &to, &room) == (size_t)-1;
+    bool full = failed && errno == E2BIG && *left < before;
 
     g_string_append_len(out, buffer, to - buffer);
-    if (before == 0)
-        return full;
-    if (failed && !full) {
+    if (*left > 0 && !full) {
         // an impossible or incomplete character
         g_string_append(out, REPLACEMENT);
         (*in)++;
         (*left)--;
     }
-    return true;
+}
+
+/* What the converter still holds back, which is a character at most. */
+static void flush(iconv_t converter, GString *out)
+{
+    char buffer[64];
+    char *to = buffer;
+    size_t room = sizeof buffer;
+
+    (void)iconv(converter, NULL, NULL, &to, &room);
+    g_string_append_len(out, buffer, to - buffer);
 }
 
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
-    iconv_t converter = g_mime_iconv_open("UTF-8", charset);
+    iconv_t converter = iconv_open("UTF-8", charset);
     char *in;
 
     if (converter == (iconv_t)-1)
         return false;
     memcpy(&in, &bytes, sizeof in);     // iconv(3) takes a pointer that is not const, and only reads
-    while (out->len < max && convert_some(converter, &in, &length, out))
-        ;
-    g_mime_iconv_close(converter);
+    while (length > 0 && out->len < max)
+        convert_some(converter, &in, &length, out);
+    if (length == 0)
+        flush(converter, out);
+    iconv_close(converter);
     return true;
-}
-
-/* Names with anything else in them are options to iconv_open(3), or paths. */
-static bool plausible(const char *charset)
-{
-    size_t length = strspn(charset, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:+");
-
-    return length > 0 && length <= CHARSET_NAME_MAX && charset[length] == '\0';
-}
-
-static bool is_one_of(const char *charset, const char *const *names)
-{
-    for (; *names; names++)
-        if (g_ascii_strcasecmp(charset, *names) == 0)
-            return true;
-    return false;
-}
-
-/* Text that says nothing, or nothing believable, of its charset: UTF-8 when it is that, else what most of such is. */
-static bool is_undeclared(const char *charset)
-{
-    static const char *const ascii[] = {"us-ascii", "ascii", "unknown-8bit", "x-unknown", NULL};
-
-    return !charset || !plausible(charset) || is_one_of(charset, ascii);
-}
-
-/* windows-1252 is what is meant by, and contains, the printable part of this. */
-static const char *meant(const char *charset)
-{
-    static const char *const latin1[] = {"iso-8859-1", "iso8859-1", "latin1", NULL};
-
-    return is_one_of(charset, latin1) ? "windows-1252" : charset;
 }
 
 /* What is beyond max will not be looked at; a character may be cut there. */
@@ -133,11 +110,12 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
-    static const char *const utf8[] = {"utf-8", "utf8", NULL};
     GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
-    bool as_is = !is_undeclared(charset) && is_one_of(charset, utf8);
+    const char *name = charset ? decode_charset(charset) : NULL;
+    bool as_is = name && strcmp(name, "UTF-8") == 0;
 
-    if (!as_is && (is_undeclared(charset) || !convert(converted, bytes, length, meant(charset), max)))
+    // text that says nothing of its charset, or nothing known: UTF-8 when it is that, else what most of such is
+    if (!as_is && (!name || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
     if (as_is)
         scrub(text, bytes, length, max);

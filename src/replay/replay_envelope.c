@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "delivery/received.h"
-#include "message/decode.h"
+#include "message/decoding.h"
 #include "route/address.h"
 
 /* Takes one pair of <> and outer blanks off. */
@@ -47,7 +47,7 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
                                        struct fault *fault)
 {
     const struct config *config = worker->setup->config;
-    struct decoded *decoded OD_CLEANUP(decoded_free) = NULL;
+    struct decoding *decoding OD_CLEANUP(decoding_free) = NULL;
     if (config->route.account_query[0] == '\0') {
         fault_set(fault, "no Delivered-To and no X-Original-To in its header: say with -d whom it is for (who of To, Cc and"
                          " Bcc has an account only [route] account_query could tell)");
@@ -56,7 +56,10 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
     struct ledger *ledger = replay_task_ledger(worker, fault);
     if (ledger == NULL)
         return REPLAY_TROUBLE;
-    decoded = decode_message(message->message, RECORD_HEADERS);
+    decoding = decoding_start(message->message, RECORD_HEADERS, fault);
+    if (decoding == NULL)
+        return REPLAY_TROUBLE;
+    const struct decoded *decoded = decoding_result(decoding);
     for (size_t i = 0; i < decoded->address_count; i++) {
         struct route route OD_CLEANUP(route_clear) = {.account = NULL};
         struct address address OD_CLEANUP(address_clear) = {.address = NULL};
@@ -72,7 +75,10 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
             return REPLAY_TROUBLE;
         }
     }
-    if (message->recipients->len == 0)
+    if (message->recipients->len == 0 && decoding_fault(decoding) != NULL)
+        fault_set(fault, "nobody in its header is known to have an account here (%s); -d says whom it is for",
+                  decoding_fault(decoding));
+    else if (message->recipients->len == 0)
         fault_set(fault, "nobody in its header has an account here; -d says whom it is for");
     return message->recipients->len > 0 ? REPLAY_LOADED : REPLAY_BAD;
 }

@@ -73,6 +73,25 @@ static void test_date(void **state)
         {"Fri, 1 Aug 2025 10:00:00 +0200 (CEST)", true, 1754035200},
         {"Fri,\n 1 Aug 2025\n 10:00:00 +0200", true, 1754035200},
         {"Fri, 1 Aug 2025 08:00 GMT", true, 1754035200},
+        {"Fri, 1 Aug 2025 10:00:00 GMT (a) (b\\)c(d))+0200", true, 1754035200},
+        {"Friday, 01-Aug-25 08:00:00 GMT", true, 1754035200},
+        {"Fri, 1 Aug 25 03:00:00 EST", true, 1754035200},
+        {"Fri Aug  1 08:00:00 2025", true, 1754035200},
+        {"Fri Aug  1 04:00:00 EDT 2025", true, 1754035200},
+        {"Fri Aug 01 2025 10:00:00 GMT+0200", true, 1754035200},
+        {"Aug 1, 2025 10:00:00.123 +02:00", true, 1754035200},
+        {"2025-08-01T08:00:00Z", true, 1754035200},
+        {"2025-08-01 10:00:00 +0200", true, 1754035200},
+        {"1 Jan 1999 00:00:00 +0000", true, 915148800},
+        {"1 Jan 99 00:00:00 +0000", true, 915148800},
+        {"1 Jan 099 00:00:00 +0000", true, 915148800},
+        {"1 Aug 2025", true, 1754006400},
+        {"30 Jun 2015 23:59:60 +0000", true, 1435708799},
+        {"Fri, 1 Aug 2025 25:00:00 +0200", false, 0},
+        {"Fri, 31 Feb 2025 10:00:00 +0200", false, 0},
+        {"Fri, 1 Aug 0000 10:00:00 +0200", false, 0},
+        {"(((((1 Aug 2025", false, 0},
+        {"Aug 2025", false, 0},
         {"Wed, 31 Dec 1969 23:59:59 +0000", true, -1},
         {"", false, 0},
         {"yesterday", false, 0},
@@ -177,11 +196,10 @@ static void test_addresses(void **state)
         const char *header = address_cases[i].header;
         struct message *message = message_of(header, strlen(header));
         struct decoded *decoded = decode_message(message, RECORD_HEADERS);
-        OD_CLEANUP(base_free) char *from = decode_from_address(message);
         size_t n = 0;
 
-        if (!same(decoded->from, address_cases[i].from) || !same(from, address_cases[i].from))
-            fail_msg("%s: from %s, %s", header, decoded->from, from);
+        if (!same(decoded->from, address_cases[i].from))
+            fail_msg("%s: from %s", header, decoded->from);
         for (; n < decoded->address_count && n < COUNT(address_cases[i].addresses); n++) {
             const struct decoded_address *got = &decoded->addresses[n];
             const struct expected_address *expected = &address_cases[i].addresses[n];
@@ -355,17 +373,17 @@ static void test_cut(void **state)
 /* gmime's function is replaced, to talk as libraries do when they meet what they did not expect. */
 static bool talks;
 
-GDateTime *g_mime_utils_header_decode_date(const char *text)
+char *g_mime_utils_header_decode_text(GMimeParserOptions *options, const char *text)
 {
-    static GDateTime *(*real)(const char *);
+    static char *(*real)(GMimeParserOptions *, const char *);
 
     if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "g_mime_utils_header_decode_date");
+        *(void **)&real = dlsym(RTLD_NEXT, "g_mime_utils_header_decode_text");
     if (talks) {
         g_warning("a library talks");
         g_critical("and talks");
     }
-    return real(text);
+    return real(options, text);
 }
 
 /* What the libraries say must not reach stderr, which is where Postfix reads our answer. */
@@ -382,7 +400,7 @@ static void test_silence(void **state)
     fflush(stderr);
     dup2(file, STDERR_FILENO);
     talks = true;
-    decoded = decoded_of(BYTES("Date: Fri, 1 Aug 2025 10:00:00 +0200\n\n"), RECORD_TEXT);
+    decoded = decoded_of(BYTES("Subject: x\n\n"), RECORD_TEXT);
     talks = false;
     fflush(stderr);
     before = lseek(file, 0, SEEK_END);
@@ -391,7 +409,7 @@ static void test_silence(void **state)
     fflush(stderr);
     after = lseek(file, 0, SEEK_END);
     dup2(kept, STDERR_FILENO);
-    assert_true(decoded->has_date);
+    assert_string_equal(decoded->subject, "x");
     decoded_free(&decoded);
     assert_int_equal(before, 0);
     assert_true(after > 0);

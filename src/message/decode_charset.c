@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The character sets that are converted: those that mail uses, by the names that it uses for them (the labels of WHATWG's
+ * Encoding Standard, IANA's aliases). Rare converters are where a libc's holes were; ISO-2022-KR, -CN, -CN-EXT, -JP-1, -2
+ * and -3, UTF-7, EUC-TW, EBCDIC and what DOS had are left out for that. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "message/decode_internal.h"
+
+#define KEY_MAX 32
+
+/* key: a name's letters and digits, in lower case. name: what the libc gets; often a set that contains the one meant. */
+struct charset {
+    const char *key;
+    const char *name;
+};
+
+static const struct charset charsets[] = {
+    {"utf8", "UTF-8"}, {"unicode11utf8", "UTF-8"}, {"unicode20utf8", "UTF-8"},
+    {"utf16", "UTF-16"}, {"utf16be", "UTF-16BE"}, {"utf16le", "UTF-16LE"},
+    {"iso88591", "CP1252"}, {"iso885911987", "CP1252"}, {"isoir100", "CP1252"}, {"latin1", "CP1252"},
+    {"l1", "CP1252"}, {"ibm819", "CP1252"}, {"cp819", "CP1252"}, {"csisolatin1", "CP1252"},
+    {"iso88592", "ISO-8859-2"}, {"iso885921987", "ISO-8859-2"}, {"isoir101", "ISO-8859-2"}, {"latin2", "ISO-8859-2"},
+    {"l2", "ISO-8859-2"}, {"csisolatin2", "ISO-8859-2"},
+    {"iso88593", "ISO-8859-3"}, {"iso885931988", "ISO-8859-3"}, {"latin3", "ISO-8859-3"}, {"l3", "ISO-8859-3"},
+    {"iso88594", "ISO-8859-4"}, {"iso885941988", "ISO-8859-4"}, {"latin4", "ISO-8859-4"}, {"l4", "ISO-8859-4"},
+    {"iso88595", "ISO-8859-5"}, {"iso885951988", "ISO-8859-5"}, {"cyrillic", "ISO-8859-5"},
+    {"csisolatincyrillic", "ISO-8859-5"},
+    {"iso88596", "ISO-8859-6"}, {"iso885961987", "ISO-8859-6"}, {"iso88596e", "ISO-8859-6"},
+    {"iso88596i", "ISO-8859-6"}, {"arabic", "ISO-8859-6"}, {"ecma114", "ISO-8859-6"}, {"asmo708", "ISO-8859-6"},
+    {"iso88597", "ISO-8859-7"}, {"iso885971987", "ISO-8859-7"}, {"greek", "ISO-8859-7"}, {"greek8", "ISO-8859-7"},
+    {"ecma118", "ISO-8859-7"}, {"elot928", "ISO-8859-7"},
+    {"iso88598", "ISO-8859-8"}, {"iso885981988", "ISO-8859-8"}, {"iso88598e", "ISO-8859-8"},
+    {"iso88598i", "ISO-8859-8"}, {"hebrew", "ISO-8859-8"}, {"visual", "ISO-8859-8"}, {"logical", "ISO-8859-8"},
+    {"iso88599", "CP1254"}, {"iso885991989", "CP1254"}, {"isoir148", "CP1254"}, {"latin5", "CP1254"}, {"l5", "CP1254"},
+    {"iso885910", "ISO-8859-10"}, {"latin6", "ISO-8859-10"}, {"l6", "ISO-8859-10"},
+    {"iso885911", "CP874"}, {"tis620", "CP874"}, {"tis62025331", "CP874"}, {"windows874", "CP874"}, {"cp874", "CP874"},
+    {"iso885913", "ISO-8859-13"}, {"iso885914", "ISO-8859-14"},
+    {"iso885915", "ISO-8859-15"}, {"latin9", "ISO-8859-15"}, {"l9", "ISO-8859-15"}, {"csisolatin9", "ISO-8859-15"},
+    {"iso885916", "ISO-8859-16"}, {"latin10", "ISO-8859-16"},
+    {"windows1250", "CP1250"}, {"cp1250", "CP1250"}, {"xcp1250", "CP1250"},
+    {"windows1251", "CP1251"}, {"cp1251", "CP1251"}, {"xcp1251", "CP1251"},
+    {"windows1252", "CP1252"}, {"cp1252", "CP1252"}, {"xcp1252", "CP1252"},
+    {"windows1253", "CP1253"}, {"cp1253", "CP1253"}, {"xcp1253", "CP1253"},
+    {"windows1254", "CP1254"}, {"cp1254", "CP1254"}, {"xcp1254", "CP1254"},
+    {"windows1255", "CP1255"}, {"cp1255", "CP1255"}, {"xcp1255", "CP1255"},
+    {"windows1256", "CP1256"}, {"cp1256", "CP1256"}, {"xcp1256", "CP1256"},
+    {"windows1257", "CP1257"}, {"cp1257", "CP1257"}, {"xcp1257", "CP1257"},
+    {"windows1258", "CP1258"}, {"cp1258", "CP1258"}, {"xcp1258", "CP1258"},
+    {"koi8r", "KOI8-R"}, {"koi8", "KOI8-R"}, {"koi", "KOI8-R"}, {"cskoi8r", "KOI8-R"},
+    {"koi8u", "KOI8-U"}, {"koi8ru", "KOI8-U"},
+    {"ibm866", "CP866"}, {"cp866", "CP866"}, {"csibm866", "CP866"},
+    {"macintosh", "MACINTOSH"}, {"mac", "MACINTOSH"}, {"xmacroman", "MACINTOSH"}, {"csmacintosh", "MACINTOSH"},
+    {"xmaccyrillic", "MAC-CYRILLIC"}, {"maccyrillic", "MAC-CYRILLIC"},
+    {"gb18030", "GB18030"}, {"gbk", "GB18030"}, {"xgbk", "GB18030"}, {"gb2312", "GB18030"}, {"gb231280", "GB18030"},
+    {"csgb2312", "GB18030"}, {"csiso58gb231280", "GB18030"}, {"euccn", "GB18030"}, {"chinese", "GB18030"},
+    {"cp936", "GB18030"}, {"ms936", "GB18030"}, {"windows936", "GB18030"},
+    {"big5", "BIG5"}, {"cnbig5", "BIG5"}, {"csbig5", "BIG5"}, {"xxbig5", "BIG5"}, {"cp950", "BIG5"},
+    {"windows950", "BIG5"}, {"big5hkscs", "BIG5-HKSCS"},
+    {"eucjp", "EUC-JP"}, {"xeucjp", "EUC-JP"}, {"cseucpkdfmtjapanese", "EUC-JP"},
+    {"shiftjis", "CP932"}, {"sjis", "CP932"}, {"xsjis", "CP932"}, {"mskanji", "CP932"}, {"csshiftjis", "CP932"},
+    {"windows31j", "CP932"}, {"cswindows31j", "CP932"}, {"cp932", "CP932"}, {"ms932", "CP932"}, {"windows932", "CP932"},
+    {"iso2022jp", "ISO-2022-JP"}, {"csiso2022jp", "ISO-2022-JP"},
+    {"euckr", "CP949"}, {"cseuckr", "CP949"}, {"korean", "CP949"}, {"isoir149", "CP949"}, {"ksc5601", "CP949"},
+    {"ksc56011987", "CP949"}, {"ksc56011989", "CP949"}, {"csksc56011987", "CP949"}, {"uhc", "CP949"},
+    {"cp949", "CP949"}, {"windows949", "CP949"},
+};
+
+/* "ISO_8859-1:1987" is written in many ways. '/' would begin options or a path: such a name is none. */
+static bool make_key(const char *name, char key[KEY_MAX])
+{
+    size_t length = 0;
+
+    for (; *name; name++) {
+        if (g_ascii_isalnum(*name) && length + 1 < KEY_MAX)
+            key[length++] = g_ascii_tolower(*name);
+        else if (!strchr("-_.: ", *name))
+            return false;
+    }
+    key[length] = '\0';
+    return true;
+}
+
+const char *decode_charset(const char *name)
+{
+    char key[KEY_MAX];
+
+    if (make_key(name, key))
+        for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
+            if (strcmp(charsets[i].key, key) == 0)
+                return charsets[i].name;
+    return NULL;
+}
+
+static bool guarded;
+
+void decode_charset_guard(void)
+{
+    guarded = true;
+}
+
+/* function: a pointer to it; ISO C has no conversion from a pointer to an object. */
+static void find_real(const char *name, void *function)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+/* Stands before the libc's in the whole process: gmime opens converters by itself, by names that it may have put
+ * together from pieces (continued parameters, quoted pairs), so that no look at the bytes it is given would be sure.
+ * What the libc gets is never the message's spelling. */
+iconv_t iconv_open(const char *to, const char *from)
+{
+    iconv_t (*real)(const char *, const char *);
+    const char *name = from;
+
+    find_real("iconv_open", &real);
+    if (guarded) {
+        const char *utf8 = decode_charset(to);
+
+        name = utf8 && strcmp(utf8, "UTF-8") == 0 ? decode_charset(from) : NULL;
+        to = "UTF-8";
+    }
+    if (!real || !name) {
+        errno = EINVAL;
+        return (iconv_t)-1;
+    }
+    return real(to, name);
+}
+
+/* The same for the conversions: glibc's CP949 refuses A2 E8 only after it has gone past it, and others may be like that.
+ * At the end of a text there is nothing left then to step over, but gmime does. */
+size_t iconv(iconv_t converter, char **in, size_t *left, char **out, size_t *room)
+{
+    static size_t (*real)(iconv_t, char **, size_t *, char **, size_t *);
+    size_t result;
+
+    if (!real)
+        find_real("iconv", &real);
+    result = real(converter, in, left, out, room);
+    if (guarded && result == (size_t)-1 && errno != E2BIG && left && *left == 0)
+        return 0;
+    return result;
+}

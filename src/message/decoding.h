@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Decoding in a process of its own (a child, forked for each message), so that no message is undeliverable because it
+ * cannot be decoded: whether that aborts, crashes, hangs or eats, what was decoded before is recorded, and the message
+ * delivered. The child has limits (processor, memory, no file, no core, no descriptor), the signals' default
+ * dispositions, and dies with its parent. It writes to memory shared with it; nothing that stands there is believed.
+ *
+ * That no child is to be had is no matter of the message, but our own trouble: it passes, so the mail is tried again
+ * later, instead of being recorded for ever without what could have been read. */
+#ifndef ONCEDROP_DECODING_H
+#define ONCEDROP_DECODING_H
+
+#include "message/decode_wire.h"
+
+struct decoding;
+
+/* Begins to decode as decode_message would; the message must stay until decoding_free. What is done meanwhile costs no
+ * time. NULL with the fault set: no process or no memory for it. */
+struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault) OD_MUST;
+
+/* What was decoded. Waits for the end of it, the first time; 10 s of processor and one more for each 16 MiB of the message
+ * are the limit, twice that by the clock, and half of what is left until the deadline. It stays the decoding's. */
+const struct decoded *decoding_result(struct decoding *decoding);
+
+/* Why the result is not whole: a text for the log; NULL when it is, and before decoding_result. */
+const char *decoding_fault(const struct decoding *decoding) OD_MUST;
+
+/* Ends the child, if need be, and frees the result. */
+void decoding_free(struct decoding **decoding);
+
+/* For tests, which put something else in the decoder's place. */
+struct decoding_limits {
+    int64_t processor_s;
+    int64_t clock_ms;
+    size_t memory;          /* bytes more than the parent has */
+};
+
+typedef void (*decoding_work)(struct decode_writer *writer, const struct message *message, enum record_level level);
+
+struct decoding *decoding_start_work(decoding_work work, const struct decoding_limits *limits,
+                                     const struct message *message, enum record_level level,
+                                     struct fault *fault) OD_MUST;
+
+#endif

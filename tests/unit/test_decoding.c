@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * decoding.h: whatever the process that decodes does, its parent has a result that can be recorded. Broken on purpose:
+ * without the reset of signals, each limit, PR_SET_PDEATHSIG or close_range a test here fails. */
+#include "message_fixture.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "message/decoding.h"
+
+static const char letter[] = "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
+                             "To: Family: Lisa <lisa@example.org>, doug@example.org;, scuba@example.org\n"
+                             "Subject: =?utf-8?q?f=C3=BCr?=\n"
+                             "Date: Fri, 1 Aug 2025 10:00:00 +0200\n"
+                             "In-Reply-To: <parent@example.org>\n"
+                             "References: <root@example.org> <parent@example.org>\n"
+                             "Content-Type: multipart/mixed; boundary=b\n"
+                             "\n--b\n"
+                             "Content-Type: text/plain; charset=iso-8859-1\n"
+                             "\nGr\xfc\xdf\x65\n--b\n"
+                             "Content-Disposition: attachment; filename*=utf-8''R%C3%A4tsel\n"
+                             "Content-Transfer-Encoding: base64\n"
+                             "\nAAECAwQ=\n--b--\n";
+
+static const struct decoding_limits generous = {60, 60000, (size_t)256 << 20};
+
+/* Memory that the child's children share with us. */
+static struct {
+    pid_t child;
+    int handled;
+} *shared;
+
+static struct decoding *start(decoding_work work, struct decoding_limits limits)
+{
+    struct fault fault = {""};
+    struct message *message = message_of(letter, sizeof letter - 1);
+    struct decoding *decoding = decoding_start_work(work, &limits, message, RECORD_TEXT, &fault);
+
+    if (!decoding)
+        fail_msg("%s", fault.text);
+    message_free(&message);
+    return decoding;
+}
+
+/* Whatever happened, what is there can be recorded. */
+static void check_result(const struct decoded *decoded)
+{
+    assert_non_null(decoded);
+    assert_non_null(decoded->references);
+    assert_true(decoded->address_count <= DECODE_ADDRESSES_MAX);
+    assert_true(decoded->part_count <= DECODE_PARTS_MAX);
+    for (size_t i = 0; i < decoded->part_count; i++)
+        assert_true(decoded->parts[i].path && decoded->parts[i].type);
+    for (size_t i = 0; i < decoded->address_count; i++)
+        assert_true(decoded->addresses[i].role && decoded->addresses[i].address);
+}
+
+/* The result must lack something, and the log be told why in these words. */
+static void check_fault(struct decoding *decoding, const char *words)
+{
+    check_result(decoding_result(decoding));
+    assert_non_null(decoding_fault(decoding));
+    if (!strstr(decoding_fault(decoding), words))
+        fail_msg("%s: %s", words, decoding_fault(decoding));
+}
+
+static void assert_same(const char *one, const char *other)
+{
+    assert_true((one == NULL) == (other == NULL));
+    if (one)
+        assert_string_equal(one, other);
+}
+
+static void test_same(void **state)
+{
+    struct fault fault = {""};
+    struct message *message = message_of(letter, sizeof letter - 1);
+
+    (void)state;
+    for (int level = RECORD_ENVELOPE; level <= RECORD_RAW; level++) {
+        struct decoded *here = decode_message(message, (enum record_level)level);
+        struct decoding *decoding = decoding_start(message, (enum record_level)level, &fault);
+        const struct decoded *there = decoding_result(decoding);
+
+        assert_null(decoding_fault(decoding));
+        assert_ptr_equal(there, decoding_result(decoding));
+        assert_same(here->subject, there->subject);
+        assert_same(here->from, there->from);
+        assert_true(there->has_date);
+        assert_int_equal(here->date, there->date);
+        assert_same(here->in_reply_to, there->in_reply_to);
+        assert_int_equal(g_strv_length(there->references), 2);
+        assert_true(g_strv_equal((const char *const *)here->references, (const char *const *)there->references));
+        assert_int_equal(here->address_count, there->address_count);
+        assert_int_equal(here->address_count, level == RECORD_ENVELOPE ? 0 : 4);
+        for (size_t i = 0; i < here->address_count; i++) {
+            assert_string_equal(here->addresses[i].role, there->addresses[i].role);
+            assert_int_equal(here->addresses[i].position, there->addresses[i].position);
+            assert_same(here->addresses[i].group, there->addresses[i].group);
+            assert_same(here->addresses[i].name, there->addresses[i].name);
+            assert_same(here->addresses[i].address, there->addresses[i].address);
+        }
+        assert_int_equal(here->part_count, there->part_count);
+        assert_int_equal(here->part_count, level >= RECORD_TEXT ? 2 : 0);
+        for (size_t i = 0; i < here->part_count; i++) {
+            assert_same(here->parts[i].path, there->parts[i].path);
+            assert_same(here->parts[i].type, there->parts[i].type);
+            assert_same(here->parts[i].charset, there->parts[i].charset);
+            assert_same(here->parts[i].disposition, there->parts[i].disposition);
+            assert_same(here->parts[i].filename, there->parts[i].filename);
+            assert_same(here->parts[i].text, there->parts[i].text);
+            assert_int_equal(here->parts[i].size, there->parts[i].size);
+            assert_memory_equal(here->parts[i].sha256, there->parts[i].sha256, 32);
+        }
+        decoding_free(&decoding);
+        assert_null(decoding);
+        decoded_free(&here);
+    }
+    message_free(&message);
+}
+
+static void begin_well(struct decode_writer *writer)
+{
+    char *references[] = {(char[]){"a@b"}, NULL};
+    struct decoded decoded = {.references = references, .from = (char[]){"juergen@example.net"}};
+
+    decode_wire_write(writer, &decoded, DECODE_IDS);
+    decode_wire_write(writer, &decoded, DECODE_FROM);
+}
+
+static void work_abort(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    abort();
+}
+
+static void work_killed(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    raise(SIGKILL);
+}
+
+/* Our own handlers answer Postfix. */
+static void work_terminated(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    raise(SIGTERM);
+}
+
+static void work_early(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+}
+
+static void work_hang(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    shared->child = getpid();
+    for (;;)
+        pause();
+}
+
+/* Its descriptors say that it has ended, which is not so. */
+static void work_pretend(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    close_range(0, ~0U, 0);
+    for (;;)
+        pause();
+}
+
+static void work_spin(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    for (;;)
+        ;
+}
+
+static void work_eat(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)message, (void)level;
+    begin_well(writer);
+    for (int i = 0; i < 4096; i++) {
+        char *memory = malloc((size_t)1 << 20);
+
+        if (!memory)
+            abort();
+        memset(memory, 'x', (size_t)1 << 20);
+        __asm__ volatile("" : : "r"(memory) : "memory");
+    }
+    raise(SIGUSR1);     // there was no limit
+}
+
+static void test_ends(void **state)
+{
+    static const struct {
+        decoding_work work;
+        struct decoding_limits limits;
+        const char *words;
+    } cases[] = {
+        {work_abort, generous, "signal 6"},
+        {work_killed, generous, "signal 9"},
+        {work_terminated, generous, "signal 15"},
+        {work_early, generous, "ended early"},
+        {work_hang, {60, 50, 1 << 28}, "too long"},
+        {work_pretend, generous, "signal 9"},
+        {work_spin, {1, 60000, 1 << 28}, "processor"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct decoding *decoding = start(cases[i].work, cases[i].limits);
+
+        check_fault(decoding, cases[i].words);
+        assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
+        assert_string_equal(decoding_result(decoding)->references[0], "a@b");
+        assert_null(decoding_result(decoding)->subject);
+        decoding_free(&decoding);
+    }
+    assert_int_equal(shared->handled, 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);   // none is left
+}
+
+static void test_memory(void **state)
+{
+    struct decoding *decoding = start(work_eat, (struct decoding_limits){60, 60000, (size_t)64 << 20});
+
+    (void)state;
+    check_fault(decoding, "decoding it ");
+    assert_null(strstr(decoding_fault(decoding), "signal 10"));
+    assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
+    decoding_free(&decoding);
+}
+
+/* Nobody waits for it: it goes all the same. */
+static void test_freed(void **state)
+{
+    struct decoding *decoding = start(work_hang, generous);
+
+    (void)state;
+    decoding_free(&decoding);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void test_parent_killed(void **state)
+{
+    int status;
+    pid_t parent;
+
+    (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    shared->child = 0;
+    parent = fork();
+    if (parent == 0) {
+        struct decoding *decoding = start(work_hang, generous);
+
+        decoding_result(decoding);
+        _exit(0);
+    }
+    while (__atomic_load_n(&shared->child, __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
+    kill(parent, SIGKILL);
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_int_equal(waitpid(shared->child, &status, 0), shared->child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* Says as the subject what is wrong with what it was given. */
+static void work_look(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    struct decoded decoded = {.references = (char *[]){NULL}};
+    struct rlimit core, file;
+    struct sigaction action;
+    sigset_t blocked;
+    int open = 0;
+
+    (void)message, (void)level;
+    for (int fd = 0; fd < 1000; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    getrlimit(RLIMIT_CORE, &core);
+    getrlimit(RLIMIT_FSIZE, &file);
+    sigaction(SIGPIPE, NULL, &action);
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    decoded.subject = base_printf("%d %d %d %d %d %d", open, (int)core.rlim_max, (int)file.rlim_max,
+                                  prctl(PR_GET_DUMPABLE), action.sa_handler == SIG_DFL, sigismember(&blocked, SIGTERM));
+    decode_wire_write(writer, &decoded, DECODE_IDS);
+    decode_wire_write(writer, &decoded, DECODE_SUBJECT);
+    decode_wire_write(writer, &decoded, DECODE_ALL);
+}
+
+static void test_surroundings(void **state)
+{
+    struct decoding *decoding = start(work_look, generous);
+
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    assert_non_null(strstr(decoding_result(decoding)->subject, " 0 -1 0 1 0"));
+#else
+    assert_string_equal(decoding_result(decoding)->subject, "1 0 0 0 1 0");
+#endif
+    assert_null(decoding_fault(decoding));
+    decoding_free(&decoding);
+}
+
+static bool no_process;
+
+pid_t fork(void)
+{
+    static pid_t (*real)(void);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "fork");
+    errno = EAGAIN;
+    return no_process ? -1 : real();
+}
+
+static void test_no_process(void **state)
+{
+    struct fault fault = {""};
+    struct message *message = message_of(letter, sizeof letter - 1);
+    int before = dup(0), after;
+
+    (void)state;
+    no_process = true;
+    assert_null(decoding_start(message, RECORD_TEXT, &fault));
+    no_process = false;
+    assert_non_null(strstr(fault.text, strerror(EAGAIN)));
+    close(before);
+    after = dup(0);
+    assert_int_equal(before, after);    // no descriptor is left
+    close(after);
+    message_free(&message);
+}
+
+static void handle(int number)
+{
+    shared->handled = number;
+}
+
+int main(void)
+{
+    must_end_soon();
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    signal(SIGTERM, handle);
+    signal(SIGXCPU, handle);
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_parent_killed),
+        cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_no_process),
+    };
+    return cmocka_run_group_tests_name("decoding", tests, NULL, NULL);
+}
