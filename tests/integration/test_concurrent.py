@@ -94,7 +94,7 @@ def claimed_elsewhere(site, id=None):
     """Another delivery has claimed the copy and, like one between its claim and its hold, does not have the lock."""
     scuba, mail = site.account(), message(id=id or new_id())
     expect.stored(site.deliver(mail, scuba))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now(), first_at = now() - interval '1 day'")
     return scuba, mail
 
 

@@ -473,6 +473,15 @@ def test_xforward_tells_the_queue_id(site):
         assert line[1] == (expected or "NOQUEUE").replace("\\", r"\\"), line
 
 
+def test_the_queue_id_is_for_one_message(site):
+    scuba = site.account()
+    session = start(site)
+    assert session.command("XFORWARD IDENT=FIRST").code == 250
+    for _ in range(2):
+        stored(session.deliver(message(), scuba)[0])
+    assert site.sql("SELECT queue_id FROM oncedrop.delivery ORDER BY id") == [("FIRST",), (None,)]
+
+
 def test_xforward_ends_with_rset(site):
     """As in Postfix: a message that was given up lends its queue id to no other."""
     scuba = site.account()

@@ -18,6 +18,7 @@ import time
 
 import pytest
 from lab import lab as lab_module, lmtp
+from lab.fake_imap import FakeImap
 from lab.lmtp import Session, start, stored
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
@@ -62,6 +63,32 @@ def test_only_so_many_imap_sessions_are_kept(site):
     assert imap.accepted == 11
     stored(session.deliver(message(), accounts[0])[0])
     assert (imap.accepted, sockets(session)) == (12, before)
+
+
+def test_the_session_that_ends_is_the_one_unused_longest(site):
+    """Not the one that was opened first."""
+    accounts = [site.account(f"user{number}") for number in range(9)]
+    imap = site.imap_proxy()
+    session = start(site)
+    for account in [*accounts[:8], accounts[0], accounts[8]]:
+        stored(session.deliver(message(), account)[0])
+    assert imap.accepted == 9
+    stored(session.deliver(message(), accounts[0])[0])
+    assert imap.accepted == 9
+    stored(session.deliver(message(), accounts[1])[0])
+    assert imap.accepted == 10
+
+
+def test_a_talkative_server_is_heard_in_each_command(site):
+    """What it says without being asked has a bound for each command, not for the session."""
+    def talk(client, tag, _arguments):
+        client.send("* OK a line of a server that likes to talk\r\n" * 2000 + f"{tag} OK done")
+    server = site.use(FakeImap(script={"NOOP": talk}))
+    site.settings.update({"imap.tls": "none", "imap.port": server.port})
+    session = start(site)
+    for _ in range(4):
+        stored(session.deliver(message(), "scuba@example.org")[0])
+    assert (server.accepted, len(server.appended)) == (1, 4)
 
 
 def cut_imap(site, imap, _database):

@@ -3,10 +3,15 @@
 
 Each was seen to fail, by the breakages in tests/mutants that name it."""
 
+import datetime
+import re
+import signal
+
 import expect
 import pytest
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
+from lab.process import wait_until
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
 
@@ -84,6 +89,67 @@ def test_what_others_filed_is_looked_for_among_the_newest(site):
     assert [uid for uid, in site.sql("SELECT uid FROM oncedrop.copy WHERE role = 'sent' ORDER BY id")] == [2, 515]
 
 
+def test_a_candidate_over_the_size_limit_is_passed_over(site):
+    """It is none of ours, and is not in the way of what is looked for."""
+    scuba = site.account()
+    id = "large@test.example"
+    mail = message(id=id)
+    site.settings["delivery.size_limit"] = "10K"
+    in_doubt(site, mail, scuba, "inbox")
+    fill(site, scuba, "INBOX", message(id=id, body="0123456789abcde\n" * 10_000), 1)
+    assert expect.stored(site.deliver(mail, scuba)) == 1
+    assert site.count(scuba) == 2
+
+
+def searching(site, **script):
+    """A server whose mailboxes have one message, which is another one with the id that is looked for."""
+    server = fake(site, script={name.replace("_", " "): answer for name, answer in script.items()})
+    server.script["EXAMINE"] = lambda client, tag, _: client.send(f"* 1 EXISTS\r\n* OK [UIDVALIDITY 7]\r\n{tag} OK done")
+    server.script.setdefault("UID SEARCH", lambda client, tag, _: client.send(f"* SEARCH 3\r\n{tag} OK done"))
+    site.settings["imap.search"] = "always"
+    return server
+
+
+def fetched(uid, data):
+    return f"* 1 FETCH (UID {uid} BODY[] {{{len(data)}}}\r\n".encode() + data + b")\r\n"
+
+
+def test_a_message_that_was_not_asked_for(site):
+    """A server may tell of others at any time."""
+    mail = message()
+    other = on_the_wire(message())
+
+    def fetch(client, tag, _arguments):
+        client.send(fetched(4, on_the_wire(mail)) + fetched(3, other) + f"{tag} OK done\r\n".encode())
+    server = searching(site, UID_FETCH=fetch)
+    expect.stored(site.deliver(mail, SCUBA))
+    assert len(server.appended) == 1
+
+
+def test_a_search_changes_nothing(site):
+    """The mailbox is not opened for writing, and no message becomes one that was seen."""
+    other = on_the_wire(message())
+    server = searching(site, UID_FETCH=lambda client, tag, _: client.send(fetched(3, other) + f"{tag} OK\r\n".encode()))
+    expect.stored(site.deliver(message(), SCUBA))
+    names = [name for name, _ in server.commands]
+    assert "EXAMINE" in names and "SELECT" not in names
+    assert [arguments for name, arguments in server.commands if name == "UID FETCH"] == [b"3 (UID BODY.PEEK[])"]
+
+
+def test_a_day_is_not_the_same_everywhere(site):
+    """Without a Message-ID the date decides, which a server compares in its own time zone."""
+    server = searching(site, UID_SEARCH=lambda client, tag, _: client.send(f"* SEARCH\r\n{tag} OK done"))
+    before = datetime.datetime.now(datetime.timezone.utc).date()
+    expect.stored(site.deliver(message(id=False), SCUBA))
+    after = datetime.datetime.now(datetime.timezone.utc).date()
+    [keys] = [arguments.decode() for name, arguments in server.commands if name == "UID SEARCH"]
+    since, until = (datetime.datetime.strptime(re.search(rf"{key} (\S+)", keys)[1], "%d-%b-%Y").date()
+                    for key in ("SINCE", "BEFORE"))
+    day = datetime.timedelta(days=1)
+    assert before - 3 * day <= since <= after - 2 * day     # a day for the zone, and one to be sure
+    assert before + 2 * day <= until <= after + 3 * day     # BEFORE leaves its own day out
+
+
 # Which one is Sent
 
 
@@ -110,6 +176,17 @@ def test_which_mailbox_is_sent(site, lines, chosen, more):
     site.settings["route.sent"] = r"\Sent"
     expect.stored(site.deliver(message(sender=LISA), SCUBA, sender=LISA))
     assert [mailbox for mailbox, _ in server.appended] == ["INBOX", chosen]
+
+
+def test_what_a_server_can_only_do_after_the_login(site):
+    """It says so only then, and without being asked not at all."""
+    def capability(client, tag, _arguments):
+        able = " SPECIAL-USE LIST-EXTENDED" if server.credentials else ""
+        client.send(f"* CAPABILITY {CAPABILITIES}{able}\r\n{tag} OK done")
+    server = fake(site, script={"CAPABILITY": capability, "LIST": listing(OWN)})
+    site.settings["route.sent"] = r"\Sent"
+    expect.stored(site.deliver(message(sender=LISA), SCUBA, sender=LISA))
+    assert all(b"(SPECIAL-USE)" in arguments for name, arguments in server.commands if name == "LIST")
 
 
 # Making one
@@ -150,6 +227,49 @@ def test_a_mailbox_that_cannot_be_made(site):
 
 
 # Going away
+
+
+def ends(site, mail, act):
+    """How the connection of an APPEND ends for the server: "in order" or "by a reset". act(client, tag, arguments) comes
+    first, with the literal asked for and not read."""
+    ended = []
+
+    def append(client, tag, arguments):
+        client.send("+ go on")
+        act(client, tag, arguments)
+        try:
+            while client.socket.recv(65536):
+                pass
+            ended.append("in order")
+        except ConnectionResetError:
+            ended.append("by a reset")
+    fake(site, script={"APPEND": append})
+    delivery = site.start_delivery(mail, SCUBA)
+    wait_until(lambda: ended, "the connection's end")
+    return ended[0], delivery.finish()
+
+
+def test_what_is_not_sent_dies_with_the_process(site):
+    """Else the kernel would go on sending, and the server store a message that is claimed anew already."""
+    def kill(client, _tag, _arguments):
+        assert client.socket.recv(1)    # the literal is under way
+        site.running[-1].signal(signal.SIGKILL)
+        site.running[-1].process.wait()
+    ended, done = ends(site, message(body="0123456789abcde\n" * 200_000), kill)
+    assert (ended, done.exit) == ("by a reset", -signal.SIGKILL)
+
+
+def test_the_session_ends_in_order(site):
+    """Once the server has it all there is nothing to be thrown away, and its log shows no error."""
+    def take(client, tag, arguments):
+        FakeImap.read_literal(client, arguments)
+        client.line()
+        client.send(f"{tag} OK [APPENDUID 7 1] stored")
+        assert client.line().endswith(b"LOGOUT")
+    ended, done = ends(site, message(), take)
+    expect.stored(done)
+    assert ended == "in order"
+
 
 
 @pytest.mark.parametrize("search", ["doubt", "always"])

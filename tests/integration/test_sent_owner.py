@@ -9,6 +9,7 @@ of other variants left open, and with a duplicate reported that could not be rec
 import threading
 
 import expect
+import pytest
 from lab import lmtp
 from lab.messages import message
 from lab.process import wait_until
@@ -153,17 +154,45 @@ def test_an_owner_that_bounced_is_not_waited_for(site):
     assert [site.count(lisa, "Sent"), site.count(doug)] == [1, 1]
 
 
-def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site):
-    """A Sent copy was claimed for one content, and its delivery died; another content with this Message-ID made it."""
+def test_an_owner_that_bounced_alone_stays_bounced(site):
+    """There is nobody else to come again for the Sent copy: it is not worth a second bounce, nor a deferral."""
+    lisa, scuba = site.account("lisa"), site.account("scuba", quota_rule="*:storage=1k")
+    cut_sent(site, lisa)
+    site.settings["delivery.overquota"] = "bounce"
+    assert codes(site, message(sender=lisa, body="A line of text.\n" * 200), lisa, scuba) == [552]
+    assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE outcome = 'overquota'") == 1
+
+
+@pytest.mark.parametrize("state", ["appending", "pending"])
+def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site, state):
+    """A Sent copy was claimed for one content, and its delivery died, or came to nothing; another content with this
+    Message-ID made it."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
     expect.stored(site.deliver(first, scuba, sender=lisa))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, attempt_at = attempt_at - interval '1 hour'"
-             " WHERE role = 'sent'")
+    site.sql("UPDATE oncedrop.copy SET state = %s, uid = NULL, attempt_at = attempt_at - interval '1 hour'"
+             " WHERE role = 'sent'", (state,))
     expect.stored(site.deliver(second, doug, sender=lisa))
     assert [(row.state, row.uid) for row in site.sql("SELECT state, uid FROM oncedrop.copy WHERE role = 'sent'")] == \
         [("stored", 1), ("stored", 1)]
     assert site.count(lisa, "Sent") == 1
+
+
+def test_a_variant_whose_copy_is_under_way_makes_it(site):
+    """Its delivery answers for it; when it has died, the next one of either looks."""
+    lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
+    first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
+    expect.stored(site.deliver(first, scuba, sender=lisa))
+    with site.lab.dovecot.session(lisa) as session:
+        session.delete("Sent")
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, attempt_at = now() WHERE role = 'sent'")
+    expect.stored(site.deliver(second, doug, sender=lisa))
+    assert site.count(lisa, "Sent") == 0
+    assert site.sql("SELECT state FROM oncedrop.copy WHERE role = 'sent'") == [("appending",)]
+    over_hold_off(site)
+    expect.duplicate(site.deliver(second, doug, sender=lisa))
+    assert site.count(lisa, "Sent") == 1
+    assert site.sql("SELECT DISTINCT state FROM oncedrop.copy WHERE role = 'sent'") == [("stored",)]
 
 
 def test_a_duplicate_that_cannot_be_recorded_comes_again(site):

@@ -82,6 +82,15 @@ def test_plaintext_injected_after_starttls_is_refused(site, lab):
     assert server.credentials == []
 
 
+def test_what_was_told_before_starttls_is_forgotten(site, lab):
+    """It may have been put there by another: the server is asked anew."""
+    server = site.use(FakeImap(tls=lab.certificate, implicit=False, script={
+        "GREETING": lambda client, *_: client.send("* OK [CAPABILITY IMAP4rev1 STARTTLS LOGINDISABLED AUTH=X] hello")}))
+    site.settings.update({"imap.host": "localhost", "imap.port": server.port, "imap.tls": "starttls"})
+    expect.stored(site.deliver(message(), "scuba@example.org"))
+    assert [name for name, _ in server.commands][:2] == ["STARTTLS", "CAPABILITY"]
+
+
 def test_preauth_before_starttls_is_refused(site, lab):
     """A greeting that pretends to be logged in would keep TLS from being started."""
     server = site.use(FakeImap(tls=lab.certificate, implicit=False,

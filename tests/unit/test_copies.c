@@ -149,12 +149,39 @@ static void test_sent_owner(void **state)
     config_free(&it.config);
 }
 
+/* Should some mailbox take all the time, it is not always the same ones that are left for later. */
+static void test_order(void **state)
+{
+    static const struct message message = {.data = (const unsigned char *)"", .digest = {0}};
+    int first[2] = {0, 0};
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct situation it;
+        prepare(&it);
+        it.config->route.sent_copy = SENT_COPY_OFF;
+        it.delivery.message = &message;
+        it.delivery.sender = "";
+        memset(&it.work, 0, sizeof(it.work));
+        it.work.delivery = &it.delivery;
+        assert_true(copies_collect(&it.work));
+        assert_int_equal(it.work.claim.copy_count, 2);
+        assert_int_equal(it.work.order[0] + it.work.order[1], 1);
+        first[it.work.order[0]]++;
+        copies_clear(&it.work);
+        for (size_t recipient = 0; recipient < 2; recipient++)
+            route_clear(&it.recipients[recipient].route);
+        config_free(&it.config);
+    }
+    assert_true(first[0] > 0 && first[1] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inbox),
         cmocka_unit_test(test_sent),
         cmocka_unit_test(test_sent_owner),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: ISC
+"""What is open in the record, and what is known to be whole, after tries that ended in the middle: `resume` goes by both.
+
+Each was seen to fail, by the breakages in tests/mutants that name it."""
+
+import os
+import signal
+import subprocess
+
+import expect
+import pytest
+from lab import lab as lab_module
+from lab.messages import message, on_the_wire
+from lab.process import free_port, wait_until
+from lab.proxy import CLIENT, SERVER
+from test_second_try import age, at_the_answer, copies
+
+
+@pytest.fixture
+def raw(site):
+    """A site that records the bytes, and whose IMAP can be read along."""
+    site.settings.update({"record.level": "raw", "imap.tls": "none", "imap.port": site.lab.dovecot.port,
+                          "delivery.hold_off": "300s"})
+    return site
+
+
+def open_deliveries(site):
+    return [recipient for recipient, in site.sql("SELECT recipient FROM oncedrop.delivery WHERE finished_at IS NULL")]
+
+
+def whole_and_deferred(site, mail, recipient):
+    """Its first try met no IMAP server, and knew that it had the whole message."""
+    right = dict(site.settings)
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(mail, recipient))
+    site.settings = right
+    assert site.value("SELECT whole FROM oncedrop.delivery")
+
+
+def resume(site, account, mail):
+    done = site.run("resume")
+    assert done.exit == 0 and " 1 stored" in done.out.splitlines()[-1], done
+    assert [stored.raw for stored in site.messages(account)] == [on_the_wire(mail)]
+
+
+# Whole
+
+
+def test_a_second_try_that_is_killed_leaves_the_mark(raw):
+    """Nobody has looked at the reader of its answer; but the first try had."""
+    scuba, mail = raw.account(), message()
+    whole_and_deferred(raw, mail, scuba)
+    right = dict(raw.settings)
+    claims = []
+
+    def stop_at_the_claims_result(connection, side, data):
+        if side == CLIENT and b"INSERT INTO" in data:
+            claims.append(connection)
+        elif connection in claims:
+            delivery.signal(signal.SIGKILL)
+        return data
+    raw.database_proxy(stop_at_the_claims_result)
+    delivery = raw.start_delivery(mail, scuba)
+    assert delivery.finish().exit == -signal.SIGKILL
+    wait_until(lambda: raw.value("SELECT tries FROM oncedrop.delivery") == 2, "the claim is committed")
+    raw.settings = right
+    age(raw, "attempt_at")
+    resume(raw, scuba, mail)
+
+
+def deliver_to(site, mail, recipient, reader, writer):
+    """`deliver`, whose answer is for `reader` to read; returns its exit status."""
+    path = site.write("oncedrop.conf", site.configuration())
+    process = subprocess.Popen([lab_module.program(), "-c", path, "deliver", "-d", recipient], stdin=subprocess.PIPE,
+                               stdout=writer, stderr=writer, env=site.environment())
+    os.close(writer)
+    process.communicate(mail)
+    return process.returncode
+
+
+def at_the_go_ahead(site, act):
+    site.imap_proxy(lambda _connection, side, data: (side == SERVER and data.startswith(b"+ OK") and act()) or data)
+
+
+def at_the_claim(site, act):
+    site.database_proxy(lambda _connection, side, data: (side == CLIENT and b"INSERT INTO" in data and act()) or data)
+
+
+@pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
+def test_a_second_try_without_a_reader_leaves_the_mark(raw, when):
+    """It may have been cut short; but what is recorded are the bytes of the first try."""
+    scuba, mail = raw.account(), message()
+    whole_and_deferred(raw, mail, scuba)
+    right = dict(raw.settings)
+    reader, writer = os.pipe()
+    when(raw, lambda: os.close(reader))
+    assert deliver_to(raw, mail, scuba, reader, writer) == 75
+    assert [(copy.state, copy.attempt) for copy in copies(raw)] == [("pending", 2)]
+    raw.settings = right
+    resume(raw, scuba, mail)
+
+
+@pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
+def test_a_reader_that_goes(raw, when):
+    """While the message is claimed, or right before the APPEND: it may be cut short, and is never resumed."""
+    scuba = raw.account()
+    right = dict(raw.settings)
+    reader, writer = os.pipe()
+    when(raw, lambda: os.close(reader))
+    assert deliver_to(raw, message(), scuba, reader, writer) == 75
+    assert [copy.state for copy in copies(raw)] == ["pending"]
+    raw.settings = right
+    done = raw.run("resume")
+    assert done.exit == 0 and done.err.startswith("1 more unfinished") and raw.count(scuba) == 0, done
+
+
+# Open
+
+
+def sent_again_open(site, mail, scuba, lisa):
+    """The inbox copy is stored; the Sent copy is still to be made, and so the delivery is open."""
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    with site.lab.dovecot.session(lisa) as session:
+        session.delete("Sent")
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', stored_at = NULL, uid = NULL WHERE role = 'sent'")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL")
+
+
+@pytest.mark.parametrize("inbox", ["stored", "duplicate"])
+def test_a_sent_copy_that_is_open_keeps_its_delivery_open(raw, inbox):
+    """The delivery is killed when it is at the Sent mailbox: what it owes is not forgotten."""
+    lisa, scuba = raw.account("lisa"), raw.account("scuba")
+    mail = message(sender=lisa)
+    if inbox == "duplicate":
+        sent_again_open(raw, mail, scuba, lisa)
+    right = dict(raw.settings)
+
+    def kill(_connection, side, data):
+        if side == CLIENT and b' APPEND "Sent"' in data:
+            delivery.signal(signal.SIGKILL)
+            return None
+        return data
+    raw.imap_proxy(kill)
+    delivery = raw.start_delivery(mail, scuba, sender=lisa)
+    assert delivery.finish().exit == -signal.SIGKILL
+    assert open_deliveries(raw) == [scuba] and raw.count(scuba) == 1
+    raw.settings = right
+    age(raw, "attempt_at")
+    raw.sql("UPDATE oncedrop.delivery SET whole = true")
+    assert raw.run("resume").exit == 0
+    assert open_deliveries(raw) == []
+    assert (raw.count(scuba), raw.count(lisa, "Sent")) == (1, 1)
+
+
+@pytest.mark.parametrize("inbox", ["stored", "duplicate"])
+def test_a_sent_copy_that_was_not_held_keeps_its_delivery_open(raw, inbox):
+    """Another delivery has claimed it since, and may as well die of it."""
+    lisa, scuba = raw.account("lisa"), raw.account("scuba")
+    mail = message(sender=lisa)
+    taken_over = "claim = claim + 1"
+    if inbox == "stored":
+        at_the_answer(raw, "INBOX", f"UPDATE oncedrop.copy SET {taken_over} WHERE role = 'sent'")
+    else:
+        sent_again_open(raw, mail, scuba, lisa)
+        raw.sql("CREATE FUNCTION public.take_over() RETURNS trigger LANGUAGE plpgsql AS"
+                " 'BEGIN NEW.claim = NEW.claim + 1; RETURN NEW; END'")
+        raw.sql("CREATE TRIGGER take_over BEFORE UPDATE ON oncedrop.copy FOR EACH ROW WHEN (NEW.role = 'sent')"
+                " EXECUTE FUNCTION public.take_over()")
+    expect.deferred(raw.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "not held")
+    assert open_deliveries(raw) == [scuba]
+    assert (raw.count(scuba), raw.count(lisa, "Sent")) == (1, 0)
+
+
+def test_the_sent_copy_where_it_was_last_recorded(raw):
+    """The settings were changed between two tries: resume goes by the second."""
+    lisa, scuba = raw.account("lisa"), raw.account("scuba")
+    mail = message(sender=lisa)
+    right = dict(raw.settings)
+    raw.settings["imap.port"] = free_port()
+    for name in ("Sent", "Gone"):
+        raw.settings["route.sent"] = name
+        expect.deferred(raw.deliver(mail, scuba, sender=lisa))
+    raw.settings = right
+    assert raw.run("resume").exit == 0
+    assert (raw.count(scuba), raw.count(lisa, "Gone"), raw.count(lisa, "Sent")) == (1, 1, 0)
