@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "message/message_comparison.h"
 
 #define SENT_NEWEST 500     /* how far back the Sent mailbox is searched for the Message-ID */
 
 /* A message in doubt may be there as another try brought it: with other fields that transport added, whose size is nobody's
- * to say. But no MTA passes on a header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
+ * to say; and servers that count a line end as one byte say little more than half of the size. But no MTA passes on a header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
 #define TRANSPORT_MOST (1024 * 1024)
 
 /* What a result of APPEND means. Only what speaks of this message or this mailbox may ever bounce: REFUSED and LIMIT after
@@ -32,21 +33,17 @@ static const struct {
     [APPEND_NOPERM] = {COPY_PENDING, true, OUTCOME_TROUBLE},
 };
 
-static const char *const *ignored_fields(const struct delivery_work *work)
+static void feed_candidate(void *context, const void *bytes, size_t size)
 {
-    return (const char *const *)work->delivery->config->identity.ignore;
+    message_comparison_feed(context, bytes, size);
 }
 
-static bool same_content(void *context, const void *bytes, size_t size)
+static enum candidate end_candidate(void *context)
 {
-    const struct delivery_work *work = context;
-    return message_same_content(work->delivery->message, bytes, size, ignored_fields(work));
-}
-
-static bool same_id(void *context, const void *header, size_t size)
-{
-    const struct delivery_work *work = context;
-    return message_same_id(work->delivery->message, header, size);
+    static const enum candidate candidates[] = {
+        [MESSAGE_OTHER] = CANDIDATE_OTHER, [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR, [MESSAGE_SAME] = CANDIDATE_SAME,
+    };
+    return candidates[message_comparison_end(context)];
 }
 
 /* The mailbox is looked into for a copy that an earlier attempt may have made, and, for Sent, for one that anybody
@@ -59,8 +56,12 @@ static bool to_search(const struct delivery_work *work, const struct ledger_copy
 
 static enum search_result search_copy(struct delivery_work *work, struct ledger_copy *copy, struct fault *fault)
 {
+    const struct config *config = work->delivery->config;
     const struct message *message = work->delivery->message;
     bool by_id = copy->role == COPY_SENT && message->message_id != NULL;
+    struct message_comparison *comparison OD_CLEANUP(message_comparison_free) =
+        by_id ? message_comparison_new_id(message)
+              : message_comparison_new(message, (const char *const *)config->identity.ignore);
     bool searchable = message->message_id != NULL &&
                       mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
     bool sized = !by_id && !searchable && message->content_size > 1;
@@ -68,14 +69,15 @@ static enum search_result search_copy(struct delivery_work *work, struct ledger_
         .mailbox = copy->mailbox,
         .message_id = searchable ? message->message_id : NULL,
         .internal_date = work->claim.received_at,
-        .smallest = sized ? (int64_t)message->content_size - 1 : 0,
+        .smallest = sized ? (int64_t)message->content_size / 2 : 0,
         .largest = sized ? (int64_t)message->size + TRANSPORT_MOST : 0,
         .newest = by_id && !copy->doubt ? SENT_NEWEST : 0,
         .header_only = by_id,
-        .same = by_id ? same_id : same_content,
-        .context = work,
+        .feed = feed_candidate,
+        .end = end_candidate,
+        .context = comparison,
     };
-    return mailbox_search(work->delivery->config, copy->account, &search, &copy->new_uidvalidity, &copy->new_uid,
+    return mailbox_search(config, copy->account, &search, &copy->new_uidvalidity, &copy->new_uid,
                           fault);
 }
 

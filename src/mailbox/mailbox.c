@@ -145,7 +145,7 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, s
     mailbox->create = config->imap.create;
     mailbox->subscribe = config->imap.subscribe;
     mailbox->step = "connect";
-    mailbox->line_max = mailbox->literal_max = mailbox->budget = MAILBOX_LINE_MAX;
+    mailbox->response_max = mailbox->budget = MAILBOX_RESPONSE_MAX;
     if (!connect_stream(mailbox, config, account, fault) || !set_up(mailbox, config, account, fault)) {
         explain_command(mailbox, fault);
         mailbox_close(&mailbox);

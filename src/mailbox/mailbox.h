@@ -68,19 +68,23 @@ enum search_result {
     SEARCH_FOUND,
 };
 
+/* What a candidate is. The first that is the SAME ends the search; without one the newest SIMILAR one is found. */
+enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
+
 struct search {
     const char *mailbox;        /* as in struct append */
     const char *message_id;     /* without <>; NULL when unknown or not searchable (mailbox_searchable) */
     int64_t internal_date;      /* without message_id: candidates within a day of it ... */
     int64_t smallest, largest;  /* ... and whose RFC822.SIZE is between these, which belong to it; largest 0: any size */
     uint32_t newest;            /* only the last so many messages; 0: all */
-    bool header_only;           /* give `same` only the Message-ID field instead of the whole message */
-    bool (*same)(void *context, const void *bytes, size_t size);    /* is this candidate the message looked for? */
+    bool header_only;           /* candidates are fed by their Message-ID fields only */
+    void (*feed)(void *context, const void *bytes, size_t size);    /* a candidate, piece by piece as it comes, ... */
+    enum candidate (*end)(void *context);                           /* ... and what it was; the next one begins */
     void *context;
 };
 
 /* Looks for a message on a connection of its own (a session kept selected may not see new mail; EXAMINE, so nothing
- * changes). Outputs are set on SEARCH_FOUND only; the fault on SEARCH_TROUBLE only. */
+ * changes). Memory does not grow with what the server sends: more than 100,000 candidates are trouble. Outputs are set on SEARCH_FOUND only; the fault on SEARCH_TROUBLE only. */
 enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
                                   uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault) OD_MUST;
 

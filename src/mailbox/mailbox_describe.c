@@ -122,7 +122,7 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
                                                              config->imap.host, mailbox_connect_port(config));
     probe->timeout = config->imap.timeout;
     probe->step = "connect";
-    probe->line_max = probe->literal_max = probe->budget = MAILBOX_LINE_MAX;
+    probe->response_max = probe->budget = MAILBOX_RESPONSE_MAX;
     return look(probe, config, ret, fault);
 }
 

@@ -23,7 +23,7 @@ void mailbox_dialogue_drop(struct mailbox *mailbox)
 static bool give_up(struct mailbox *mailbox, struct fault *fault, const char *why)
 {
     if (mailbox->farewell != NULL)
-        fault_set(fault, "%s: %s: %s; it said: BYE %s", mailbox->where, mailbox->step, why, mailbox->farewell);
+        fault_set(fault, "%s: %s: %s; it said: BYE %.200s", mailbox->where, mailbox->step, why, mailbox->farewell);
     else
         fault_set(fault, "%s: %s: %s", mailbox->where, mailbox->step, why);
     mailbox_dialogue_drop(mailbox);
@@ -49,14 +49,23 @@ static bool stream_failed(struct mailbox *mailbox, int64_t started, struct fault
     return give_up(mailbox, fault, why);
 }
 
+/* Only for bytes that have come: what a server announces is not worth memory. */
 static void reserve(struct mailbox *mailbox, size_t more)
 {
     size_t needed = mailbox->size + more + 1;
     if (needed <= mailbox->capacity)
         return;
-    mailbox->capacity = needed < 2 * mailbox->capacity && mailbox->capacity < MAILBOX_LINE_MAX ? 2 * mailbox->capacity
-                                                                                               : needed;
+    mailbox->capacity = needed < 2 * mailbox->capacity ? 2 * mailbox->capacity : needed;
     mailbox->bytes = base_realloc(mailbox->bytes, mailbox->capacity);
+}
+
+/* Whether so many bytes more are allowed. */
+static bool spend(struct mailbox *mailbox, size_t n, struct fault *fault)
+{
+    if (mailbox->size > mailbox->response_max || n > mailbox->response_max - mailbox->size || n > mailbox->budget)
+        return give_up(mailbox, fault, "the server says more than it should");
+    mailbox->budget -= n;
+    return true;
 }
 
 /* Sees to it that the stream's buffer has something. */
@@ -86,18 +95,19 @@ static bool read_line(struct mailbox *mailbox, struct fault *fault)
 {
     const char *end = NULL;
     size_t length = 0;
+    if (mailbox->budget < BUDGET_PER_LINE)
+        return give_up(mailbox, fault, "the server says more than it should");
+    mailbox->budget -= BUDGET_PER_LINE;
     while (end == NULL) {
         if (!fill(mailbox, fault))
             return false;
         end = memchr(mailbox->stream->read_buffer, '\n', mailbox->stream->read_buffer_len);
         size_t n = end != NULL ? (size_t) (end - mailbox->stream->read_buffer) + 1 : mailbox->stream->read_buffer_len;
         length += n;
-        if (length > mailbox->line_max || n + BUDGET_PER_LINE > mailbox->budget)
-            return give_up(mailbox, fault, "the server says more than it should");
-        mailbox->budget -= n;
+        if (!spend(mailbox, n, fault))
+            return false;
         take(mailbox, n);
     }
-    mailbox->budget -= BUDGET_PER_LINE;
     mailbox->size--;
     if (length > 1 && mailbox->bytes[mailbox->size - 1] == '\r')
         mailbox->size--;
@@ -105,29 +115,56 @@ static bool read_line(struct mailbox *mailbox, struct fault *fault)
     return true;
 }
 
-/* Reads the literal announced at `start`. */
-static bool read_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
+static void add_two(struct mailbox *mailbox, const char *two)
 {
-    bool keep = literal <= mailbox->literal_max;
-    bool too_much = keep ? mailbox->size + literal > mailbox->literal_max + 2 * mailbox->line_max
-                         : !mailbox->skip_literals;
-    if (too_much)
-        return give_up(mailbox, fault, "the server says more than it should");
-    if (!keep)
-        mailbox->size = start;
-    reserve(mailbox, keep ? literal + 2 : 2);
-    memcpy(mailbox->bytes + mailbox->size, keep ? "\r\n" : "\"\"", 2);
+    reserve(mailbox, 2);
+    memcpy(mailbox->bytes + mailbox->size, two, 2);
     mailbox->size += 2;
+}
+
+/* Reads a literal into the response. */
+static bool keep_literal(struct mailbox *mailbox, size_t literal, struct fault *fault)
+{
+    add_two(mailbox, "\r\n");
     while (literal > 0) {
         if (!fill(mailbox, fault))
             return false;
         size_t n = mailbox->stream->read_buffer_len < literal ? mailbox->stream->read_buffer_len : literal;
+        if (!spend(mailbox, n, fault))
+            return false;
         take(mailbox, n);
-        if (!keep)
-            mailbox->size -= n;
         literal -= n;
     }
     return true;
+}
+
+/* Passes a literal on; what was its announcement becomes an empty string. */
+static bool pass_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
+{
+    char piece[8192];
+    if (literal > UINT32_MAX)   /* RFC 3501, 9: number */
+        return give_up(mailbox, fault, "the server announces a message of more than 4 GiB");
+    mailbox->size = start;
+    add_two(mailbox, "\"\"");
+    mailbox->body(mailbox->body_context, NULL, 0);
+    while (literal > 0) {
+        if (!fill(mailbox, fault))
+            return false;
+        size_t n = mailbox->stream->read_buffer_len < literal ? mailbox->stream->read_buffer_len : literal;
+        n = n < sizeof piece ? n : sizeof piece;
+        mailstream_read(mailbox->stream, piece, n);
+        mailbox->body(mailbox->body_context, piece, n);
+        literal -= n;
+    }
+    return true;
+}
+
+/* Reads the literal announced at `start`. */
+static bool read_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
+{
+    bool is_body = start > 1 && memcmp(mailbox->bytes + start - 2, "] ", 2) == 0;
+    return is_body && mailbox->body != NULL ? pass_literal(mailbox, literal, start, fault)
+                                            : keep_literal(mailbox, literal, fault);
 }
 
 static void note_capabilities(struct mailbox *mailbox, const char *text, size_t size)

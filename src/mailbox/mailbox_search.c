@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DAY 86400
-#define LITERAL_SLACK 65536     /* what a server may have added to a message */
+#define CANDIDATES_MOST 100000  /* no deadline leaves time to compare more */
 
 struct examined {
     uint32_t uidvalidity;
@@ -98,7 +98,7 @@ static void note_candidates(void *context, struct mailbox_reply *reply)
     if (reply->status != STATUS_NONE || strncasecmp(reply->data, "SEARCH", 6) != 0)
         return;
     candidates->told = true;
-    if (!mailbox_reply_search(reply, &candidates->uids, &candidates->count))
+    if (candidates->count <= CANDIDATES_MOST && !mailbox_reply_search(reply, &candidates->uids, &candidates->count))
         candidates->damaged = true;
 }
 
@@ -109,69 +109,120 @@ static int newest_first(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
+/* RFC 3501, 6.4.4: the untagged answer is required, also an empty one. */
+static bool told_candidates(const struct mailbox *mailbox, const struct candidates *found, struct fault *fault)
+{
+    if (found->told && !found->damaged && found->count <= CANDIDATES_MOST)
+        return true;
+    fault_set(fault, "%s: the answer to UID SEARCH %s", mailbox->where,
+              !found->told ? "is missing" : found->damaged ? "cannot be read" : "has too many messages");
+    return false;
+}
+
+static bool find_candidates(struct mailbox *mailbox, const struct search *search, uint32_t exists,
+                            struct candidates *found, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    OD_CLEANUP(base_free) char *keys = criteria(search, exists);
+    mailbox->response_max = MAILBOX_SEARCH_RESPONSE_MAX;
+    bool answered = mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, found, &reply, fault, "UID SEARCH %s",
+                                         keys);
+    mailbox->response_max = MAILBOX_RESPONSE_MAX;
+    if (!answered || !told_candidates(mailbox, found, fault))
+        return false;
+    if (found->count > 0)
+        qsort(found->uids, found->count, sizeof *found->uids, newest_first);
+    return true;
+}
+
 struct fetched {
     const struct search *search;
     uint32_t uid;
+    bool fed;           /* with the body of the response that is being read */
     bool told;
-    bool same;
+    enum candidate candidate;
 };
+
+static void feed_body(void *context, const void *bytes, size_t size)
+{
+    struct fetched *fetched = context;
+    if (size == 0 && fetched->fed)      /* a second body in one response: the last one counts */
+        (void) !fetched->search->end(fetched->search->context);
+    fetched->fed = true;
+    if (size > 0)
+        fetched->search->feed(fetched->search->context, bytes, size);
+}
 
 static void note_fetched(void *context, struct mailbox_reply *reply)
 {
     struct fetched *fetched = context;
     struct reply_fetch fetch;
-    if (!mailbox_reply_fetch(reply, &fetch) || fetch.uid != fetched->uid || fetch.body == NULL)
-        return;
-    fetched->told = true;
-    fetched->same |= fetched->search->same(fetched->search->context, fetch.body, fetch.body_size);
+    bool wanted = mailbox_reply_fetch(reply, &fetch) && fetch.uid == fetched->uid && fetch.body != NULL;
+    if (wanted && fetch.body_size > 0) {        /* not as a literal */
+        feed_body(fetched, NULL, 0);
+        feed_body(fetched, fetch.body, fetch.body_size);
+    }
+    enum candidate candidate = fetched->fed || wanted ? fetched->search->end(fetched->search->context) : CANDIDATE_OTHER;
+    fetched->fed = false;
+    fetched->told |= wanted;
+    if (wanted && candidate > fetched->candidate)
+        fetched->candidate = candidate;
 }
 
-/* Fetches one candidate and has it compared. */
-static enum search_result compare(struct mailbox *mailbox, const struct search *search, uint32_t uid,
-                                  struct fault *fault)
+/* Fetches one candidate and has it compared. False with the fault set: it is not known what it is. */
+static bool compare(struct mailbox *mailbox, const struct search *search, uint32_t uid, enum candidate *ret,
+                    struct fault *fault)
 {
     struct fetched fetched = { .search = search, .uid = uid };
     struct mailbox_reply reply;
     const char *part = search->header_only ? "HEADER.FIELDS (MESSAGE-ID)" : "";
-    if (!mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
-                              "UID FETCH %u (UID BODY.PEEK[%s])", uid, part))
-        return SEARCH_TROUBLE;
-    if (!fetched.told) {
+    mailbox->body = feed_body;
+    mailbox->body_context = &fetched;
+    bool answered = mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
+                                         "UID FETCH %u (UID BODY.PEEK[%s])", uid, part);
+    mailbox->body = NULL;
+    *ret = fetched.candidate;
+    if (answered && !fetched.told)
         fault_set(fault, "%s: UID FETCH of message %u gave nothing", mailbox->where, uid);
-        return SEARCH_TROUBLE;
+    return answered && fetched.told;
+}
+
+static enum search_result compare_all(struct mailbox *mailbox, const struct search *search,
+                                      const struct candidates *found, uint32_t *ret_uid, struct fault *fault)
+{
+    uint32_t similar = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        enum candidate candidate;
+        if (!compare(mailbox, search, found->uids[i], &candidate, fault))
+            return SEARCH_TROUBLE;
+        if (candidate == CANDIDATE_SAME) {
+            *ret_uid = found->uids[i];
+            return SEARCH_FOUND;
+        }
+        if (candidate == CANDIDATE_SIMILAR && similar == 0)
+            similar = found->uids[i];
     }
-    return fetched.same ? SEARCH_FOUND : SEARCH_ABSENT;
+    if (similar == 0)
+        return SEARCH_ABSENT;
+    *ret_uid = similar;
+    return SEARCH_FOUND;
 }
 
 static enum search_result search_mailbox(struct mailbox *mailbox, const struct search *search, const char *name,
                                          uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
 {
     struct examined examined;
-    struct mailbox_reply reply;
     OD_CLEANUP(free_candidates) struct candidates found = { .count = 0 };
     enum search_result result = examine(mailbox, name, &examined, fault);
     if (result != SEARCH_FOUND)
         return result;
     if (examined.exists == 0)
         return SEARCH_ABSENT;
-    OD_CLEANUP(base_free) char *keys = criteria(search, examined.exists);
-    mailbox->line_max = MAILBOX_SEARCH_LINE_MAX;
-    if (!mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, &found, &reply, fault, "UID SEARCH %s", keys))
+    if (!find_candidates(mailbox, search, examined.exists, &found, fault))
         return SEARCH_TROUBLE;
-    if (!found.told || found.damaged) {     /* RFC 3501, 6.4.4: the untagged answer is required, also an empty one */
-        fault_set(fault, "%s: the answer to UID SEARCH %s", mailbox->where, found.told ? "cannot be read" : "is missing");
-        return SEARCH_TROUBLE;
-    }
-    if (found.count > 0)
-        qsort(found.uids, found.count, sizeof *found.uids, newest_first);
-    result = SEARCH_ABSENT;
-    for (size_t i = 0; i < found.count && result == SEARCH_ABSENT; i++) {
-        result = compare(mailbox, search, found.uids[i], fault);
-        if (result == SEARCH_FOUND) {
-            *ret_uidvalidity = examined.uidvalidity;
-            *ret_uid = found.uids[i];
-        }
-    }
+    result = compare_all(mailbox, search, &found, ret_uid, fault);
+    if (result == SEARCH_FOUND)
+        *ret_uidvalidity = examined.uidvalidity;
     return result;
 }
 
@@ -184,11 +235,5 @@ enum search_result mailbox_search(const struct config *config, const char *accou
     OD_CLEANUP(base_free) char *name = mailbox_folder_name(mailbox, search->mailbox, fault);
     if (name == NULL)
         return SEARCH_TROUBLE;
-    /* A message over the size limit is none of ours: it is passed over, not read into memory. */
-    mailbox->skip_literals = true;
-    if (config->delivery.size_limit > 0)
-        mailbox->literal_max = (size_t) config->delivery.size_limit + LITERAL_SLACK;
-    else
-        mailbox->literal_max = SIZE_MAX / 2;
     return search_mailbox(mailbox, search, name, ret_uidvalidity, ret_uid, fault);
 }

@@ -13,6 +13,9 @@
 #include "mailbox/mailbox.h"
 #include "mailbox/mailbox_reply.h"
 
+/* Receives a literal BODY[...] piece by piece as it comes, first with size 0. In the response it is then "". */
+typedef void mailbox_body(void *context, const void *bytes, size_t size);
+
 struct mailbox {
     mailstream *stream;     /* NULL: not connected, lost, or given up */
     char *where;            /* "IMAP server mail.example.org:993"; every fault begins with it */
@@ -29,14 +32,14 @@ struct mailbox {
     char *bytes;            /* the response read last, NUL-terminated, literals in place */
     size_t size;
     size_t capacity;
-    size_t line_max;        /* longest response, literals not counted */
-    size_t literal_max;     /* a larger literal is an error, or, */
-    bool skip_literals;     /* for messages that are fetched, skipped and read as "" */
-    size_t budget;          /* bytes that may still come for the command under way, literals not counted */
+    size_t response_max;    /* longest response, with its literals; a longer one is an error */
+    mailbox_body *body;     /* takes what is fetched; may be NULL */
+    void *body_context;
+    size_t budget;          /* bytes that may still come for the command under way, those of `body` not counted */
 };
 
-#define MAILBOX_LINE_MAX ((size_t) 64 * 1024)
-#define MAILBOX_SEARCH_LINE_MAX ((size_t) 8 * 1024 * 1024)
+#define MAILBOX_RESPONSE_MAX ((size_t) 128 * 1024)
+#define MAILBOX_SEARCH_RESPONSE_MAX ((size_t) 1024 * 1024)
 
 /* mailbox_connect.c: a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of the host
  * share imap.timeout. *ret_local: the peer is a loopback address or a unix socket. */

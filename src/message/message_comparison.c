@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The strict comparison, and one that forgives what servers do to a message. */
+#include "message/message_comparison.h"
+
+#include <string.h>
+
+#include "message/message_digest.h"
+
+#define HEADER_MOST ((size_t)64 * 1024)     /* of a Message-ID field; a longer one is another's */
+
+/* A digest without CRs and without the newlines at the end. All zero but for the digest: the beginning. */
+struct loose {
+    struct message_digest *digest;
+    bool munge;             /* header bytes >= 0x80 become X */
+    bool in_line, in_body;
+    size_t held_lf;         /* not fed yet: they may be the last */
+};
+
+struct message_comparison {
+    const struct message *message;
+    const char *const *ignore;
+    struct message_digest *strict;      /* of the candidate; NULL: Message-IDs are compared */
+    struct loose loose;                 /* of the candidate */
+    bool has_expected;
+    unsigned char expected[2][MESSAGE_DIGEST_SIZE];     /* the message's loose digests, as it is and munged */
+    unsigned char *header;
+    size_t header_size;                 /* HEADER_MOST + 1: too large */
+};
+
+static void begin_loose(struct loose *loose, const char *const *ignore, bool munge)
+{
+    *loose = (struct loose){.digest = message_digest_new(ignore), .munge = munge};
+}
+
+static void end_loose(struct loose *loose, unsigned char ret[MESSAGE_DIGEST_SIZE])
+{
+    message_digest_end(loose->digest, ret);
+    message_digest_free(&loose->digest);
+}
+
+static void release_lf(struct loose *loose)
+{
+    static const char lf[] = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
+
+    loose->in_body |= loose->held_lf >= 2 || (loose->held_lf == 1 && !loose->in_line);
+    while (loose->held_lf > 0) {
+        size_t n = loose->held_lf < sizeof lf - 1 ? loose->held_lf : sizeof lf - 1;
+
+        message_digest_feed(loose->digest, (const unsigned char *)lf, n);
+        loose->held_lf -= n;
+    }
+}
+
+static void feed_munged(struct loose *loose, const unsigned char *bytes, size_t size)
+{
+    unsigned char munged[256];
+
+    for (size_t i = 0; i < size;) {
+        size_t n = 0;
+
+        while (n < sizeof munged && i < size) {
+            munged[n++] = bytes[i] >= 0x80 ? 'X' : bytes[i];
+            i++;
+        }
+        message_digest_feed(loose->digest, munged, n);
+    }
+}
+
+static void feed_loose(struct loose *loose, const unsigned char *bytes, size_t size)
+{
+    const unsigned char *end = bytes + size;
+
+    while (bytes < end) {
+        const unsigned char *run = bytes;
+
+        if (*bytes == '\r' || *bytes == '\n') {
+            loose->held_lf += *bytes++ == '\n';
+            continue;
+        }
+        while (bytes < end && *bytes != '\r' && *bytes != '\n')
+            bytes++;
+        release_lf(loose);
+        if (loose->munge && !loose->in_body)
+            feed_munged(loose, run, (size_t)(bytes - run));
+        else
+            message_digest_feed(loose->digest, run, (size_t)(bytes - run));
+        loose->in_line = true;
+    }
+}
+
+struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore)
+{
+    struct message_comparison *comparison = base_alloc(sizeof *comparison);
+
+    comparison->message = message;
+    comparison->ignore = ignore;
+    comparison->strict = message_digest_new(ignore);
+    begin_loose(&comparison->loose, ignore, false);
+    return comparison;
+}
+
+struct message_comparison *message_comparison_new_id(const struct message *message)
+{
+    struct message_comparison *comparison = base_alloc(sizeof *comparison);
+
+    comparison->message = message;
+    comparison->header = base_alloc(HEADER_MOST);
+    return comparison;
+}
+
+void message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size)
+{
+    if (comparison->strict) {
+        message_digest_feed(comparison->strict, bytes, size);
+        feed_loose(&comparison->loose, bytes, size);
+    } else if (size <= HEADER_MOST && comparison->header_size <= HEADER_MOST - size) {
+        memcpy(comparison->header + comparison->header_size, bytes, size);
+        comparison->header_size += size;
+    } else {
+        comparison->header_size = HEADER_MOST + 1;
+    }
+}
+
+static void expect(struct message_comparison *comparison)
+{
+    const struct message *message = comparison->message;
+
+    if (comparison->has_expected)
+        return;
+    for (int munge = 0; munge < 2; munge++) {
+        struct loose loose;
+
+        begin_loose(&loose, comparison->ignore, munge);
+        feed_loose(&loose, message->data, message->size);
+        end_loose(&loose, comparison->expected[munge]);
+    }
+    comparison->has_expected = true;
+}
+
+static enum message_likeness end_content(struct message_comparison *comparison)
+{
+    unsigned char strict[MESSAGE_DIGEST_SIZE], loose[MESSAGE_DIGEST_SIZE];
+
+    message_digest_end(comparison->strict, strict);
+    message_digest_free(&comparison->strict);
+    comparison->strict = message_digest_new(comparison->ignore);
+    end_loose(&comparison->loose, loose);
+    begin_loose(&comparison->loose, comparison->ignore, false);
+    if (memcmp(strict, comparison->message->digest, sizeof strict) == 0)
+        return MESSAGE_SAME;
+    expect(comparison);
+    for (int i = 0; i < 2; i++)
+        if (memcmp(loose, comparison->expected[i], sizeof loose) == 0)
+            return MESSAGE_SIMILAR;
+    return MESSAGE_OTHER;
+}
+
+enum message_likeness message_comparison_end(struct message_comparison *comparison)
+{
+    size_t size = comparison->header_size;
+
+    if (comparison->strict)
+        return end_content(comparison);
+    comparison->header_size = 0;
+    return size <= HEADER_MOST && message_same_id(comparison->message, comparison->header, size) ? MESSAGE_SAME
+                                                                                                 : MESSAGE_OTHER;
+}
+
+void message_comparison_free(struct message_comparison **comparison)
+{
+    if (!*comparison)
+        return;
+    message_digest_free(&(*comparison)->strict);
+    message_digest_free(&(*comparison)->loose.digest);
+    base_free(&(*comparison)->header);
+    base_free(comparison);
+}
