@@ -130,7 +130,7 @@ static bool check_names(const struct checking *c)
 
     if (*config->route.inbox == '\\')
         return refuse(c, &config->route.inbox, "must be the name of a mailbox");
-    if (*config->route.sent == '\\' && strcmp(config->route.sent, "\\Sent") != 0)
+    if (*config->route.sent == '\\' && strcasecmp(config->route.sent, "\\Sent") != 0)
         return refuse(c, &config->route.sent, "must be the name of a mailbox, or \\Sent");
     /* pg_notify() would fail when the message is already in the mailbox. */
     if (strlen(config->record.notify) > 63)

@@ -167,7 +167,7 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
     }
     if (!abilities.uidplus)
         check_warning("capabilities", "no UIDPLUS: the UIDs of what is delivered are not known");
-    if (!abilities.special_use && strcmp(config->route.sent, "\\Sent") == 0)
+    if (!abilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
         check_warning("capabilities", "no SPECIAL-USE: which mailbox is for sent mail is not known; set route.sent to its name");
     if (abilities.append_limit > 0 &&
         (config->delivery.size_limit == 0 || abilities.append_limit < config->delivery.size_limit))
@@ -182,7 +182,7 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
 {
     struct mailbox_folder folder;
     struct fault fault;
-    bool by_use = strcmp(name, "\\Sent") == 0;
+    bool by_use = strcasecmp(name, "\\Sent") == 0;
     if (!mailbox_folder(mailbox, name, &folder, &fault)) {
         check_item(false, item, "%s: %s", name, fault.text);
         return;

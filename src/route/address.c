@@ -20,6 +20,54 @@ static char *lower(const char *text, size_t length)
     return copy;
 }
 
+/* A local part that is a Quoted-string (RFC 5321, 4.1.2), to the end or the '@': its content in *ret, a new string, and
+ * how many bytes it took. Else *ret stays. */
+static size_t take_quoted(const char *text, size_t length, char **ret)
+{
+    size_t at = 1;
+    if (text[0] != '"')
+        return 0;
+    GString *content = g_string_new(NULL);
+    for (; at < length && text[at] != '"'; at++) {
+        at += text[at] == '\\' && at + 1 < length;
+        g_string_append_c(content, text[at]);
+    }
+    bool good = at < length && (at + 1 == length || text[at + 1] == '@');
+    char *bytes = g_string_free(content, FALSE);
+    if (good)
+        *ret = bytes;
+    else
+        g_free(bytes);
+    return good ? at + 1 : 0;
+}
+
+/* Whether it needs no quotes (RFC 5321, 4.1.2; RFC 6531). */
+static bool is_dot_string(const char *local)
+{
+    size_t length = strlen(local);
+    for (const char *c = local; *c != '\0'; c++)
+        if (!g_ascii_isalnum(*c) && strchr("!#$%&'*+-/=?^_`{|}~.", *c) == NULL && (unsigned char)*c < 0x80)
+            return false;
+    return length > 0 && local[0] != '.' && local[length - 1] != '.' && strstr(local, "..") == NULL;
+}
+
+/* What was quoted goes without quotes, but where it needs them: "lisa@elsewhere" must not become another's account. */
+static char *plain_user(const char *content, size_t length)
+{
+    char *user = lower(content, length);
+    if (is_dot_string(user))
+        return user;
+    GString *text = g_string_new("\"");
+    for (const char *c = user; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\')
+            g_string_append_c(text, '\\');
+        g_string_append_c(text, *c);
+    }
+    base_free(&user);
+    g_string_append_c(text, '"');
+    return g_string_free(text, FALSE);
+}
+
 bool address_parse(const char *text, struct address *ret, struct fault *fault)
 {
     size_t length = strlen(text), blanks = strspn(text, " \t");
@@ -41,18 +89,22 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
                   too_long ? "longer than 512 bytes" : "control characters or bytes that are no UTF-8");
         return false;
     }
-    const char *at = memrchr(text, '@', length);
-    size_t local = at != NULL ? (size_t)(at - text) : length;
-    if (local == 0 || (at != NULL && local + 1 == length)) {
+    const char *end = text + length;
+    char *unquoted OD_CLEANUP(base_free) = NULL;
+    size_t quoted = take_quoted(text, length, &unquoted);
+    const char *at = unquoted == NULL ? memrchr(text, '@', length) : text + quoted < end ? text + quoted : NULL;
+    const char *local = unquoted != NULL ? unquoted : text;
+    size_t local_length = unquoted != NULL ? strlen(unquoted) : at != NULL ? (size_t)(at - text) : length;
+    if (local_length == 0 || (at != NULL && at + 1 == end)) {
         fault_set(fault, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
-                  local == 0 ? "before" : "behind");
+                  local_length == 0 ? "before" : "behind");
         return false;
     }
-    const char *plus = local > 1 ? memchr(text + 1, '+', local - 1) : NULL;
-    size_t user = plus != NULL ? (size_t)(plus - text) : local;
-    ret->user = lower(text, user);
-    ret->detail = base_strndup(plus != NULL ? plus + 1 : "", plus != NULL ? local - user - 1 : 0);
-    ret->domain = lower(at != NULL ? at + 1 : "", at != NULL ? length - local - 1 : 0);
+    const char *plus = local_length > 1 ? memchr(local + 1, '+', local_length - 1) : NULL;
+    size_t user = plus != NULL ? (size_t)(plus - local) : local_length;
+    ret->user = unquoted != NULL ? plain_user(local, user) : lower(local, user);
+    ret->detail = base_strndup(plus != NULL ? plus + 1 : "", plus != NULL ? local_length - user - 1 : 0);
+    ret->domain = at != NULL ? lower(at + 1, (size_t)(end - at - 1)) : base_strdup("");
     ret->address = ret->domain[0] != '\0' ? base_printf("%s@%s", ret->user, ret->domain) : base_strdup(ret->user);
     return true;
 }

@@ -10,7 +10,7 @@
 
 struct address {
     char *address;  /* user@domain without the detail, ASCII letters in lower case */
-    char *user;     /* local part before the first '+', lower case */
+    char *user;     /* local part before the first '+', lower case, without quotes unless it needs them (RFC 5321, 4.1.2) */
     char *detail;   /* what follows that '+', as written; "" when there is none */
     char *domain;   /* lower case; "" when there is none */
 };

@@ -39,6 +39,17 @@ static char *choose(char **column, const char *otherwise)
     return chosen;
 }
 
+/* Names of which there are several for one mailbox have one here, or its copies would be taken for different ones: INBOX
+ * in any case (RFC 3501, 5.1), and the use \Sent (RFC 6154, 2). */
+static char *one_name(char *name)
+{
+    static const char *const names[] = {"INBOX", "\\Sent"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (g_ascii_strcasecmp(name, names[i]) == 0)
+            memcpy(name, names[i], strlen(names[i]));
+    return name;
+}
+
 /* A name that IMAP cannot take is found out before anything is claimed for it. */
 static bool names_are_good(const struct route *route, struct fault *fault)
 {
@@ -76,8 +87,8 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
         return result;
     bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address.detail);
     route.account = choose(&columns[0], "");
-    route.inbox = folder ? base_strdup(address.detail) : choose(&columns[1], config->route.inbox);
-    route.sent = choose(&columns[2], config->route.sent);
+    route.inbox = one_name(folder ? base_strdup(address.detail) : choose(&columns[1], config->route.inbox));
+    route.sent = one_name(choose(&columns[2], config->route.sent));
     route.address = base_strdup(address.address);
     route.domain = base_strdup(address.domain);
     for (int i = 0; i < 3; i++)

@@ -12,8 +12,8 @@ struct route {
     char *address;  /* normalised, without the detail */
     char *domain;   /* of the address, lower case */
     char *account;
-    char *inbox;    /* mailbox for mail to this address */
-    char *sent;     /* mailbox for mail from this address */
+    char *inbox;    /* mailbox for mail to this address; INBOX, however it was written (RFC 3501, 5.1) */
+    char *sent;     /* mailbox for mail from this address; \Sent likewise */
 };
 
 enum route_result {

@@ -89,6 +89,44 @@ def test_detail_as_folder(site):
     assert (site.count(scuba, "Lists"), site.count(scuba)) == (1, 3)
 
 
+def test_inbox_has_one_name(site):
+    """RFC 3501, 5.1: in any case it is the same mailbox, and a message is in it once."""
+    scuba = site.account()
+    user, domain = scuba.split("@")
+    site.settings["route.detail"] = "folder"
+    mail = message()
+    expect.stored(site.deliver(mail, f"{user}+Inbox@{domain}"))
+    expect.duplicate(site.deliver(mail, f"{user}+inbox@{domain}"))
+    expect.duplicate(site.deliver(mail, scuba))
+    site.settings["route.inbox"] = "iNBOX"
+    expect.duplicate(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+    assert site.sql("SELECT mailbox FROM oncedrop.copy") == [("INBOX",)]
+    assert set(site.sql("SELECT mailbox FROM oncedrop.delivery")) == {("INBOX",)}
+
+
+def test_inbox_has_one_name_in_the_query_too(site, directory):
+    scuba = site.account()
+    directory("a@example.org", scuba, "inbox", "SENT")
+    directory("b@example.org", scuba, "Inbox", None)
+    mail = message()
+    expect.stored(site.deliver(mail, "a@example.org"))
+    expect.duplicate(site.deliver(mail, "b@example.org"))
+    assert site.sql("SELECT mailbox FROM oncedrop.copy") == [("INBOX",)]
+
+
+def test_a_quoted_local_part(site):
+    """RFC 5321, 4.1.2: the quotes are not part of the name."""
+    scuba = site.account()
+    user, domain = scuba.split("@")
+    mail = message()
+    expect.stored(site.deliver(mail, f'"{user}+two words"@{domain}'))
+    expect.duplicate(site.deliver(mail, f'"{user}"@{domain}'))
+    site.settings["route.detail"] = "folder"
+    expect.stored(site.deliver(message(), f'"{user}+two words"@{domain}'), "two words")
+    assert site.count(scuba) == 1 and site.count(scuba, "two words") == 1
+
+
 # sent_copy. The message says it is from lisa; who believes that?
 
 AUTHENTICATED = "Received: from host (host [192.0.2.1])\n\t(Authenticated sender: {})\n" \

@@ -25,6 +25,18 @@ static void test_parse(void **state)
         {"+x@example.org", "+x@example.org", "+x", "", "example.org"},
         {"a@b@example.org", "a@b@example.org", "a@b", "", "example.org"},
         {"Scuba", "scuba", "scuba", "", ""},
+        {"\"doug+two words\"@example.org", "doug@example.org", "doug", "two words", "example.org"},
+        {"\"Doug\"@example.org", "doug@example.org", "doug", "", "example.org"},
+        {"\"two words+x\"@example.org", "\"two words\"@example.org", "\"two words\"", "x", "example.org"},
+        {"<\"a\\\"b@c\\\\+d\"@example.org>", "\"a\\\"b@c\\\\\"@example.org", "\"a\\\"b@c\\\\\"", "d", "example.org"},
+        {"\"a@b\"", "\"a@b\"", "\"a@b\"", "", ""},
+        {"\"a..b\"@example.org", "\"a..b\"@example.org", "\"a..b\"", "", "example.org"},
+        {"\"a.b\"@example.org", "a.b@example.org", "a.b", "", "example.org"},
+        {"\"a\"b@example.org", "\"a\"b@example.org", "\"a\"b", "", "example.org"},
+        {"\"a@example.org", "\"a@example.org", "\"a", "", "example.org"},
+        {"\"a\\", "\"a\\", "\"a\\", "", ""},
+        {"\"", "\"", "\"", "", ""},
+        {"two words+x@example.org", "two words@example.org", "two words", "x", "example.org"},
         {"scuba+x", "scuba", "scuba", "x", ""},
         {"gr\xc3\xbc\xc3\x9f@example.org", "gr\xc3\xbc\xc3\x9f@example.org", "gr\xc3\xbc\xc3\x9f", "", "example.org"},
     };
@@ -43,7 +55,7 @@ static void test_parse(void **state)
 static void test_refuse(void **state)
 {
     char longest[ADDRESS_MAX + 2];
-    static const char *const cases[] = {"", "<>", " ", "@", "<@example.org>", "a@", "a@example.org+b@", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
+    static const char *const cases[] = {"", "<>", "\"\"@x", "\"\"", "\"a\"@", " ", "@", "<@example.org>", "a@", "a@example.org+b@", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
     struct fault fault = {.text = ""};
     struct address address = {.address = NULL};
     (void)state;
