@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,51 +36,83 @@ void log_open(enum log_to to, enum log_level level, bool verbose, int stderr_fd)
     copy_fd = verbose || to == LOG_TO_STDERR ? stderr_fd : -1;
 }
 
-/* Bytes of the UTF-8 character at text (RFC 3629); 0 when there is none, or only a control character. */
-static size_t printable_length(const unsigned char *text)
+/* Whether a character shows what it is: no control character, none that turns the direction of what follows or joins
+ * invisibly (bidi controls, tags, zero-width characters), none that means something else everywhere (private use). */
+static bool is_plain(gunichar c)
 {
-    unsigned char first = text[0];
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    size_t length;
-
-    if (first < 0x80)
-        return first >= ' ' && first != 0x7f;
-    if (first >= 0xc2 && first <= 0xdf) {
-        length = 2;
-        low = first == 0xc2 ? 0xa0 : low;       /* U+0080 to U+009F are control characters */
-    } else if (first >= 0xe0 && first <= 0xef) {
-        length = 3;
-        low = first == 0xe0 ? 0xa0 : low;       /* no overlong forms */
-        high = first == 0xed ? 0x9f : high;     /* no surrogates */
-    } else if (first >= 0xf0 && first <= 0xf4) {
-        length = 4;
-        low = first == 0xf0 ? 0x90 : low;
-        high = first == 0xf4 ? 0x8f : high;     /* not above U+10FFFF */
-    } else {
-        return 0;
+    switch (g_unichar_type(c)) {
+    case G_UNICODE_CONTROL:
+    case G_UNICODE_FORMAT:
+    case G_UNICODE_UNASSIGNED:
+    case G_UNICODE_PRIVATE_USE:
+    case G_UNICODE_SURROGATE:
+    case G_UNICODE_LINE_SEPARATOR:
+    case G_UNICODE_PARAGRAPH_SEPARATOR:
+        return false;
+    default:
+        break;
     }
-    if (text[1] < low || text[1] > high)
+    /* letters and marks by their type, but nothing is seen of them: fillers, the grapheme joiner, variation selectors */
+    return c != 0x034f && c != 0x115f && c != 0x1160 && c != 0x3164 && c != 0xffa0 && (c < 0xe0100 || c > 0xe01ef);
+}
+
+/* Bytes of the UTF-8 character at text; 0 when there is none, or one that is escaped. */
+static size_t plain_length(const char *text)
+{
+    gunichar c = g_utf8_get_char_validated(text, -1);
+
+    if (c == (gunichar)-1 || c == (gunichar)-2 || !is_plain(c))
         return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
+    return g_utf8_skip[(unsigned char)*text];
+}
+
+/* What is escaped besides characters that are not plain. */
+enum context {
+    OF_LINE,    /* nothing: its parts were escaped */
+    OF_OUTPUT,  /* the backslash */
+    OF_TEXT,    /* what looks like a field of the log line, but for uid= and mailbox=, which such a text has itself */
+    OF_FIELD,   /* that, and what could end the field */
+};
+
+/* Whether the '=' at `at` makes what is before it look like a field of the log line. */
+static bool ends_name(const char *text, const char *at, enum context context)
+{
+    static const char *const names[] = {"message-id", "to", "account", "size", "delay", "delays", "dsn", "status",
+                                        "from", "orig_to", "relay", "uid", "mailbox"};
+    size_t count = sizeof names / sizeof *names - (context == OF_TEXT ? 2 : 0);
+    const char *name = at;
+
+    while (name > text && (g_ascii_isalnum(name[-1]) || name[-1] == '-' || name[-1] == '_'))
+        name--;
+    for (size_t i = 0; i < count; i++)
+        if ((size_t)(at - name) == strlen(names[i]) && memcmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_structure(const char *text, const char *at, enum context context)
+{
+    if (context < OF_TEXT)
+        return false;
+    if (context == OF_FIELD && (*at == '<' || *at == '>' || (*at == ' ' && at > text && at[-1] == ',')))
+        return true;
+    return *at == '=' && ends_name(text, at, context);
 }
 
 /* Returns whether all of the text was copied. */
-static bool escape(const char *text, char *out, size_t size, bool backslash)
+static bool escape(const char *text, char *out, size_t size, enum context context)
 {
+    const char *start = text;
     size_t used = 0;
 
     while (*text) {
-        char piece[5];
-        size_t length = printable_length((const unsigned char *)text);
+        char piece[8];
+        size_t length = is_structure(start, text, context) ? 0 : plain_length(text);
         size_t step = length > 0 ? length : 1;
 
         if (length == 0)
             length = (size_t)snprintf(piece, sizeof piece, "\\%03o", (unsigned)(unsigned char)*text);
-        else if (backslash && *text == '\\')
+        else if (context != OF_LINE && *text == '\\')
             length = (size_t)snprintf(piece, sizeof piece, "\\\\");
         else
             memcpy(piece, text, length);
@@ -93,11 +126,26 @@ static bool escape(const char *text, char *out, size_t size, bool backslash)
     return *text == '\0';
 }
 
-const char *log_escape(const char *text, char *out, size_t size)
+static const char *escape_part(const char *text, char *out, size_t size, enum context context)
 {
     if (size > 0)
-        (void)escape(text, out, size, true);
+        (void)escape(text, out, size, context);
     return out;
+}
+
+const char *log_escape(const char *text, char *out, size_t size)
+{
+    return escape_part(text, out, size, OF_OUTPUT);
+}
+
+const char *log_escape_field(const char *text, char *out, size_t size)
+{
+    return escape_part(text, out, size, OF_FIELD);
+}
+
+const char *log_escape_text(const char *text, char *out, size_t size)
+{
+    return escape_part(text, out, size, OF_TEXT);
 }
 
 static void write_copy(enum log_level level, const char *line)
@@ -130,8 +178,8 @@ static void write_line(enum log_level level, const char *format, va_list argumen
         return;
     if (vsnprintf(raw, sizeof raw, format, arguments) < 0)
         (void)snprintf(raw, sizeof raw, "%s", format);
-    if (!escape(raw, line, sizeof line, false)) {
-        (void)escape(raw, line, sizeof line - strlen("..."), false);
+    if (!escape(raw, line, sizeof line, OF_LINE)) {
+        (void)escape(raw, line, sizeof line - strlen("..."), OF_LINE);
         memcpy(line + strlen(line), "...", sizeof "...");
     }
     if (use_syslog)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The log: syslog(3), facility mail, or stderr. Control characters are escaped, so that no message can forge a line.
+ * The log: syslog(3), facility mail, or stderr. Control characters are escaped, so that no message can forge a line, and
+ * so is what turns the direction of text or is not seen (Unicode's Cf, Co, Cn, Zl and Zp).
  * errno is kept across every call. */
 #ifndef ONCEDROP_LOG_H
 #define ONCEDROP_LOG_H
@@ -20,8 +21,15 @@ void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
-/* Copies text to out[size], control characters and bytes that are no UTF-8 as \ooo (octal), "\\" as "\\\\"; always
- * NUL-terminated, cut at a whole character. Returns out. For one field of a log line. */
+/* Copies text to out[size]: what the log escapes, and bytes that are no UTF-8, as \ooo (octal), "\\" as "\\\\"; always
+ * NUL-terminated, cut at a whole character. Returns out. For whatever people are to see. */
 const char *log_escape(const char *text, char *out, size_t size);
+
+/* The same for the value of one field of the line for a recipient: with '<', '>', a blank behind a comma, and the '='
+ * behind such a field's name as \ooo too, so that whoever takes the line apart finds each field once. */
+const char *log_escape_field(const char *text, char *out, size_t size);
+
+/* The same for the text in parentheses at that line's end: only that '=', and not that of uid= and mailbox=. */
+const char *log_escape_text(const char *text, char *out, size_t size);
 
 #endif

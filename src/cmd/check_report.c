@@ -18,6 +18,7 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/terminal.h"
+#include "cmd/table.h"
 
 #define ITEMS_MAX 256
 #define TIME_OVER 100   /* exit status of a step that took too long */
@@ -153,10 +154,8 @@ static void print_json(void)
     json_t *array = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct item *item = &report->items[i];
-        char *text = g_utf8_make_valid(item->text, -1);
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "item", item->name, "status",
-                                               statuses[item->status].name, "text", text));
-        g_free(text);
+        json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "item", item->name, "status",
+                                               statuses[item->status].name, "text", table_json_text(item->text)));
     }
     json_dumpf(array, stdout, JSON_INDENT(2));
     putchar('\n');

@@ -202,12 +202,12 @@ static void deliver_message(const struct config *config, const struct envelope *
 /* The log of what ended before there was a message to deliver. */
 static void log_early(const struct envelope *envelope, const struct report *report)
 {
-    char to[1024], queue_id[128], text[2048];
+    char to[384], queue_id[128], text[2048];
     const struct outcome_row *row = outcome_row(report->outcome);
     log_warning("%s: to=<%s>, dsn=%s, status=%s (%s)",
-                log_escape(envelope->queue_id != NULL ? envelope->queue_id : "NOQUEUE", queue_id, sizeof(queue_id)),
-                log_escape(envelope->recipient != NULL ? envelope->recipient : "", to, sizeof(to)), row->dsn,
-                row->status, log_escape(report->text, text, sizeof(text)));
+                log_escape_field(envelope->queue_id != NULL ? envelope->queue_id : "NOQUEUE", queue_id, sizeof(queue_id)),
+                log_escape_field(envelope->recipient != NULL ? envelope->recipient : "", to, sizeof(to)), row->dsn,
+                row->status, log_escape_text(report->text, text, sizeof(text)));
 }
 
 /* Set-group-ID: the caller may as well be an ordinary user who set all this. */

@@ -164,7 +164,8 @@ static int show(const struct question *question)
     char escaped[2048];
     struct fault fault;
     int64_t key = message_lock_key(question->identity);
-    json_t *json = question->json ? json_pack("{s:s, s:I}", "id", question->id, "lock_key", (json_int_t)key) : NULL;
+    json_t *json =
+        question->json ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key", (json_int_t)key) : NULL;
     if (!question->json) {
         table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
         printf("lock_key: %" PRId64 "\n", key);

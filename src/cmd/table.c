@@ -195,9 +195,18 @@ void table_print_row(const struct ledger_table *table, size_t row)
             table_print_line(table->names[column], cell_text(table, row, column, text));
 }
 
+json_t *table_json_text(const char *text)
+{
+    char *valid = g_utf8_make_valid(text, -1);
+    json_t *json = json_string(valid);
+    g_free(valid);
+    return json;
+}
+
 static json_t *cell_json(const struct ledger_table *table, size_t row, size_t column)
 {
     const char *cell = table->cells[row * table->columns + column];
+    json_t *value = NULL;
     if (cell == NULL)
         return json_null();
     switch (table->types[column]) {
@@ -207,11 +216,12 @@ static json_t *cell_json(const struct ledger_table *table, size_t row, size_t co
     case LEDGER_BOOLEAN:
         return json_boolean(cell[0] == 't');
     case LEDGER_JSON:
-        return json_loads(cell, JSON_DECODE_ANY, NULL);
+        value = json_loads(cell, JSON_DECODE_ANY, NULL);
+        break;
     case LEDGER_TEXT:
         break;
     }
-    return json_string(cell);
+    return value != NULL ? value : table_json_text(cell);
 }
 
 json_t *table_row_json(const struct ledger_table *table, size_t row)

@@ -238,8 +238,11 @@ static void give_up_sent(struct delivery_work *work, struct ledger_copy *sent, c
     if (sent->new_state == COPY_STORED || (!permanent && !too_long))
         return;
     sent->new_state = COPY_FAILED;
-    log_warning("Sent copy of <%s> for %s given up: %s", work->message_id != NULL ? work->message_id : "",
-                sent->account, report->text);
+    char id[512], account[320], text[1024];
+    log_warning("Sent copy of <%s> for %s given up: %s",
+                log_escape_field(work->message_id != NULL ? work->message_id : "", id, sizeof(id)),
+                log_escape_field(sent->account, account, sizeof(account)),
+                log_escape_text(report->text, text, sizeof(text)));
 }
 
 /* The sender's Sent mailbox, held anew: so that a slow or broken one holds up nobody's inbox. first: nothing was
@@ -360,21 +363,22 @@ void delivery_clear(struct delivery *delivery)
 void delivery_log(const struct delivery *delivery)
 {
     const struct message *message = delivery->message;
-    char id[1024], to[1024], account[1024], mailbox[1024], queue_id[128], text[2048];
-    log_escape(message->message_id != NULL ? message->message_id : "", id, sizeof(id));
-    log_escape(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", queue_id, sizeof(queue_id));
+    /* so that a long value cuts none but the text off the line */
+    char id[512], to[384], account[320], mailbox[320], queue_id[128], text[2048];
+    log_escape_field(message->message_id != NULL ? message->message_id : "", id, sizeof(id));
+    log_escape_field(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", queue_id, sizeof(queue_id));
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         const struct delivery_recipient *recipient = &delivery->recipients[i];
         const struct outcome_row *row = outcome_row(recipient->report.outcome);
         const struct route *route = &recipient->route;
         log_info("%s: message-id=<%s>, to=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, delay=%.3f,"
                  " delays=%.3f/%.3f/%.3f/%.3f, dsn=%s, status=%s (%s)",
-                 queue_id, id, log_escape(recipient->address, to, sizeof(to)),
-                 log_escape(route->account != NULL ? route->account : "", account, sizeof(account)),
-                 log_escape(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
+                 queue_id, id, log_escape_field(recipient->address, to, sizeof(to)),
+                 log_escape_field(route->account != NULL ? route->account : "", account, sizeof(account)),
+                 log_escape_field(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
                  message->size, (double)(base_now_ms() - delivery->started_ms) / 1000, (double)delivery->read_ms / 1000,
                  (double)delivery->lock_ms / 1000, (double)delivery->imap_ms / 1000,
                  (double)delivery->settle_ms / 1000, row->dsn, row->status,
-                 log_escape(recipient->report.text, text, sizeof(text)));
+                 log_escape_text(recipient->report.text, text, sizeof(text)));
     }
 }

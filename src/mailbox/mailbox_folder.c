@@ -45,7 +45,7 @@ static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     OD_CLEANUP(base_free) char *encoded = NULL;
-    bool by_use = strcmp(name, "\\Sent") == 0;
+    bool by_use = strcasecmp(name, "\\Sent") == 0;
     if (by_use && !find_sent(mailbox, fault))
         return NULL;
     if (!by_use && (encoded = mailbox_name_encode(name, fault)) == NULL)
@@ -54,6 +54,14 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct faul
     if (quoted == NULL)
         fault_set(fault, "%s: the name of the Sent mailbox has a control character", mailbox->where);
     return quoted;
+}
+
+static void warn_unsubscribed(const char *name, const char *why)
+{
+    char escaped_name[512], escaped_why[1024];
+    log_warning("mailbox %s was created, but not subscribed to: %s",
+                log_escape_field(name, escaped_name, sizeof(escaped_name)),
+                log_escape_text(why, escaped_why, sizeof(escaped_why)));
 }
 
 bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault)
@@ -69,7 +77,7 @@ bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fau
         return false;
     if (mailbox->subscribe
         && !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
-        log_warning("mailbox %s was created, but not subscribed to: %s", name, minor.text);
+        warn_unsubscribed(name, minor.text);
     return true;
 }
 

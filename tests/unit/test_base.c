@@ -200,6 +200,21 @@ static void test_escape(void **state)
         {"\xf4\x90\x80\x80", 64, "\\364\\220\\200\\200"},           /* above U+10FFFF */
         {"\xf0\x8f\xbf\xbf", 64, "\\360\\217\\277\\277"},
         {"\xf5\x80\x80\x80", 64, "\\365\\200\\200\\200"},
+        {"a\xe2\x80\xae" "b", 64, "a\\342\\200\\256b"},           /* U+202E: right to left from here */
+        {"\xe2\x81\xa6", 64, "\\342\\201\\246"},                  /* U+2066 */
+        {"\xf3\xa0\x80\x81", 64, "\\363\\240\\200\\201"},           /* U+E0001, a tag */
+        {"\xf3\xa0\x84\x80", 64, "\\363\\240\\204\\200"},           /* U+E0100, a variation selector */
+        {"\xe2\x80\x8b", 64, "\\342\\200\\213"},                  /* zero-width space */
+        {"\xef\xbb\xbf", 64, "\\357\\273\\277"},                  /* byte order mark */
+        {"\xc2\xad", 64, "\\302\\255"},                           /* soft hyphen */
+        {"\xe2\x80\xa8", 64, "\\342\\200\\250"},                  /* line separator */
+        {"\xee\x80\x80", 64, "\\356\\200\\200"},                  /* private use */
+        {"\xef\xbf\xbe", 64, "\\357\\277\\276"},                  /* no character */
+        {"\xe3\x85\xa4", 64, "\\343\\205\\244"},                  /* Hangul filler */
+        {"\xcd\x8f", 64, "\\315\\217"},                           /* grapheme joiner */
+        {"a\xcc\x88 \xe2\x9d\xa4\xef\xb8\x8f \xe0\xa4\xa8\xe0\xa5\x80", 64,
+         "a\xcc\x88 \xe2\x9d\xa4\xef\xb8\x8f \xe0\xa4\xa8\xe0\xa5\x80"}, /* marks are part of letters */
+        {"a=b, status=c <d>", 64, "a=b, status=c <d>"},
         {"\xe2\x82z", 64, "\\342\\202z"},
         {"abc", 4, "abc"},
         {"abc", 3, "ab"},
@@ -218,6 +233,38 @@ static void test_escape(void **state)
     char untouched = 'x';
     log_escape("abc", &untouched, 0);
     assert_int_equal(untouched, 'x');
+}
+
+/* Values of a log line: what is ordinary stays, nothing looks like the next field. */
+static void test_escape_field(void **state)
+{
+    static const struct {
+        const char *value, *field, *text;
+    } cases[] = {
+        {"1.2@mail.example", NULL, NULL},
+        {"bounce+lisa=mail.example@list.example", NULL, NULL},
+        {"Sent Items", NULL, NULL},
+        {"a,b@c", NULL, NULL},
+        {"stored uid=17 mailbox=INBOX", "stored uid\\07517 mailbox\\075INBOX", "stored uid=17 mailbox=INBOX"},
+        {"x>, status=stored, to=<y@z", "x\\076,\\040status\\075stored,\\040to\\075\\074y@z",
+         "x>, status\\075stored, to\\075<y@z"},
+        {"x,status=stored@y", "x,status\\075stored@y", "x,status\\075stored@y"},
+        {"xstatus=stored, my-to=y", "xstatus=stored,\\040my-to=y", "xstatus=stored, my-to=y"},
+        {"message <a@b> is elsewhere", "message \\074a@b\\076 is elsewhere", "message <a@b> is elsewhere"},
+        {"status=", "status\\075", "status\\075"},
+        {"a\\075b\n", "a\\\\075b\\012", "a\\\\075b\\012"},
+        {"=", NULL, NULL},
+        {" x", NULL, NULL},
+        {"", NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[128];
+        if (strcmp(log_escape_field(cases[i].value, out, sizeof out), cases[i].field ? cases[i].field : cases[i].value) != 0)
+            fail_msg("case %zu, field: %s", i, out);
+        if (strcmp(log_escape_text(cases[i].value, out, sizeof out), cases[i].text ? cases[i].text : cases[i].value) != 0)
+            fail_msg("case %zu, text: %s", i, out);
+    }
 }
 
 static void test_log_before_open(void **state)
@@ -485,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_fault_text),
         cmocka_unit_test(test_fault_cut),
         cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_escape_field),
         cmocka_unit_test(test_log_before_open),
         cmocka_unit_test(test_log_targets),
         cmocka_unit_test(test_log_line),
