@@ -195,8 +195,7 @@ def test_failure_defers_and_mended_there_is_one_copy(postfix, failure):
             act()
         entries = postfix.wait_for(1, queue_id)
         if not act:     # it stays broken: every time
-            postfix.command("postqueue", "-f")
-            entries = postfix.wait_for(2, queue_id)
+            entries = postfix.try_again(2, queue_id)
     if failure not in MAY_SUCCEED:
         assert {(entry.status, entry.dsn[0]) for entry in entries} == {("deferred", "4")}, entries
     postfix.flush(90)

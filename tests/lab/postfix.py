@@ -2,6 +2,7 @@
 """A private Postfix with oncedrop behind it by one of the three ways in, set up from the pieces in conf/postfix."""
 
 import collections
+import contextlib
 import itertools
 import json
 import os
@@ -309,6 +310,19 @@ class Postfix(process.Server):
     def wait_idle(self, seconds=60):
         """Until every message is gone or deferred."""
         process.wait_until(self.idle, "Postfix has tried everything", seconds)
+
+    def try_again(self, count, queue_id=None, seconds=60):
+        """Has what is deferred tried until the log has so many entries of it; returns them. Asked once is not enough: what
+        Postfix has not quite put away yet it skips."""
+        end = time.monotonic() + seconds
+        while len(self.entries(queue_id)) < count:
+            if time.monotonic() > end:
+                raise TimeoutError(f"after {seconds} s not {count} deliveries in the log: {self.entries(queue_id)}")
+            self.wait_idle(seconds)
+            self.command("postqueue", "-f")
+            with contextlib.suppress(TimeoutError):
+                self.wait_for(count, queue_id, seconds=3)
+        return self.entries(queue_id)
 
     def flush(self, seconds=60):
         """Tries all that is deferred, again and again, until the queue is empty. Returns how often."""
