@@ -45,7 +45,8 @@ const struct cmd cmd_table[] = {
     {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
      "install creates the schema of the setting database.schema, upgrade brings it to this program's version, print\n"
      "writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"
-     "a schema; a delivery needs only those of the role SCHEMA_delivery, which install creates.\n"},
+     "a schema. A delivery needs only those of the role SCHEMA_delivery, which install creates; show, list, locks, stats,\n"
+     "resume and purge need those of SCHEMA_operator.\n"},
     {"check", cmd_check, false, "[--json] [ACCOUNT]", "see whether everything is in place",
      "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), the IMAP\n"
      "server's certificate, a login as ACCOUNT, capabilities and mailboxes, and compares times with each other and, when\n"
@@ -73,7 +74,7 @@ const struct cmd cmd_table[] = {
      "--prometheus writes the format that node_exporter's textfile collector reads.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
      "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays. It works in batches and makes\n"
-     "no delivery wait. Run it as the owner of the schema: the role for deliveries may not delete.\n"},
+     "no delivery wait. It needs the role SCHEMA_operator.\n"},
     {"version", cmd_version, false, "", "print the version", ""},
     {"help", cmd_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},

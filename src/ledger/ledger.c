@@ -99,13 +99,15 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
                   3, params, fault);
 }
 
-void ledger_add_remedy(struct fault *fault)
+void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
 {
-    static const char *const remedies[][2] = {
+    char *grant OD_CLEANUP(base_free) =
+        base_printf("grant the role %s_%s to this database user", ledger->config->database.schema, role);
+    const char *const remedies[][2] = {
         {"(SQLSTATE 42P01)", "run: oncedrop schema install"},       /* undefined_table */
         {"(SQLSTATE 3F000)", "run: oncedrop schema install"},       /* invalid_schema_name */
         {"(SQLSTATE 42703)", "run: oncedrop schema upgrade"},       /* undefined_column */
-        {"(SQLSTATE 42501)", "grant the role <schema>_delivery to this database user"},     /* insufficient_privilege */
+        {"(SQLSTATE 42501)", grant},                                /* insufficient_privilege */
         /* read_only_sql_transaction, and BEGIN READ WRITE in recovery */
         {"(SQLSTATE 25006)", "this server is a standby; database.conninfo must lead to the primary"},
         {"(SQLSTATE 0A000)", "is this a standby? database.conninfo must lead to the primary"},

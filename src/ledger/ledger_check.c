@@ -25,7 +25,7 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
     bool kept = pg_finish(ledger->pg);
     if (result == NULL)
-        ledger_add_remedy(fault);
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     else if (!kept)
         fault_set(fault, "database: the connection is closed as soon as a transaction is begun");
     else
@@ -126,7 +126,7 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
         fault_set(fault, "the lock is not granted although it is free");
     bool written = result == LEDGER_OK && write_all(ledger, &claim, fault);
     if (!written)
-        ledger_add_remedy(fault);
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
     return written;
 }

@@ -156,7 +156,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     const struct ledger_copy **copies OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*copies));
     enum ledger_result result = take_claim(ledger, claim, wanted_copies(claim, copies), fault);
     if (result == LEDGER_TROUBLE)
-        ledger_add_remedy(fault);
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     if (!pg_finish(ledger->pg) && result == LEDGER_OK && ledger->in_transaction) {
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;

@@ -138,7 +138,7 @@ static enum ledger_result try_lock(struct ledger *ledger, struct ledger_claim *c
         result = LEDGER_TROUBLE;
     }
     if (result == LEDGER_TROUBLE)
-        ledger_add_remedy(fault);
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     if (result == LEDGER_OK)
         ledger->in_transaction = true;
     else

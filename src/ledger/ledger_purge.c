@@ -30,6 +30,8 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
+    else
+        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
     pg_finish(ledger->pg);
     return result != NULL;
 }
@@ -92,8 +94,6 @@ static bool delete(struct ledger *ledger, const struct ledger_purge *purge, cons
                        fault) &&
                 pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
-    if (result == NULL && strcmp(pg_sqlstate(ledger->pg), "42501") == 0)     /* insufficient_privilege */
-        fault_set(fault, "%s (run it as the schema's owner: -o 'database.conninfo=...')", fault->text);
     bool committed = result != NULL && pg_committed(ledger->pg, fault);
     if (committed)
         *ret_deleted = strtoll(PQcmdTuples(result), NULL, 10);
@@ -113,8 +113,10 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
                                                delete(ledger, purge, ids, &deleted, fault)));
     if (!done || batch.count == 0)
         ledger_rollback(ledger);
-    if (!done)
+    if (!done) {
+        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
         return false;
+    }
     purge->ended = batch.count < BATCH;
     purge->after = batch.count > 0 ? batch.ids[batch.count - 1] : purge->after;
     purge->deleted += deleted;

@@ -68,6 +68,8 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
     bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
     pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
     return result != NULL ? copy_table(result) : NULL;
 }
 

@@ -15,6 +15,8 @@ static PGresult *ask(struct ledger *ledger, const char *sql, size_t count, const
     bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
     PGresult *result = sent ? pg_next(ledger->pg, fault) : NULL;
     pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
     return result;
 }
 

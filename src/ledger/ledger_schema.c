@@ -24,6 +24,8 @@ static bool ask(struct ledger *ledger, const char *sql, const char *param, int64
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     return result != NULL;
 }
 
@@ -47,9 +49,13 @@ static void fill_in(GString *sql, const char *schema)
     char *quoted OD_CLEANUP(base_free) = base_printf("\"%s\"", schema);
     char *role OD_CLEANUP(base_free) = base_printf("\"%s_delivery\"", schema);
     char *role_text OD_CLEANUP(base_free) = base_printf("'%s_delivery'", schema);
+    char *operator OD_CLEANUP(base_free) = base_printf("\"%s_operator\"", schema);
+    char *operator_text OD_CLEANUP(base_free) = base_printf("'%s_operator'", schema);
     g_string_replace(sql, "@schema@", quoted, 0);
     g_string_replace(sql, "@role@", role, 0);
     g_string_replace(sql, "@role_text@", role_text, 0);
+    g_string_replace(sql, "@operator@", operator, 0);
+    g_string_replace(sql, "@operator_text@", operator_text, 0);
 }
 
 char *ledger_schema_sql(const struct config *config, int from)

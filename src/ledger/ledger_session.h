@@ -65,8 +65,13 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
 bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *ret_more,
                        struct fault *fault) OD_MUST;
 
-/* Adds to the text of a failed statement what an administrator can do about it, where that is known. */
-void ledger_add_remedy(struct fault *fault);
+/* The roles that the schema makes, as their names end: what deliveries and replay may do; what an operator may besides. */
+#define LEDGER_DELIVERY "delivery"
+#define LEDGER_OPERATOR "operator"
+
+/* Adds to the text of a failed statement what an administrator can do about it, where that is known. role is the one that
+ * the statement needs. */
+void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault);
 
 /* Names of states and roles as they stand in the tables. */
 const char *ledger_state_name(enum copy_state state) OD_MUST;

@@ -40,7 +40,7 @@ def pooler(lab):
     """The lab's small PgBouncer."""
     with STARTING:
         if not hasattr(lab, "small_pool"):
-            users = {role: role for role in (lab_module.OWNER, lab_module.DELIVERY)}
+            users = {role: role for role in lab_module.ROLES}
             lab.small_pool = lab.start(PgBouncer(lab.directory, lab.postgres, users, POOL, "small-pool"))
         return lab.small_pool
 

@@ -59,7 +59,7 @@ class ExamplePgBouncer(pgbouncer.PgBouncer):
 
 def test_pgbouncer(site):
     os.chmod(site.directory, 0o711)
-    users = {role: role for role in (lab_module.OWNER, lab_module.DELIVERY)}
+    users = {role: role for role in lab_module.ROLES}
     server = ExamplePgBouncer(site.directory, site.lab.postgres, users)
     site.use(server.start()).close = server.stop
     site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY,

@@ -5,10 +5,11 @@ Seen to fail with: a column of version 2 left out, the remedy not named."""
 
 import glob
 import os
+import threading
 
 import expect
 import pytest
-from lab import lab as lab_module
+from lab import lab as lab_module, process
 from lab.messages import message, on_the_wire
 
 FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
@@ -28,7 +29,8 @@ def old(site, request):
             with open(path, encoding="utf-8") as file:
                 sql = file.read()
             for mark, name in (("@schema@", "oncedrop"), ("@role@", "oncedrop_delivery"),
-                               ("@role_text@", "'oncedrop_delivery'")):
+                               ("@role_text@", "'oncedrop_delivery'"), ("@operator@", "oncedrop_operator"),
+                               ("@operator_text@", "'oncedrop_operator'")):
                 sql = sql.replace(mark, name)
             cursor.execute(sql)
             cursor.execute("INSERT INTO oncedrop.schema_version (version) VALUES (%s)", (version_of(path),))
@@ -83,3 +85,29 @@ def test_upgraded_is_as_installed(old, ledgers):
         installed = cursor.fetchall()
     session.close()
     assert [tuple(row) for row in upgraded] == [tuple(row) for row in installed]
+
+
+@pytest.mark.parametrize("old", [3], indirect=True)
+def test_deliveries_go_on_while_it_is_upgraded(old):
+    scuba = old.account()
+    ended = threading.Event()
+    results = []
+
+    def deliver():
+        while not ended.is_set():
+            results.append(old.deliver(message(), scuba))
+
+    busy = [threading.Thread(target=deliver) for _ in range(3)]
+    for thread in busy:
+        thread.start()
+    process.wait_until(lambda: len(results) > 3, "deliveries before it")
+    done = as_owner(old, "schema", "upgrade")
+    before = len(results)
+    process.wait_until(lambda: len(results) > before + 3, "deliveries after it")
+    ended.set()
+    for thread in busy:
+        thread.join()
+    assert done.exit == 0, done
+    for result in results:
+        expect.stored(result)
+    assert old.count(scuba) == len(results)

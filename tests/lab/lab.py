@@ -9,7 +9,8 @@ import shutil
 from . import certificates, dovecot, pgbouncer, postgres, process
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OWNER, DELIVERY = "owner", "mailer"     # roles: the one that installs the schema, the one that deliveries log in as
+# Roles: the one that installs the schema, the one that deliveries log in as, and the operator's.
+ROLES = OWNER, DELIVERY, OPERATOR = "owner", "mailer", "operator"
 
 
 def program():
@@ -33,6 +34,7 @@ class Lab:
         server.create_role(OWNER)
         server.admin(f"ALTER ROLE {OWNER} CREATEROLE")
         server.create_role(DELIVERY)
+        server.create_role(OPERATOR)
         return server
 
     @functools.cached_property
@@ -49,7 +51,7 @@ class Lab:
 
     @functools.cached_property
     def pgbouncer(self):
-        users = {role: role for role in (OWNER, DELIVERY)}
+        users = {role: role for role in ROLES}
         return self.start(pgbouncer.PgBouncer(self.directory, self.postgres, users))
 
     @functools.cached_property

@@ -20,6 +20,8 @@ Done = collections.namedtuple("Done", "exit out err seconds")
 
 PROCESS_TIMEOUT = 90
 
+OPERATORS = {"show", "list", "locks", "stats", "resume", "purge"}     # commands that log in with that role
+
 
 class Running:
     """A process of the program. stdin: bytes, which come through a pipe, or an open file."""
@@ -102,6 +104,13 @@ class Site:
                 groups[group].append(f"{name}={value}\n")
         return "".join(f"[{group}]\n" + "".join(lines) for group, lines in groups.items())
 
+    def write_configuration(self, command):
+        """An operator's commands log in as the operator, where deliveries would as themselves."""
+        if not OPERATORS.intersection(command[:1]):
+            return self.write("oncedrop.conf", self.configuration())
+        delivery, operator = (f"user={role} password={role}" for role in (lab_module.DELIVERY, lab_module.OPERATOR))
+        return self.write("operator.conf", self.configuration().replace(delivery, operator))
+
     def account(self, name="user", **fields):
         """A new account; returns its address. fields: see Dovecot.add_account."""
         address = f"{name}.{self.number}.{os.getpid()}@example.org"
@@ -122,7 +131,7 @@ class Site:
         """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes where stdout goes, as in Postfix."""
         words = [lab_module.program()]
         if config:
-            words += ["-c", self.write("oncedrop.conf", self.configuration())]
+            words += ["-c", self.write_configuration(arguments)]
         process = Running([*words, *options, *arguments], stdin, self.environment(env), merge)
         self.running.append(process)
         return process
@@ -215,6 +224,7 @@ def install_schema(lab):
     if done.exit:
         raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
     lab.postgres.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
+    lab.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
     return Ledgers(lab.postgres, database)
 
 
