@@ -53,12 +53,13 @@ enum message_result message_from_bytes(const void *bytes, size_t size, size_t si
 void message_free(struct message **message);
 
 /* Value of the first header field of that name (case-insensitive), unfolded (CRLF before a blank removed), outer
- * blanks off, bytes otherwise kept; NULL when there is none. To be freed with free(3). *ret_length may be NULL. */
+ * blanks off, bytes otherwise kept, of a longer value the first MiB; NULL when there is none. To be freed with free(3). *ret_length may be NULL. */
 char *message_header(const struct message *message, const char *name, size_t *ret_length) OD_MUST;
 
 /* What a copy of a kind consists of, as pieces of message->data in order.
  *
- * sent  true: the Sent copy, without Return-Path, Delivered-To and X-Original-To
+ * sent  true: the Sent copy, without Return-Path, Delivered-To and X-Original-To, as far as the header is in the first
+ *       65536 pieces: memory is not to grow with the message
  *
  * Returns a new array (free(3)) of *ret_count pieces; *ret_size is their sum. */
 struct iovec *message_pieces(const struct message *message, bool sent, size_t *ret_count, size_t *ret_size) OD_MUST;

@@ -8,6 +8,9 @@
 
 #include "message/message_field.h"
 
+#define VALUE_MAX ((size_t)1 << 20)     /* of a field, what is copied */
+#define PIECES_MAX ((size_t)1 << 16)    /* one MiB of them: a message may be nothing but fields to leave out */
+
 static bool is_white(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -28,7 +31,8 @@ char *message_header(const struct message *message, const char *name, size_t *re
         value++;
     while (end > value && is_white(end[-1]))
         end--;
-    text = message_field_unfold(value, (size_t)(end - value), &length);
+    length = (size_t)(end - value);
+    text = message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);
     if (ret_length)
         *ret_length = length;
     return text;
@@ -68,7 +72,7 @@ struct iovec *message_pieces(const struct message *message, bool sent, size_t *r
     const unsigned char *kept = message->data, *at = message->data;
     struct message_field field;
 
-    while (sent && message_field_next(&at, message->data + message->header_size, &field)) {
+    while (sent && pieces.count < PIECES_MAX && message_field_next(&at, message->data + message->header_size, &field)) {
         if (names_a_recipient(&field)) {
             add_piece(&pieces, kept, field.start);
             kept = at;

@@ -451,17 +451,38 @@ static void test_pieces(void **state)
     }
 }
 
+/* What is taken for a message's fields does not grow with the message. */
 static void test_many_pieces(void **state)
 {
-    size_t bytes_size, count, size;
-    OD_CLEANUP(base_free) char *bytes = repeated("", "A: b\r\nReturn-Path: x\r\n", 200000, "\r\n", &bytes_size);
-    struct message *message = message_of(bytes, bytes_size);
-    struct iovec *pieces = message_pieces(message, true, &count, &size);
+    static const struct {
+        size_t fields, pieces;
+    } cases[] = {{60000, 60001}, {65535, 65536}, {65536, 65537}, {65537, 65537}, {300000, 65537}};
 
     (void)state;
-    assert_int_equal(count, 200001);
-    assert_int_equal(size, 200000 * strlen("A: b\r\n") + 2);
-    base_free(&pieces);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t bytes_size, count, size, left = cases[i].fields - cases[i].pieces + 1;
+        OD_CLEANUP(base_free) char *bytes =
+            repeated("", "A: b\r\nReturn-Path: x\r\n", cases[i].fields, "\r\n", &bytes_size);
+        struct message *message = message_of(bytes, bytes_size);
+        struct iovec *pieces = message_pieces(message, true, &count, &size);
+
+        assert_int_equal(count, cases[i].pieces);
+        assert_int_equal(size, bytes_size - (cases[i].fields - left) * strlen("Return-Path: x\r\n"));
+        base_free(&pieces);
+        message_free(&message);
+    }
+}
+
+static void test_long_value(void **state)
+{
+    size_t size, length;
+    OD_CLEANUP(base_free) char *bytes = repeated("X: ", "y", 3 * MIB, "\r\n\r\n", &size);
+    struct message *message = message_of(bytes, size);
+    OD_CLEANUP(base_free) char *value = message_header(message, "X", &length);
+
+    (void)state;
+    assert_int_equal(length, MIB);
+    assert_int_equal(strlen(value), MIB);
     message_free(&message);
 }
 
@@ -524,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_many_pieces),
+        cmocka_unit_test(test_long_value),
         cmocka_unit_test(test_builder),
     };
     return cmocka_run_group_tests_name("message", tests, set_up, tear_down);
