@@ -142,8 +142,9 @@ static bool keep_literal(struct mailbox *mailbox, size_t literal, struct fault *
 static bool pass_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
 {
     char piece[8192];
-    if (literal > UINT32_MAX)   /* RFC 3501, 9: number */
-        return give_up(mailbox, fault, "the server announces a message of more than 4 GiB");
+    if (literal > mailbox->body_budget)
+        return give_up(mailbox, fault, "the server announces more than a message can have");
+    mailbox->body_budget -= literal;
     mailbox->size = start;
     add_two(mailbox, "\"\"");
     mailbox->body(mailbox->body_context, NULL, 0);
@@ -162,6 +163,8 @@ static bool pass_literal(struct mailbox *mailbox, size_t literal, size_t start, 
 /* Reads the literal announced at `start`. */
 static bool read_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
 {
+    if (start > 0 && mailbox->bytes[start - 1] == '~')     /* literal8, RFC 3516 */
+        start--;
     bool is_body = start > 1 && memcmp(mailbox->bytes + start - 2, "] ", 2) == 0;
     return is_body && mailbox->body != NULL ? pass_literal(mailbox, literal, start, fault)
                                             : keep_literal(mailbox, literal, fault);
@@ -238,6 +241,7 @@ static bool send_command(struct mailbox *mailbox, const char *step, struct fault
     OD_CLEANUP(base_free) char *command = NULL;
     mailbox->step = step;
     mailbox->budget = BUDGET;
+    mailbox->body_budget = UINT32_MAX;  /* RFC 3501, 9: a literal's size is a number */
     if (vasprintf(&command, format, arguments) < 0)
         abort();
     snprintf(mailbox->tag, sizeof mailbox->tag, "A%u", ++mailbox->tag_number);

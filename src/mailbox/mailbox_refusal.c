@@ -29,8 +29,9 @@ static bool speaks_of_content(const struct mailbox_reply *reply)
     return false;
 }
 
-/* A quota that need not be this mailbox's: Courier has no code for it ("[ALERT] You exceeded your mail quota."), and says
- * so too when it cannot count; Dovecot's OVERQUOTA with "Not enough disk quota" is the file system's, whoever filled it. */
+/* A quota that need not be this mailbox's: Courier has no code for it ("[ALERT] You exceeded your mail quota."), and
+ * says so too when it cannot count; Dovecot's OVERQUOTA with "Not enough disk quota" is the file system's, whoever
+ * filled it. */
 static bool speaks_of_some_quota(const struct mailbox_reply *reply)
 {
     if (strcmp(reply->code, "OVERQUOTA") == 0)

@@ -162,7 +162,9 @@ static void note_fetched(void *context, struct mailbox_reply *reply)
         feed_body(fetched, NULL, 0);
         feed_body(fetched, fetch.body, fetch.body_size);
     }
-    enum candidate candidate = fetched->fed || wanted ? fetched->search->end(fetched->search->context) : CANDIDATE_OTHER;
+    enum candidate candidate = CANDIDATE_OTHER;
+    if (fetched->fed || wanted)
+        candidate = fetched->search->end(fetched->search->context);
     fetched->fed = false;
     fetched->told |= wanted;
     if (wanted && candidate > fetched->candidate)
@@ -190,21 +192,20 @@ static bool compare(struct mailbox *mailbox, const struct search *search, uint32
 static enum search_result compare_all(struct mailbox *mailbox, const struct search *search,
                                       const struct candidates *found, uint32_t *ret_uid, struct fault *fault)
 {
-    uint32_t similar = 0;
-    for (size_t i = 0; i < found->count; i++) {
+    enum candidate best = CANDIDATE_OTHER;
+    uint32_t uid = 0;
+    for (size_t i = 0; i < found->count && best != CANDIDATE_SAME; i++) {
         enum candidate candidate;
         if (!compare(mailbox, search, found->uids[i], &candidate, fault))
             return SEARCH_TROUBLE;
-        if (candidate == CANDIDATE_SAME) {
-            *ret_uid = found->uids[i];
-            return SEARCH_FOUND;
+        if (candidate > best) {
+            best = candidate;
+            uid = found->uids[i];
         }
-        if (candidate == CANDIDATE_SIMILAR && similar == 0)
-            similar = found->uids[i];
     }
-    if (similar == 0)
+    if (best == CANDIDATE_OTHER)
         return SEARCH_ABSENT;
-    *ret_uid = similar;
+    *ret_uid = uid;
     return SEARCH_FOUND;
 }
 

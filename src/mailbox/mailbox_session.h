@@ -35,7 +35,8 @@ struct mailbox {
     size_t response_max;    /* longest response, with its literals; a longer one is an error */
     mailbox_body *body;     /* takes what is fetched; may be NULL */
     void *body_context;
-    size_t budget;          /* bytes that may still come for the command under way, those of `body` not counted */
+    size_t budget;          /* bytes that may still come for the command under way, */
+    size_t body_budget;     /* and those that may go to `body` */
 };
 
 #define MAILBOX_RESPONSE_MAX ((size_t) 128 * 1024)

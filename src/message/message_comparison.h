@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Whether what an IMAP server gives back is the message looked for. Fed piece by piece as it comes, never held whole: what
- * a server sends may be of any size. */
+ * Whether what an IMAP server gives back is the message looked for. Fed piece by piece as it comes, never held whole:
+ * what a server sends may be of any size. */
 #ifndef ONCEDROP_MESSAGE_COMPARISON_H
 #define ONCEDROP_MESSAGE_COMPARISON_H
 
@@ -13,9 +13,10 @@ enum message_likeness {
     MESSAGE_SAME,
 };
 
-/* Compares contents. MESSAGE_SAME: of the same content digest. MESSAGE_SIMILAR: of the same digest when CRs and the newlines
- * at the end are left out of both (Courier drops bare CRs and adds a last line end), as it is, or with the message's header
- * bytes >= 0x80 each made an X (Cyrus, munge8bit). For a message in doubt only: it never says that two are one message.
+/* Compares contents. MESSAGE_SAME: of the same content digest. MESSAGE_SIMILAR: of the same digest when CRs and the
+ * newlines at the end are left out of both (Courier drops bare CRs and adds a last line end), and the message is taken as
+ * it is, or with each of its header bytes >= 0x80 made an X (Cyrus, munge8bit). For the search in doubt only: two messages
+ * that are similar are two messages.
  *
  * ignore  as for message_read; it and the message must outlive the comparison */
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;
