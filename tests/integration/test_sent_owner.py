@@ -156,7 +156,7 @@ def test_an_owner_that_bounced_is_not_waited_for(site):
 
 def test_an_owner_that_bounced_alone_stays_bounced(site):
     """There is nobody else to come again for the Sent copy: it is not worth a second bounce, nor a deferral."""
-    lisa, scuba = site.account("lisa"), site.account("scuba", quota_rule="*:storage=1k")
+    lisa, scuba = site.account("lisa"), site.account("scuba", quota=1024)
     cut_sent(site, lisa)
     site.settings["delivery.overquota"] = "bounce"
     assert codes(site, message(sender=lisa, body="A line of text.\n" * 200), lisa, scuba) == [552]
