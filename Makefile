@@ -132,6 +132,11 @@ faults:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults
 
+# PART="claim undo" JOBS=2
+mutants:
+	@tests/install-packages check
+	@$(PYTHON) -B tests/mutants/run $(if $(JOBS),--jobs $(JOBS)) $(PART)
+
 replay-load:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
@@ -172,7 +177,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit fuzz fuzz-short fuzz-programs install uninstall demo lab faults soak replay-load check check-debian help clean \
+.PHONY: all postfix unit fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -190,6 +195,8 @@ FORCE:
 #:                  die at every step; takes long; `make check` tries a sample
 #: make fuzz        parsers, decoding and dialogues with inputs of libFuzzer, each judged by an oracle:
 #:                    TIME=60 (seconds of each target)  RUNS= (inputs of each)  TARGET= (one of tests/fuzz/fuzz_*.c)
+#: make mutants     breaks the program in each way of tests/mutants/*.patch, one at a time, and says whether the tests notice:
+#:                  PART= (only those with one of these words in their names) JOBS= (at a time); about 10 minutes
 #: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
 #:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)

@@ -79,7 +79,8 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 }
 
 /* SET LOCAL in one statement. A site may have lowered synchronous_commit: an answer that was not durable, here and on a
- * synchronous standby, would lose mail. idle_in_transaction_session_timeout lets the server free the lock of a process that was stopped. */
+ * synchronous standby, would lose mail. idle_in_transaction_session_timeout lets the server free the lock of a process
+ * that was stopped. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
 {
     char idle[24], statement[24], lock[24];
@@ -91,8 +92,8 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
     return pg_add(ledger->pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", 0, NULL, fault) &&
            pg_add(ledger->pg,
                   "SELECT pg_catalog.set_config('synchronous_commit', CASE"
-                  " pg_catalog.current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END,"
-                  " true),"
+                  " pg_catalog.current_setting('synchronous_commit')"
+                  " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),"
                   " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true),"
                   " pg_catalog.set_config('statement_timeout', $2, true),"
                   " pg_catalog.set_config('lock_timeout', $3, true)",

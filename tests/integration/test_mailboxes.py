@@ -104,7 +104,7 @@ def test_a_candidate_over_the_size_limit_is_passed_over(site):
 def searching(site, **script):
     """A server whose mailboxes have one message, which is another one with the id that is looked for."""
     server = fake(site, script={name.replace("_", " "): answer for name, answer in script.items()})
-    server.script["EXAMINE"] = lambda client, tag, _: client.send(f"* 1 EXISTS\r\n* OK [UIDVALIDITY 7]\r\n{tag} OK done")
+    server.script["EXAMINE"] = lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done")
     server.script.setdefault("UID SEARCH", lambda client, tag, _: client.send(f"* SEARCH 3\r\n{tag} OK done"))
     site.settings["imap.search"] = "always"
     return server
