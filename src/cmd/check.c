@@ -15,6 +15,7 @@
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
+#include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
 #define DATABASE_MS 10000
@@ -192,10 +193,32 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
                       " to a name", folder.name);
     if (folder.exists)
         check_item(true, item, "mailbox %s exists", folder.name);
+    else if (strcasecmp(name, "INBOX") == 0)
+        check_item(false, item, "the account has no INBOX, and it is not ours to make one: does the account exist on the"
+                   " server?");
     else if (config->imap.create)
         check_item(true, item, "mailbox %s does not exist yet: it is made when it is needed (imap.create)", folder.name);
     else
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", folder.name);
+}
+
+/* Whether that account's mail goes to that account, see delivery/server.h; deliveries are told. */
+static void check_identity(const struct check *check, const char *account)
+{
+    struct fault fault, minor;
+    if (!mailbox_delegates(check->config))
+        return;
+    enum identity_result result = mailbox_identity(check->config, account, &fault);
+    if (!check_item(result == IDENTITY_COUNTS, "identity", "%s", result == IDENTITY_COUNTS
+                        ? "the server opens the account that is named, and not that of who logs in" : fault.text) &&
+        result == IDENTITY_UNKNOWN)
+        return;
+    if (!check->fits)
+        return;
+    char *server OD_CLEANUP(base_free) = mailbox_server(check->config);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &minor);
+    if (ledger == NULL || !ledger_server_record(ledger, server, result == IDENTITY_COUNTS, &minor))
+        check_warning("identity", "that could not be recorded: %s", minor.text);
 }
 
 /* A login needs an account: the one given, or the one that imap.user names. */
@@ -218,6 +241,7 @@ static void step_imap(void *context)
         return;
     }
     check_item(true, "imap", "logged in as %s", account);
+    check_identity(check, account);
     check_capabilities(config, mailbox, &probe);
     check_folder(config, mailbox, "inbox", config->route.inbox);
     if (config->route.sent_copy != SENT_COPY_OFF)

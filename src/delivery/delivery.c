@@ -10,6 +10,7 @@
 #include "delivery/append.h"
 #include "delivery/copies.h"
 #include "delivery/preview.h"
+#include "delivery/server.h"
 
 /* Gives every recipient that has a copy and no answer yet this one. */
 static void report_rest(struct delivery_work *work, enum outcome outcome, const char *text)
@@ -296,8 +297,13 @@ static void deliver(struct delivery_work *work)
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
     int64_t since = base_now_ms();
+    enum outcome outcome;
     if (!copies_collect(work))
         return;
+    if (!server_trusted(work, &outcome, &fault)) {
+        report_rest(work, outcome, fault.text);
+        return;
+    }
     wait_for_decoding(work);
     enum ledger_result locked = ledger_lock(delivery->ledger, &work->claim, &fault);
     if (locked != LEDGER_OK) {

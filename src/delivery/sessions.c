@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define TRUST_MS INT64_C(3600000)
+
 struct session {
     char *account;
     struct mailbox *mailbox;
@@ -13,6 +15,7 @@ struct sessions {
     const struct config *config;
     uint64_t clock;
     size_t most;
+    int64_t trusted_until;  /* base_now_ms() */
     struct session kept[];
 };
 
@@ -72,6 +75,16 @@ struct mailbox *sessions_get(struct sessions *sessions, const char *account, str
     }
     session->used = ++sessions->clock;
     return session->mailbox;
+}
+
+bool sessions_trusted(const struct sessions *sessions)
+{
+    return base_now_ms() < sessions->trusted_until;
+}
+
+void sessions_trust(struct sessions *sessions)
+{
+    sessions->trusted_until = base_now_ms() + TRUST_MS;
 }
 
 void sessions_drop(struct sessions *sessions, const char *account)

@@ -20,6 +20,10 @@ void sessions_free(struct sessions **sessions);     /* ends them all */
  * full. Belongs to the cache. NULL with the fault set when there is none to be had. */
 struct mailbox *sessions_get(struct sessions *sessions, const char *account, struct fault *fault) OD_MUST;
 
+/* Whether the server was found to be one that may be given mail (delivery/server.h), within the last hour. */
+bool sessions_trusted(const struct sessions *sessions) OD_MUST;
+void sessions_trust(struct sessions *sessions);
+
 /* Ends the account's session, if there is one: after anything but a clean answer. */
 void sessions_drop(struct sessions *sessions, const char *account);
 

@@ -105,7 +105,8 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
     char *grant OD_CLEANUP(base_free) =
         base_printf("grant the role %s_%s to this database user", ledger->config->database.schema, role);
     const char *const remedies[][2] = {
-        {"(SQLSTATE 42P01)", "run: oncedrop schema install"},       /* undefined_table */
+        /* undefined_table */
+        {"(SQLSTATE 42P01)", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"},
         {"(SQLSTATE 3F000)", "run: oncedrop schema install"},       /* invalid_schema_name */
         {"(SQLSTATE 42703)", "run: oncedrop schema upgrade"},       /* undefined_column */
         {"(SQLSTATE 42501)", grant},                                /* insufficient_privilege */

@@ -97,7 +97,8 @@ static bool write_all(struct ledger *ledger, struct ledger_claim *claim, struct 
         .parts = &part, .part_count = ledger->config->record.level >= RECORD_TEXT,
     };
     size_t claiming = 0, settling;
-    bool sent = ledger_add_claim(ledger, claim, &decoded, &claiming, fault) &&
+    bool sent = ledger_add_server(ledger, &claiming, fault) &&
+                ledger_add_claim(ledger, claim, &decoded, &claiming, fault) &&
                 ledger_add_settle(ledger, claim, &settling, fault) && pg_send(ledger->pg, fault);
     bool written = sent && pg_skip(ledger->pg, claiming + claim->copy_count + settling, fault);
     pg_finish(ledger->pg);

@@ -65,6 +65,9 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
 bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *ret_more,
                        struct fault *fault) OD_MUST;
 
+/* Adds all that is asked and written of an IMAP server, for the check; *statements is raised by the number of results. */
+bool ledger_add_server(struct ledger *ledger, size_t *statements, struct fault *fault) OD_MUST;
+
 /* The roles that the schema makes, as their names end: what deliveries and replay may do; what an operator may besides. */
 #define LEDGER_DELIVERY "delivery"
 #define LEDGER_OPERATOR "operator"

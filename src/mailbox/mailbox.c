@@ -101,7 +101,7 @@ static bool secure(struct mailbox *mailbox, const struct config *config, struct 
     return start_tls(mailbox, config, fault);
 }
 
-static bool set_up(struct mailbox *mailbox, const struct config *config, const char *account, struct fault *fault)
+static bool set_up(struct mailbox *mailbox, const struct config *config, const char *login, struct fault *fault)
 {
     bool is_command = *config->imap.command != '\0';
     enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
@@ -119,7 +119,7 @@ static bool set_up(struct mailbox *mailbox, const struct config *config, const c
     }
     if (tls == IMAP_TLS_STARTTLS && !secure(mailbox, config, fault))
         return false;
-    return mailbox_login(mailbox, config, account, fault);
+    return mailbox_login(mailbox, config, login, fault);
 }
 
 /* A command that ended says more by its status than by its silence. */
@@ -135,8 +135,10 @@ static void explain_command(struct mailbox *mailbox, struct fault *fault)
         fault_prefix(fault, "imap.command was killed by signal %d", WTERMSIG(status));
 }
 
-struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)
+struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, bool *ret_refused,
+                                struct fault *fault)
 {
+    *ret_refused = false;
     if (!mailbox_login_valid(account, fault))
         return NULL;
     struct mailbox *mailbox = base_alloc(sizeof *mailbox);
@@ -146,11 +148,18 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, s
     mailbox->subscribe = config->imap.subscribe;
     mailbox->step = "connect";
     mailbox->response_max = mailbox->budget = MAILBOX_RESPONSE_MAX;
-    if (!connect_stream(mailbox, config, account, fault) || !set_up(mailbox, config, account, fault)) {
+    if (!connect_stream(mailbox, config, account, fault) || !set_up(mailbox, config, login, fault)) {
         explain_command(mailbox, fault);
+        *ret_refused = mailbox->refused;
         mailbox_close(&mailbox);
     }
     return mailbox;
+}
+
+struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)
+{
+    bool refused;
+    return mailbox_open_as(config, account, mailbox_login_name(config, account), &refused, fault);
 }
 
 bool mailbox_alive(struct mailbox *mailbox)

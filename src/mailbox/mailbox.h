@@ -23,6 +23,28 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, s
 /* Ends the session: LOGOUT is sent without waiting for an answer, then the connection is closed. Cannot fail. */
 void mailbox_close(struct mailbox **mailbox);
 
+/* Whether one credential opens every account, so that it is the server's doing whose mailbox is opened. */
+bool mailbox_delegates(const struct config *config) OD_MUST;
+
+/* The server and the user whose credential it is, as one name for what is found out about both; a new string. A server
+ * on this host is named with it. */
+char *mailbox_server(const struct config *config) OD_MUST;
+
+enum identity_result {
+    IDENTITY_UNKNOWN,   /* not proved: trouble, or the account is not to be had (fault set) */
+    IDENTITY_COUNTS,    /* the server opens the account that the login names, or refuses */
+    IDENTITY_IGNORED,   /* it opens one mailbox whatever account is named (fault set) */
+};
+
+/* Finds out, where mailbox_delegates, whether the account that a login names counts. Some servers (Courier, GNU
+ * Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
+ *
+ * account  one that the server has; it is logged in to twice, and in between to one that nobody has, "oncedrop-probe".
+ *          When the server takes that too, it must have another INBOX, by UIDVALIDITY, or none.
+ *
+ * Time: three logins, imap.timeout per step. */
+enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
+
 /* Whether a kept session still answers (NOOP). */
 bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
 
@@ -55,7 +77,7 @@ struct append {
 };
 
 /* Appends one message. The mailbox is created and subscribed once when the server says TRYCREATE and the settings
- * allow it. SO_LINGER 0 while the literal is under way: a process that dies takes its unsent bytes with it.
+ * allow it; an INBOX never. SO_LINGER 0 while the literal is under way: a process that dies takes its unsent bytes with it.
  *
  * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (0, 0 when the server does not tell, RFC 4315), else untouched.
  * The fault is set on everything but APPEND_STORED. After APPEND_UNKNOWN the session must be closed. */

@@ -64,10 +64,30 @@ static void warn_unsubscribed(const char *name, const char *why)
                 log_escape_text(why, escaped_why, sizeof(escaped_why)));
 }
 
+/* An account without INBOX does not exist, or is not what we think it is: nothing is made in it. */
+static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *fault)
+{
+    static const char remedy[] = "does the account exist on the server? (Dovecot's ACL plugin hides it from a master user:"
+                                 " set acl_user = %u)";
+    struct mailbox_reply reply;
+    struct fault minor;
+    if (strcasecmp(name, "\"INBOX\"") != 0
+        && (mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, &minor, "STATUS \"INBOX\" (UIDVALIDITY)")
+            || reply.status == STATUS_BAD))
+        return true;
+    if (mailbox->stream == NULL)
+        *fault = minor;
+    else
+        fault_set(fault, "%s: the account has no INBOX, and it is not ours to make one: %s", mailbox->where, remedy);
+    return false;
+}
+
 bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     struct mailbox_reply reply;
     struct fault minor;
+    if (!has_inbox(mailbox, name, fault))
+        return false;
     if (!mailbox->create) {
         fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);
         return false;

@@ -111,8 +111,8 @@ static bool authenticate(struct mailbox *mailbox, const char *mechanism, const c
 }
 
 /* LOGIN up to its tagged response. */
-static bool login(struct mailbox *mailbox, const char *user, const char *password, struct mailbox_reply *ret,
-                  struct fault *fault)
+static bool log_in(struct mailbox *mailbox, const char *user, const char *password, struct mailbox_reply *ret,
+                   struct fault *fault)
 {
     return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password)
            && mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
@@ -131,10 +131,15 @@ static void refused(const struct identity *identity, const char *secret, const s
               identity->login, master ? " as master user " : "", identity->master, said);
 }
 
-bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *account, struct fault *fault)
+const char *mailbox_login_name(const struct config *config, const char *account)
+{
+    return *config->imap.user != '\0' ? config->imap.user : account;
+}
+
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login, struct fault *fault)
 {
     struct identity identity = {
-        .login = *config->imap.user != '\0' ? config->imap.user : account,
+        .login = login,
         .master = config->imap.master_user,
         .password = config->imap.password != NULL ? config->imap.password : "",
     };
@@ -143,15 +148,18 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
     bool answered;
     if (!check_method(mailbox, config, &identity, fault))
         return false;
+    int64_t started = base_now_ms();
     if (config->imap.auth == IMAP_AUTH_LOGIN) {
         OD_CLEANUP(base_free) char *user = mailbox_dialogue_quote(identity.login);
         secret = mailbox_dialogue_quote(identity.password);
-        answered = login(mailbox, user, secret, &reply, fault);
+        answered = log_in(mailbox, user, secret, &reply, fault);
     } else {
         secret = initial_response(config, &identity);
         answered = authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, &reply,
                                 fault);
     }
+    /* Dovecot closes the connection for some accounts that it does not have */
+    mailbox->refused = answered ? reply.status == STATUS_NO : base_now_ms() - started < mailbox->timeout;
     if (!answered)
         return false;
     if (reply.status != STATUS_OK) {

@@ -29,6 +29,7 @@ struct mailbox {
     char *capabilities;     /* as told last; NULL: not told since TLS or the login changed them */
     char *sent;             /* encoded name of the \Sent mailbox; NULL: not asked yet */
     char *farewell;         /* what the server said in its BYE */
+    bool refused;           /* the login, by its answer or by closing the connection then */
     char *bytes;            /* the response read last, NUL-terminated, literals in place */
     size_t size;
     size_t capacity;
@@ -59,10 +60,15 @@ int mailbox_spawn_reap(pid_t *child);
  * False with the fault set: the stream must only be closed. */
 bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault) OD_MUST;
 
-/* mailbox_login.c: whether the account can be sent at all. */
+/* mailbox.c: mailbox_open with a login of its own instead of what the settings make of the account. *ret_refused, when
+ * there is no session: the server had the credentials and did not take them. */
+struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, bool *ret_refused,
+                                struct fault *fault) OD_MUST;
+
+/* mailbox_login.c: whether the account can be sent at all; with which login it is opened; the login. */
 bool mailbox_login_valid(const char *account, struct fault *fault) OD_MUST;
-bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *account,
-                   struct fault *fault) OD_MUST;
+const char *mailbox_login_name(const struct config *config, const char *account) OD_MUST;
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login, struct fault *fault) OD_MUST;
 
 /* mailbox_dialogue.c. The functions give up the connection (stream NULL) when they cannot go on with it. */
 
@@ -114,7 +120,8 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
-/* CREATE and SUBSCRIBE as the settings allow; `name` as of mailbox_folder_name. */
+/* CREATE and SUBSCRIBE as the settings allow; `name` as of mailbox_folder_name. Never of an INBOX, nor in an account
+ * without one: servers say OK to the login of an account that does not exist. */
 bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
 /* Asks LIST; false with the fault set when that gave no answer, else *ret_exists. */

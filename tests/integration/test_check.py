@@ -389,6 +389,27 @@ def test_without_an_account(site):
     says(said, "imap", "warning", "name an account")
 
 
+def test_a_server_that_opens_one_mailbox_for_all(site):
+    """Deliveries are told at once, of the bad and of the good."""
+    ignoring = FakeImap(script={"AUTHENTICATE": lambda client, tag, _: client.send(f"{tag} OK logged in")})
+    imap(site, ignoring, **{"imap.tls": "none"})
+    failed(check(site, "scuba@example.org"), "identity", "same INBOX", "imap.command")
+    assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is False
+    del ignoring.script["AUTHENTICATE"]
+    says(check(site, "scuba@example.org"), "identity", "ok", "account that is named")
+    assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is True
+    site.settings["imap.master_user"] = None
+    assert "identity" not in check(site, "scuba@example.org")
+
+
+def test_an_account_without_inbox(site):
+    """Which is never made."""
+    imap(site, FakeImap(script={"LIST": lambda client, tag, _: client.send(f"{tag} OK done")}), **{"imap.tls": "none"})
+    said = check(site, "scuba@example.org")
+    says(said, "inbox", "failed", "no INBOX")
+    says(said, "sent", "ok", "made when it is needed")
+
+
 def test_the_account_of_the_settings(site):
     site.settings.update({"imap.user": site.account(), "imap.master_user": "oncedrop"})
     says(check(site), "imap", "ok", site.settings["imap.user"])

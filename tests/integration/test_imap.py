@@ -182,6 +182,7 @@ def test_trycreate_is_tried_once(site):
     def refuse(client, tag, _arguments):
         client.send(f"{tag} NO [TRYCREATE] no such mailbox")
     server = fake(site, script={"APPEND": refuse})
+    site.settings["route.inbox"] = "Lists"
     expect.deferred(site.deliver(message(), SCUBA))
     names = [name for name, _ in server.commands]
     assert names.count("CREATE") == 1

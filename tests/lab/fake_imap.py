@@ -12,6 +12,9 @@ from .proxy import end_listening
 CAPABILITIES = "IMAP4rev1 SASL-IR AUTH=PLAIN AUTH=LOGIN UIDPLUS"
 
 
+NOBODY = "oncedrop-probe"    # who is asked for to see whether a server takes any name
+
+
 class Gone(Exception):
     """The client has closed the connection."""
 
@@ -149,7 +152,11 @@ class FakeImap:
         if initial is None:
             client.send("+ ")
             initial = client.line()
-        self.credentials.append(base64.b64decode(initial).decode())
+        credentials = base64.b64decode(initial).decode()
+        if NOBODY in credentials:
+            client.send(f"{tag} NO [AUTHENTICATIONFAILED] no such account")
+            return
+        self.credentials.append(credentials)
         client.send(f"{tag} OK logged in")
 
     def do_append(self, client, tag, arguments):

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/server.h"
+
+#include "base/log.h"
+#include "ledger/ledger_server.h"
+#include "mailbox/mailbox.h"
+
+#define LOOKS_MOST 3    /* accounts that are tried: any of them may be missing on the server */
+
+/* Looks, and writes down what is certain. */
+static enum identity_result look(struct delivery_work *work, const char *server, struct fault *fault)
+{
+    enum identity_result result = IDENTITY_UNKNOWN;
+    struct fault minor;
+    char text[1024];
+    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->claim.copy_count && i < LOOKS_MOST; i++)
+        result = mailbox_identity(work->delivery->config, work->copies[work->order[i]].account, fault);
+    if (result == IDENTITY_UNKNOWN)
+        return result;
+    if (!ledger_server_record(work->delivery->ledger, server, result == IDENTITY_COUNTS, &minor))
+        log_warning("what was found out about the IMAP server could not be recorded: %s",
+                    log_escape_text(minor.text, text, sizeof(text)));
+    return result;
+}
+
+bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault *fault)
+{
+    struct delivery *delivery = work->delivery;
+    enum ledger_server known;
+    bool to_look;
+    char text[1024];
+    if (delivery->dry_run || !mailbox_delegates(delivery->config) || sessions_trusted(delivery->sessions))
+        return true;
+    char *server OD_CLEANUP(base_free) = mailbox_server(delivery->config);
+    *ret = OUTCOME_DATABASE;
+    if (!ledger_server_read(delivery->ledger, server, &known, &to_look, fault))
+        return false;
+    enum identity_result found = to_look ? look(work, server, fault) : IDENTITY_UNKNOWN;
+    if (found == IDENTITY_UNKNOWN && known == LEDGER_SERVER_HONOURED) {
+        if (to_look)
+            log_warning("%s", log_escape_text(fault->text, text, sizeof(text)));
+        found = IDENTITY_COUNTS;
+    }
+    if (found == IDENTITY_COUNTS) {
+        sessions_trust(delivery->sessions);
+        return true;
+    }
+    *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
+    if (!to_look)
+        fault_set(fault, "IMAP server %s was found to open the same INBOX whatever account is named; oncedrop check finds"
+                         " out whether it still does", server);
+    return false;
+}

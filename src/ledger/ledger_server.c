@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_server.h"
+
+#include <string.h>
+
+#include "ledger/ledger_query.h"
+#include "ledger/ledger_session.h"
+
+#define OVER(column, number) \
+    "pg_catalog.clock_timestamp() - " column " > " number "::bigint * interval '1 millisecond'"
+
+#define READ "SELECT honoured, (honoured AND " OVER("checked_at", "$2") " OR NOT honoured AND " OVER("checked_at", "$3") \
+    ") AND " OVER("tried_at", "$3") " FROM @schema@.server WHERE server = $1"
+
+#define SET_OUT "UPDATE @schema@.server SET tried_at = pg_catalog.clock_timestamp() WHERE server = $1 AND " \
+    OVER("tried_at", "$2") " RETURNING 1"
+
+#define RECORD "INSERT INTO @schema@.server AS s (server, honoured, checked_at, tried_at)" \
+    " VALUES ($1, $2, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp())" \
+    " ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at," \
+    " tried_at = EXCLUDED.tried_at"
+
+/* A query that is worth a second try when it failed on a connection kept from before. */
+static struct ledger_table *query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                                  struct fault *fault)
+{
+    bool kept = ledger->pg != NULL;
+    struct ledger_table *table = ledger_query(ledger, sql, count, params, fault);
+    if (table == NULL && ledger_lost_kept(ledger, kept))
+        table = ledger_query(ledger, sql, count, params, fault);
+    if (table == NULL)
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    return table;
+}
+
+static bool is_true(const struct ledger_table *table, size_t column)
+{
+    return strcmp(ledger_cell(table, 0, column), "t") == 0;
+}
+
+/* Of many that see that it is time for a look, one changes the row. */
+static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct fault *fault)
+{
+    char pause[24];
+    const struct pg_param params[] = {{.data = server}, {.data = pg_number(LEDGER_SERVER_REFUSED_MS, pause)}};
+    struct ledger_table *table = query(ledger, SET_OUT, 2, params, fault);
+    if (table == NULL)
+        return false;
+    *ret = table->rows == 1;
+    ledger_table_free(&table);
+    return true;
+}
+
+bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
+                        struct fault *fault)
+{
+    char good[24], bad[24];
+    const struct pg_param params[] = {
+        {.data = server}, {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
+        {.data = pg_number(LEDGER_SERVER_REFUSED_MS, bad)},
+    };
+    struct ledger_table *table = query(ledger, READ, 3, params, fault);
+    if (table == NULL)
+        return false;
+    bool known = table->rows == 1;
+    bool honoured = known && is_true(table, 0);
+    bool look = !known || is_true(table, 1);
+    ledger_table_free(&table);
+    if (known && look && !set_out(ledger, server, &look, fault))
+        return false;
+    *ret = !known ? LEDGER_SERVER_NEW : honoured ? LEDGER_SERVER_HONOURED : LEDGER_SERVER_IGNORED;
+    *ret_look = look;
+    return true;
+}
+
+bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
+{
+    const struct pg_param params[] = {{.data = server}, {.data = honoured ? "true" : "false"}};
+    struct ledger_table *table = query(ledger, RECORD, 2, params, fault);
+    bool recorded = table != NULL;
+    ledger_table_free(&table);
+    return recorded;
+}
+
+bool ledger_add_server(struct ledger *ledger, size_t *statements, struct fault *fault)
+{
+    const struct pg_param record[] = {{.data = "check"}, {.data = "true"}};
+    const struct pg_param read[] = {{.data = "check"}, {.data = "0"}, {.data = "0"}};
+    *statements += 3;
+    return pg_add(ledger->pg, RECORD, 2, record, fault) && pg_add(ledger->pg, READ, 3, read, fault) &&
+           pg_add(ledger->pg, SET_OUT, 2, read, fault);
+}

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: ISC
+"""Whose mailbox a master user's login opens: found out before anything is appended, once for all deliveries.
+
+Seen to fail: with every server trusted, with nobody's refusal believed without another look at the account, with UIDVALIDITY
+not compared (mailbox_identity.c), with each delivery told to look (ledger_server.c), with INBOX made like any mailbox
+(mailbox_folder.c)."""
+
+import base64
+
+import expect
+import pytest
+from lab import lmtp
+from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.messages import message
+
+LISA, SCUBA = "lisa@example.org", "scuba@example.org"
+PROBE = "oncedrop-probe@example.org"
+
+
+def named(arguments):
+    """The account that an AUTHENTICATE names."""
+    response = base64.b64decode(arguments.split()[-1]).decode()
+    return response.split("\1")[0].partition("=")[2] if "\1" in response else response.split("\0")[0]
+
+
+class Server(FakeImap):
+    """Where accounts are known by name. login: what is said to who names an account that it does not have; None: OK.
+    examine: what is said of INBOX to who got in so; None: it is the one that everybody has."""
+
+    def __init__(self, login=None, examine=None, **options):
+        super().__init__(**options)
+        self.login, self.examine, self.refusing = login, examine, False
+        self.names, self.here = [], {}
+
+    def do_authenticate(self, client, tag, arguments):
+        name = named(arguments)
+        self.names.append(name)
+        self.here[client] = name
+        answer = self.login if name not in (LISA, SCUBA) else "NO not now" if self.refusing else None
+        if answer == "close":
+            client.close()
+        client.send(f"{tag} {answer or 'OK logged in'}")
+
+    def do_examine(self, client, tag, arguments):
+        if self.here[client] in (LISA, SCUBA) or self.examine is None:
+            super().do_examine(client, tag, arguments)
+            return
+        for line in self.examine:
+            client.send(line.replace("TAG", tag))
+
+
+def forget(site):
+    """What the ledger has of servers; one of an older program has nothing."""
+    site.trusting = False
+    site.sql("DO $$ BEGIN DELETE FROM oncedrop.server; EXCEPTION WHEN undefined_table THEN NULL; END $$")
+
+
+def serve(site, *args, **options):
+    server = site.use(Server(*args, **options))
+    forget(site)
+    site.settings.update({"imap.host": "127.0.0.1", "imap.port": server.port, "imap.tls": "none", "imap.timeout": "2s"})
+    return server
+
+
+def later(site, interval):
+    site.sql("UPDATE oncedrop.server SET checked_at = checked_at - %s::interval, tried_at = tried_at - %s::interval",
+             (interval, interval))
+
+
+def honoured(site):
+    return [row[0] for row in site.sql("SELECT honoured FROM oncedrop.server")]
+
+
+GOOD = {
+    "refuses": ("NO [AUTHENTICATIONFAILED] who?", None),
+    "refuses as Dovecot does": ("NO [UNAVAILABLE] Internal login failure", None),
+    "closes the connection": ("close", None),
+    "takes any name, without an INBOX": (None, ["TAG NO Mailbox does not exist"]),
+    "takes any name, with an INBOX of its own": (None, ["* 0 EXISTS", "* OK [UIDVALIDITY 8] valid", "TAG OK done"]),
+}
+
+
+@pytest.mark.parametrize("login,examine", GOOD.values(), ids=GOOD.keys())
+def test_the_account_counts(site, login, examine):
+    server = serve(site, login, examine)
+    expect.stored(site.deliver(message(), SCUBA))
+    assert PROBE in server.names and set(server.names) == {SCUBA, PROBE}
+    assert honoured(site) == [True]
+    del server.names[:]
+    expect.stored(site.deliver(message(), LISA))
+    assert server.names == [LISA]
+
+
+def test_one_mailbox_for_all(site):
+    """As with Courier and GNU Mailutils. Nothing is appended; what is known saves the logins; a server that was mended is
+    used again."""
+    server = serve(site)
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.5", "same INBOX", "127.0.0.1")
+    assert honoured(site) == [False]
+    seen = server.accepted
+    expect.deferred(site.deliver(mail, LISA), r"4\.3\.5", "same INBOX")
+    assert server.accepted == seen
+    server.login = "NO who?"
+    later(site, "9 min")
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.5")
+    later(site, "2 min")
+    expect.stored(site.deliver(mail, SCUBA))
+    assert honoured(site) == [True]
+    assert len(server.appended) == 1 and PROBE not in [mailbox for mailbox, _ in server.appended]
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
+
+
+def test_one_mailbox_for_all_tokens(site):
+    server = serve(site, capabilities=CAPABILITIES + " AUTH=XOAUTH2")
+    site.settings.update({"imap.auth": "xoauth2", "imap.master_user": None})
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.3\.5", "same INBOX")
+    assert server.names == [SCUBA, PROBE] and server.appended == []
+
+
+def refuse_all(server):
+    server.refusing, server.login = True, "NO wrong password"
+
+
+def refuse_from_now(server):
+    """A password that is changed between the first login and nobody's."""
+    def authenticate(client, tag, arguments):
+        server.refusing = True
+        server.login = "NO who?"
+        server.script.clear()
+        client.send(f"{tag} OK logged in")
+        server.here[client] = SCUBA
+    server.script["AUTHENTICATE"] = authenticate
+
+
+def no_answer_to_examine(server):
+    server.examine = ["TAG NO [UNAVAILABLE] disk"]
+
+
+def no_uidvalidity(server):
+    server.examine = ["* 0 EXISTS", "TAG OK done"]
+
+
+def silent(server):
+    server.script["AUTHENTICATE"] = lambda client, tag, arguments: None
+
+
+@pytest.mark.parametrize("trouble", [refuse_all, refuse_from_now, no_answer_to_examine, no_uidvalidity, silent])
+def test_trouble_proves_nothing(site, trouble):
+    server = serve(site)
+    trouble(server)
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.4\.1")
+    assert honoured(site) == [] and server.appended == []
+
+
+def test_good_until_found_otherwise(site):
+    server = serve(site, "NO who?")
+    expect.stored(site.deliver(message(), SCUBA))
+    later(site, "23 hours")
+    del server.names[:]
+    expect.stored(site.deliver(message(), SCUBA))
+    assert server.names == [SCUBA]
+    later(site, "2 hours")
+    no_answer_to_examine(server)
+    server.login = None
+    expect.stored(site.deliver(message(), SCUBA))
+    assert PROBE in server.names and honoured(site) == [True]
+    del server.names[:]
+    expect.stored(site.deliver(message(), SCUBA))
+    assert server.names == [SCUBA], "another look before its time"
+    later(site, "1 day")
+    server.examine = None
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.3\.5", "same INBOX")
+    assert honoured(site) == [False]
+
+
+def test_one_of_many_looks_again(site):
+    server = serve(site, "NO who?")
+    expect.stored(site.deliver(message(), SCUBA))
+    later(site, "2 days")
+    deliveries = [site.start_delivery(message(), SCUBA) for _ in range(6)]
+    for delivery in deliveries:
+        expect.stored(delivery.finish())
+    assert server.names.count(PROBE) == 2
+
+
+def test_mail_for_the_probe_itself(site):
+    server = serve(site, "NO who?")
+    expect.deferred(site.deliver(message(), PROBE), r"4\.4\.1")
+    assert server.names == [PROBE] and honoured(site) == []
+
+
+def test_a_recipient_that_the_server_lacks_does_not_decide_for_others(site):
+    server = serve(site, "NO who?")
+    session = lmtp.start(site)
+    codes = [reply.code for reply in session.deliver(message(), "nobody@example.org", SCUBA)]
+    assert codes == [451, 250]
+    del server.names[:]
+    forget(site)
+    assert [reply.code for reply in session.deliver(message(), LISA)] == [250]
+    assert server.names == [LISA], "a session asks once"
+
+
+def test_a_real_server(site):
+    scuba = site.account()
+    forget(site)
+    expect.stored(site.deliver(message(), scuba))
+    assert honoured(site) == [True] and site.count(scuba) == 1
+    assert site.value("SELECT server FROM oncedrop.server") == site.server()
+
+
+def test_a_dry_run_looks_at_nothing(site):
+    server = serve(site)
+    done = site.run("replay", "--dry-run", "-d", SCUBA, site.write("m.eml", message().decode()))
+    assert done.exit == 0, done
+    assert server.accepted == 0
+
+
+# Never an INBOX of our making
+
+
+def missing(client, tag, _arguments):
+    client.send(f"{tag} NO [TRYCREATE] Mailbox does not exist")
+
+
+@pytest.mark.parametrize("inbox", ["INBOX", "Inbox", "Lists"])
+def test_nothing_is_made_in_an_account_without_inbox(site, inbox):
+    """Cyrus says OK to the login of an account that it does not have."""
+    server = serve(site, "NO who?", script={"APPEND": missing, "STATUS": missing})
+    site.settings["route.inbox"] = inbox
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.0", "has no INBOX", "acl_user")
+    assert "CREATE" not in [name for name, _ in server.commands]
+    assert site.sql("SELECT state, doubt FROM oncedrop.copy") == [("pending", False)]
+    server.script.clear()
+    expect.stored(site.deliver(mail, SCUBA), "INBOX" if inbox == "Inbox" else inbox)
