@@ -358,6 +358,7 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
     g_ptr_array_free(lmtp.originals, TRUE);
     sessions_free(&lmtp.sessions);
     ledger_close(&lmtp.ledger);
+    decoding_end();
     lmtp_stream_free(&lmtp.stream);
 }
 

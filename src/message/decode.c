@@ -147,15 +147,10 @@ static GLogFunc begin(void)
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
 
     if (!ready)
-        decode_prepare();
+        g_mime_init();
     ready = true;
     decode_charset_guard();
     return log;
-}
-
-void decode_prepare(void)
-{
-    g_mime_init();
 }
 
 struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,

@@ -56,9 +56,6 @@ typedef void (*decode_step)(void *context, const struct decoded *decoded, enum d
 struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
                                      void *context) OD_MUST;
 
-/* What decoding does once in a process, about 0.3 ms, without any message. */
-void decode_prepare(void);
-
 /* The bytes of a header that are looked at. */
 struct decode_header {
     const unsigned char *bytes;

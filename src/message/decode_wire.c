@@ -129,12 +129,17 @@ static char *get_text(struct reader *reader, size_t max)
 
     if (!get(reader, &length, sizeof length) || length == ABSENT)
         return NULL;
-    if (length > max || length > (size_t)(reader->end - reader->at) ||
-        !g_utf8_validate((const char *)reader->at, (gssize)length, NULL)) {
+    if (length > max || length > (size_t)(reader->end - reader->at)) {
         reader->wrong = true;
         return NULL;
     }
+    // the copy is looked at: what is there may still change
     text = base_strndup((const char *)reader->at, length);
+    if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
+        reader->wrong = true;
+        base_free(&text);
+        return NULL;
+    }
     reader->at += length;
     return text;
 }

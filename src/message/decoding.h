@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: ISC
  *
- * Decoding in a process of its own (a child, forked for each message), so that no message is undeliverable because it
- * cannot be decoded: whether that aborts, crashes, hangs or eats, what was decoded before is recorded, and the message
- * delivered. The child has limits (processor, memory, no file, no core, no descriptor), the signals' default
- * dispositions, and dies with its parent. It writes to memory shared with it; nothing that stands there is believed.
+ * Decoding in a process of its own, so that no message is undeliverable because it cannot be decoded: whether that
+ * aborts, crashes, hangs or eats, what was decoded before is recorded, and the message delivered. The process is a forked
+ * child with limits (processor, memory, no file, no core, no descriptor but that to us), with the signals' default
+ * dispositions; it dies with its parent. Nothing that it answers is believed (decode_wire.h).
+ *
+ * Where there are many messages (LMTP, replay) a child goes on to the next while it does well and all is small: a fork
+ * for each would be half of what a message costs. After anything odd it is replaced.
  *
  * That no child is to be had is no matter of the message, but our own trouble: it passes, so the mail is tried again
  * later, instead of being recorded for ever without what could have been read. */
 #ifndef ONCEDROP_DECODING_H
 #define ONCEDROP_DECODING_H
 
-#include "message/decode_wire.h"
+#include "message/decoder.h"
 
 struct decoding;
 
@@ -28,6 +31,9 @@ const char *decoding_fault(const struct decoding *decoding) OD_MUST;
 /* Ends the child, if need be, and frees the result. */
 void decoding_free(struct decoding **decoding);
 
+/* Ends the child that waits for another message, if there is one; it would end with this process. */
+void decoding_end(void);
+
 /* For tests, which put something else in the decoder's place. */
 struct decoding_limits {
     int64_t processor_s;
@@ -35,9 +41,7 @@ struct decoding_limits {
     size_t memory;          /* bytes more than the parent has */
 };
 
-typedef void (*decoding_work)(struct decode_writer *writer, const struct message *message, enum record_level level);
-
-struct decoding *decoding_start_work(decoding_work work, const struct decoding_limits *limits,
+struct decoding *decoding_start_work(decoder_work work, const struct decoding_limits *limits,
                                      const struct message *message, enum record_level level,
                                      struct fault *fault) OD_MUST;
 

@@ -37,7 +37,7 @@ static struct {
     int handled;
 } *shared;
 
-static struct decoding *start(decoding_work work, struct decoding_limits limits)
+static struct decoding *start(decoder_work work, struct decoding_limits limits)
 {
     struct fault fault = {""};
     struct message *message = message_of(letter, sizeof letter - 1);
@@ -123,7 +123,41 @@ static void test_same(void **state)
         assert_null(decoding);
         decoded_free(&here);
     }
+    decoding_end();
     message_free(&message);
+}
+
+/* A child goes on to the next message, until something is odd. */
+static void test_kept(void **state)
+{
+    static const char other[] = "Subject: other\n\n";
+    struct fault fault = {""};
+    size_t size;
+    OD_CLEANUP(base_free) char *large = repeated("Subject: large\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
+    struct message *messages[] = {message_of(letter, sizeof letter - 1), message_of(other, sizeof other - 1),
+                                  message_of(large, size)};
+
+    (void)state;
+    for (size_t i = 0; i < 350; i++) {
+        const struct message *message = messages[i % 7 == 0 ? 2 : i % 2];
+        struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+        const struct decoded *result;
+
+        if (i % 50 == 49) {     // not waited for
+            decoding_free(&decoding);
+            continue;
+        }
+        result = decoding_result(decoding);
+        assert_null(decoding_fault(decoding));
+        assert_string_equal(result->subject, i % 7 == 0 ? "large" : i % 2 ? "other" : "f\u00fcr");
+        assert_int_equal(result->part_count, message == messages[0] ? 2 : 1);
+        assert_int_equal(result->address_count, message == messages[0] ? 4 : 0);
+        decoding_free(&decoding);
+    }
+    for (size_t i = 0; i < COUNT(messages); i++)
+        message_free(&messages[i]);
+    decoding_end();
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 static void begin_well(struct decode_writer *writer)
@@ -208,7 +242,7 @@ static void work_eat(struct decode_writer *writer, const struct message *message
 static void test_ends(void **state)
 {
     static const struct {
-        decoding_work work;
+        decoder_work work;
         struct decoding_limits limits;
         const char *words;
     } cases[] = {
@@ -360,6 +394,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),
+        cmocka_unit_test(test_kept),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_freed),

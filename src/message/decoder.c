@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+#include "message/decoder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Bytes of data that the process has. Limits are by that: with a sanitizer it is terabytes. */
+static size_t data_size(void)
+{
+    OD_CLEANUP(base_close) int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    char text[128] = "";
+    size_t pages = 0;
+
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%*s %*s %*s %*s %*s %zu", &pages) != 1)
+        return 0;
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* grace: how much more the hard limit is. */
+static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
+{
+    struct rlimit now;
+
+    if (getrlimit(resource, &now) < 0)
+        _exit(1);
+    most = most < now.rlim_max ? most : now.rlim_max;
+    grace = grace < now.rlim_max - most ? grace : now.rlim_max - most;
+    if (setrlimit(resource, &(struct rlimit){most, most + grace}) < 0)
+        _exit(1);
+}
+
+/* Our handlers write an answer to Postfix: the child must not. */
+static void reset_signals(void)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int number = 1; number <= SIGRTMAX; number++)
+        (void)sigaction(number, &standard, NULL);       // some cannot be set, and do not need it
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Nothing can be written any more, but to the memory. A sanitizer has to get its reports out. */
+static void close_files(int end)
+{
+#ifndef __SANITIZE_ADDRESS__
+    limit(RLIMIT_FSIZE, 0, 0);
+    (void)close_range(0, (unsigned)end - 1, 0);
+#endif
+    (void)close_range((unsigned)end + 1, ~0U, 0);
+}
+
+/* What this process may use of the processor from now on. The hard limit's signal would be SIGKILL, which says nothing. */
+static void limit_processor(int64_t seconds)
+{
+    struct rusage used = {0};
+
+    (void)getrusage(RUSAGE_SELF, &used);
+    limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds), RLIM_INFINITY);
+}
+
+static void enter(pid_t parent, size_t memory, int end)
+{
+    // the order: a parent that died before the call is noticed after it
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
+        _exit(1);
+    reset_signals();
+    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_DATA, data_size() + memory, 0);
+    close_files(end);
+}
+
+/* The next message, if there is one. */
+static bool next(int end, const struct decoder_shared *shared, struct message *message, struct decoder_request *request)
+{
+    if (write(end, "", 1) != 1 || read(end, request, sizeof *request) != sizeof *request)
+        return false;
+    *message = (struct message){.data = shared->message, .size = request->size, .header_size = request->header_size};
+    return true;
+}
+
+static _Noreturn void serve(decoder_work work, const struct decoder *decoder, const struct message *first,
+                            struct decoder_request request, int end)
+{
+    struct message message = *first;
+
+    do {
+        struct decode_writer writer = {.wire = &decoder->shared->wire};
+
+        limit_processor(request.processor_s);
+        work(&writer, &message, request.level);
+    } while (decoder->keeps && next(end, decoder->shared, &message, &request));
+    _exit(0);
+}
+
+/* Signals wait meanwhile: in the child our handlers must not run. */
+static bool fork_child(struct decoder *decoder, decoder_work work, const struct message *message,
+                       struct decoder_request request, size_t memory)
+{
+    sigset_t all, before;
+    pid_t parent = getpid();
+    int pair[2], error;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return false;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    decoder->child = fork();
+    if (decoder->child == 0) {
+        enter(parent, memory, pair[1]);
+        serve(work, decoder, message, request, pair[1]);
+    }
+    error = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(pair[1]);
+    decoder->socket = pair[0];
+    errno = error;
+    return decoder->child > 0;
+}
+
+int decoder_end(struct decoder *decoder)
+{
+    int status = 0;
+
+    (void)kill(decoder->child, SIGKILL);
+    while (waitpid(decoder->child, &status, 0) < 0 && errno == EINTR)
+        ;
+    decoder->child = 0;
+    return status;
+}
+
+void decoder_free(struct decoder **decoder)
+{
+    if (!*decoder)
+        return;
+    if ((*decoder)->child > 0)
+        (void)decoder_end(*decoder);
+    base_close(&(*decoder)->socket);
+    if ((*decoder)->shared != MAP_FAILED)
+        munmap((*decoder)->shared, sizeof *(*decoder)->shared);
+    base_free(decoder);
+}
+
+struct decoder *decoder_new(decoder_work work, const struct message *message, struct decoder_request request,
+                            size_t memory, bool keeps, struct fault *fault)
+{
+    struct decoder *decoder = base_alloc(sizeof *decoder);
+
+    decoder->socket = -1;
+    decoder->keeps = keeps;
+    decoder->shared = mmap(NULL, sizeof *decoder->shared, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (decoder->shared == MAP_FAILED || !fork_child(decoder, work, message, request, memory)) {
+        fault_set(fault, "no process to decode the message in: %m");
+        decoder_free(&decoder);
+    }
+    return decoder;
+}
+
+bool decoder_ask(struct decoder *decoder, const struct message *message, struct decoder_request request)
+{
+    struct decoder_shared *shared = decoder->shared;
+
+    memcpy(shared->message, message->data, message->size);
+    // nothing stays of the message before
+    if (decoder->size > message->size)
+        memset(shared->message + message->size, 0, decoder->size - message->size);
+    decoder->size = message->size;
+    atomic_store(&shared->wire.whole, 0);
+    return send(decoder->socket, &request, sizeof request, MSG_NOSIGNAL) == sizeof request;
+}
+
+bool decoder_wait(const struct decoder *decoder, int64_t until_ms, bool *ret_ended)
+{
+    struct pollfd answer = {.fd = decoder->socket, .events = POLLIN};
+    char byte;
+
+    *ret_ended = false;
+    for (;;) {
+        int64_t left = until_ms - base_now_ms();
+        int ready = poll(&answer, 1, left > 0 ? (int)left : 0);
+
+        if (ready > 0) {
+            *ret_ended = read(answer.fd, &byte, 1) != 1;
+            return true;
+        }
+        if (ready == 0 || errno != EINTR)
+            return false;
+    }
+}
+
