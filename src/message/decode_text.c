@@ -10,15 +10,18 @@
 
 static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 {
-    const char *end = bytes + length, *bad;
+    // without bytes there may be no pointer either, and nothing may be added to that
+    while (length > 0 && out->len < max) {
+        const char *bad;
+        bool good = g_utf8_validate(bytes, (gssize)length, &bad);
+        size_t valid = good ? length : (size_t)(bad - bytes);
 
-    while (bytes < end && out->len < max) {
-        if (g_utf8_validate(bytes, end - bytes, &bad))
-            bad = end;
-        g_string_append_len(out, bytes, bad - bytes);
-        if (bad < end)
-            g_string_append(out, REPLACEMENT);
-        bytes = bad + 1;
+        g_string_append_len(out, bytes, (gssize)valid);
+        if (good)
+            break;
+        g_string_append(out, REPLACEMENT);
+        bytes += valid + 1;
+        length -= valid + 1;
     }
 }
 
@@ -100,6 +103,9 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 /* What is beyond max will not be looked at; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
+    if (length == 0)
+        return true;
+
     const char *end = bytes + (length < max ? length : max), *bad = bytes;
 
     while (!g_utf8_validate(bytes, end - bytes, &bad) && *bad == '\0')

@@ -277,6 +277,7 @@ static void test_scrub(void **state)
         size_t size;
         const char *text;
     } cases[] = {
+        {NULL, 0, ""},     // an empty part has no bytes: clang's -fsanitize=pointer-overflow tells
         {BYTES(""), ""},
         {BYTES("abc"), "abc"},
         {BYTES("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600"},
