@@ -10,17 +10,11 @@ import time
 import expect
 import pytest
 from lab.fake_imap import FakeImap
-from lab.lab import program
+from lab.lab import is_sanitized
 from lab.messages import message, on_the_wire
 
 SCUBA = "scuba@example.org"
 MUCH = 8 << 20      # bytes above those of a delivery without trouble; 3 MiB were seen
-
-
-def is_sanitized():
-    """A sanitizer keeps what was freed, so memory says nothing."""
-    with open(program(), "rb") as file:
-        return b"__asan_init" in file.read()
 
 
 def fake(site, **script):

@@ -33,12 +33,6 @@ LARGEST = 64 << 20
 SECONDS = 900
 
 
-def is_sanitized():
-    """A sanitizer keeps what was freed, so memory says nothing."""
-    with open(lab_module.program(), "rb") as file:
-        return b"__asan_init" in file.read()
-
-
 # Memory
 
 def children(pid):
@@ -269,7 +263,7 @@ def test_many_messages_killed_twice(site, kind, capsys):
         print(f"\nreplay of {MESSAGES} messages ({kind}): {rate:.0f}/s stored, {of_again.rate:.0f}/s known;"
               f" the bare server: {bare:.0f}/s; memory grew by {memory.growth() >> 10} and {of_again.growth() >> 10} KiB"
               f" to {max(memory.largest, of_again.largest) >> 20} MiB at most")
-    if not is_sanitized():
+    if not lab_module.is_sanitized():
         assert memory.growth() < GROWTH and of_again.growth() < GROWTH
         assert max(memory.largest, of_again.largest) < LARGEST
 
