@@ -14,7 +14,8 @@
 
 #define PASSWORD "correct-horse-battery"
 #define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
-#define SAME "yes"      /* a candidate that has it is the message looked for */
+#define SAME "yes"          /* a candidate that has it is the message looked for */
+#define SIMILAR "nearly"    /* so may be one that has this */
 
 static struct fuzz_input server;
 static struct fuzz_cuts server_cuts;
@@ -29,7 +30,9 @@ static struct {
     size_t said_before_command;     /* when the last command line went out */
     unsigned wanted;                /* how often APPEND asked whether to go on */
     size_t sent_before_literal;
-    bool same;
+    size_t said_before_search;
+    GString *candidate;
+    enum candidate last, best;
 } dialogue;
 
 static bool is_in(const GString *text, size_t from, const char *word)
@@ -106,6 +109,8 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
     }
     if (*last_line(sent) == 'A' && last_line(sent) >= sent->str + before)
         dialogue.said_before_command = said->len;
+    if (strstr(last_line(sent), " UID SEARCH "))
+        dialogue.said_before_search = said->len;
     return (ssize_t) size;
 }
 
@@ -120,7 +125,8 @@ static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
     if (n == 0)
         return 0;
     memcpy(buffer, server.bytes, n);
-    g_string_append_len(said, buffer, (gssize) n);
+    for (size_t i = 0; i < n; i++)
+        g_string_append_c(said, server.bytes[i] != '\0' ? (char) server.bytes[i] : '\x7f');
     server.bytes += n;
     server.size -= n;
     return (ssize_t) n;
@@ -179,11 +185,51 @@ static bool wanted(void *context)
     return *(const bool *) context;
 }
 
-static bool same(void *context, const void *bytes, size_t size)
+static void feed(void *context, const void *bytes, size_t size)
 {
     (void) context;
-    dialogue.same = size > 0 && memmem(bytes, size, SAME, strlen(SAME));
-    return dialogue.same;
+    g_string_append_len(dialogue.candidate, bytes, (gssize) size);
+}
+
+static enum candidate end(void *context)
+{
+    const GString *it = dialogue.candidate;
+
+    (void) context;
+    dialogue.last = memmem(it->str, it->len, SAME, strlen(SAME))           ? CANDIDATE_SAME
+                    : memmem(it->str, it->len, SIMILAR, strlen(SIMILAR)) ? CANDIDATE_SIMILAR
+                                                                         : CANDIDATE_OTHER;
+    dialogue.best = dialogue.last > dialogue.best ? dialogue.last : dialogue.best;
+    g_string_truncate(dialogue.candidate, 0);
+    return dialogue.last;
+}
+
+static bool was_fetched(unsigned long uid)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, " UID FETCH %lu (", uid);
+    return strstr(sent->str, command) != NULL;
+}
+
+/* Every message that the answer to the search names was looked at. */
+static void check_all_fetched(void)
+{
+    const char *tag = last_command("UID SEARCH "), *line = said->str + dialogue.said_before_search;
+
+    for (; *line && strncmp(line, tag, strcspn(tag, " ") + 1) != 0; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *at = line + strlen("* SEARCH");
+        char *end;
+
+        if (strncasecmp(line, "* SEARCH", strlen("* SEARCH")) != 0)
+            continue;
+        for (unsigned long uid; *at == ' ' || g_ascii_isdigit(*at); at = end) {
+            while (*at == ' ')
+                at++;
+            uid = strtoul(at, &end, 10);
+            FUZZ_CHECK(end == at || was_fetched(uid));
+        }
+    }
 }
 
 /* All of the literal is out, behind a '+', and nothing else was sent since. */
@@ -230,8 +276,11 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     case APPEND_NO_MAILBOX:
         FUZZ_CHECK(answered(command, "NO") && is_in(said, 0, "[TRYCREATE"));
         break;
-    default:
-        FUZZ_CHECK(answered(command, "NO") || (answered(command, "BAD") && begun));
+    case APPEND_TROUBLE:
+        FUZZ_CHECK(begun && (answered(command, "NO") || answered(command, "BAD")));
+        break;
+    default:    // these may bounce the message
+        FUZZ_CHECK(answered(command, "NO"));
     }
 }
 
@@ -239,7 +288,8 @@ static void check_search(const struct config *config, const char *name, uint8_t 
 {
     struct search search = {
         .mailbox = name, .message_id = options & 1 ? "a@b" : NULL, .internal_date = 1700000000, .smallest = 20,
-        .largest = options & 2 ? 90 : 0, .newest = options & 4 ? 500 : 0, .header_only = options & 8, .same = same,
+        .largest = options & 2 ? 90 : 0, .newest = options & 4 ? 500 : 0, .header_only = options & 8, .feed = feed,
+        .end = end,
     };
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
@@ -249,8 +299,12 @@ static void check_search(const struct config *config, const char *name, uint8_t 
 
     FUZZ_CHECK((result == SEARCH_TROUBLE) == (fault.text[0] != '\0'));
     if (result == SEARCH_FOUND) {
-        FUZZ_CHECK(dialogue.same && answered(examined, "OK") && answered(searched, "OK") && answered(fetched, "OK"));
-        FUZZ_CHECK(uid == strtoul(strstr(fetched, "FETCH ") + 6, NULL, 10) && is_in(said, 0, SAME));
+        FUZZ_CHECK(answered(examined, "OK") && answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid));
+        FUZZ_CHECK(dialogue.best == CANDIDATE_SAME || dialogue.best == CANDIDATE_SIMILAR);
+        if (dialogue.best == CANDIDATE_SAME)
+            FUZZ_CHECK(uid == strtoul(strstr(fetched, "FETCH ") + strlen("FETCH "), NULL, 10));
+        else
+            check_all_fetched();
         return;
     }
     FUZZ_CHECK(uidvalidity == 7 && uid == 7);
@@ -258,12 +312,14 @@ static void check_search(const struct config *config, const char *name, uint8_t 
         return;
     if (fetched)
         FUZZ_CHECK(answered(fetched, "OK") && is_in(said, 0, "FETCH"));
-    if (searched)
-        FUZZ_CHECK(answered(searched, "OK") && is_in(said, 0, "* SEARCH"));
-    else if (answered(examined, "OK"))
+    if (searched) {
+        FUZZ_CHECK(answered(searched, "OK") && is_in(said, dialogue.said_before_search, "* SEARCH"));
+        check_all_fetched();
+    } else if (answered(examined, "OK")) {
         FUZZ_CHECK(is_in(said, 0, " EXISTS"));
-    else
+    } else {
         FUZZ_CHECK(answered(examined, "NO") && answered(last_command("LIST "), "OK"));
+    }
 }
 
 static void set(char **field, const char *value)
@@ -322,6 +378,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct config *config;
 
     memset(&dialogue, 0, sizeof dialogue);
+    dialogue.candidate = g_string_new(NULL);
     config = settings(options, more);
     credential = credential_of(config);
     said = g_string_new(NULL);
@@ -344,6 +401,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     g_string_free(said, TRUE);
     g_string_free(sent, TRUE);
     g_string_free(credential, TRUE);
+    g_string_free(dialogue.candidate, TRUE);
     config_free(&config);
     return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "replay/replay_mbox.h"
 
-/* An empty line at most, then a line that begins with "From ". */
+/* An empty line at most, then a line that begins with "From ", or has only "From". */
 static bool is_separator(const char *bytes, size_t size)
 {
     const char *end = bytes + size, *at = bytes;
@@ -17,7 +17,7 @@ static bool is_separator(const char *bytes, size_t size)
     while (at < end && *at == '\r')
         at++;
     at = at < end && *at == '\n' ? at + 1 : bytes;
-    if (end - at < 5 || memcmp(at, "From ", 5) != 0)
+    if (end - at < 4 || memcmp(at, "From", 4) != 0 || !(end - at == 4 || strchr(" \r\n", at[4])))
         return false;
     at = memchr(at, '\n', (size_t)(end - at));
     return !at || at + 1 == end;
