@@ -296,8 +296,12 @@ bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_unt
 bool mailbox_dialogue_capabilities(struct mailbox *mailbox, struct fault *fault)
 {
     struct mailbox_reply reply;
-    return mailbox->capabilities != NULL
-           || mailbox_dialogue_ask(mailbox, "CAPABILITY", NULL, NULL, &reply, fault, "CAPABILITY");
+    if (mailbox->capabilities == NULL
+        && !mailbox_dialogue_ask(mailbox, "CAPABILITY", NULL, NULL, &reply, fault, "CAPABILITY"))
+        return false;
+    if (mailbox->capabilities == NULL)
+        fault_set(fault, "%s: CAPABILITY was answered without a capability", mailbox->where);
+    return mailbox->capabilities != NULL;
 }
 
 bool mailbox_dialogue_can(const struct mailbox *mailbox, const char *capability)

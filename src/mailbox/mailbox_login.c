@@ -100,6 +100,11 @@ static bool authenticate(struct mailbox *mailbox, const char *mechanism, const c
     for (;;) {
         if (!mailbox_dialogue_read(mailbox, ret, fault))
             return false;
+        if (ret->kind == REPLY_TAGGED && ret->status == STATUS_OK && !answered) {
+            fault_set(fault, "%s: AUTHENTICATE answered OK before it knew who asks", mailbox->where);
+            mailbox_dialogue_drop(mailbox);
+            return false;
+        }
         if (ret->kind == REPLY_TAGGED)
             return true;
         if (ret->kind != REPLY_CONTINUE)

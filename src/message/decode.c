@@ -93,6 +93,7 @@ static void decode_fields(struct work *work)
 
     decoded->has_date = date && decode_date(date, &decoded->date);
     decoded->in_reply_to = decode_first_id(&work->header, "In-Reply-To");
+    base_free(&decoded->references);
     decoded->references = decode_ids(&work->header, "References", DECODE_REFERENCES_MAX);
     done(work, DECODE_IDS);
     decoded->from = decode_from(&work->header, work->options);

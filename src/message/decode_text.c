@@ -116,6 +116,8 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
+    if (length == 0)    // there may be no bytes to point at
+        return base_strdup("");
     GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
     const char *name = charset ? decode_charset(charset) : NULL;
     bool as_is = name && strcmp(name, "UTF-8") == 0;

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "message/decode.h"
+#include "message/decode_wire.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 /* A byte becomes at most four of UTF-8, with a little of what converters write of themselves. */
@@ -15,6 +15,7 @@
 #define EVERY_CHARSET 0xc0
 #define FEW ((size_t)16)
 
+static struct decode_wire wire;
 static char **charsets;
 static size_t charset_count;
 
@@ -23,6 +24,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     char *list = NULL;
 
     (void)argc, (void)argv;
+    decode_prepare();
     FUZZ_CHECK(g_spawn_command_line_sync("iconv -l", &list, NULL, NULL, NULL));
     charsets = g_strsplit_set(list, " ,/\n", -1);
     g_free(list);
@@ -124,9 +126,43 @@ static void check_parts(const struct decoded *decoded, size_t source, size_t siz
     FUZZ_CHECK(texts <= 16 * TEXT_MAX);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* What comes out of the memory that the decoding child shares is what went in. */
+static void check_wire(const struct decoded *decoded)
+{
+    struct decoded *read = decoded_new();
+
+    FUZZ_CHECK(decode_wire_read(&wire, read));
+    FUZZ_CHECK(same_text(read->subject, decoded->subject) && same_text(read->from, decoded->from));
+    FUZZ_CHECK(same_text(read->in_reply_to, decoded->in_reply_to) && read->has_date == decoded->has_date);
+    FUZZ_CHECK(!read->has_date || read->date == decoded->date);
+    FUZZ_CHECK(g_strv_equal((const char *const *)read->references, (const char *const *)decoded->references));
+    FUZZ_CHECK(read->address_count == decoded->address_count && read->part_count == decoded->part_count);
+    for (size_t i = 0; i < read->address_count; i++) {
+        const struct decoded_address *a = &read->addresses[i], *b = &decoded->addresses[i];
+
+        FUZZ_CHECK(same_text(a->role, b->role) && a->position == b->position && same_text(a->group, b->group));
+        FUZZ_CHECK(same_text(a->name, b->name) && same_text(a->address, b->address));
+    }
+    for (size_t i = 0; i < read->part_count; i++) {
+        const struct decoded_part *a = &read->parts[i], *b = &decoded->parts[i];
+
+        FUZZ_CHECK(same_text(a->path, b->path) && same_text(a->type, b->type) && same_text(a->charset, b->charset));
+        FUZZ_CHECK(same_text(a->disposition, b->disposition) && same_text(a->filename, b->filename));
+        FUZZ_CHECK(same_text(a->text, b->text) && a->size == b->size);
+        FUZZ_CHECK(memcmp(a->sha256, b->sha256, sizeof a->sha256) == 0);
+    }
+    decoded_free(&read);
+}
+
 static void check_decoded(const struct message *message, enum record_level level)
 {
-    struct decoded *decoded = decode_message(message, level);
+    struct decode_writer writer = {.wire = &wire};
+    struct decoded *decoded = decode_message_steps(message, level, decode_wire_write, &writer);
     size_t count = 0;
 
     (void)check_text(decoded->subject, message->header_size);
@@ -140,6 +176,7 @@ static void check_decoded(const struct message *message, enum record_level level
     FUZZ_CHECK(level == RECORD_TEXT || decoded->part_count == 0);
     if (level == RECORD_TEXT)
         check_parts(decoded, message->size, message->size);
+    check_wire(decoded);
     decoded_free(&decoded);
     FUZZ_CHECK(!decoded);
 }
