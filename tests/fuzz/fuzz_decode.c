@@ -12,32 +12,9 @@
 /* A byte becomes at most four of UTF-8, with a little of what converters write of themselves. */
 #define BYTES_PER_BYTE 4
 
-#define EVERY_CHARSET 0xc0
-#define FEW ((size_t)16)
-
 static struct decode_wire wire;
 static char **charsets;
 static size_t charset_count;
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    char *list = NULL;
-
-    (void)argc, (void)argv;
-    decode_prepare();
-    FUZZ_CHECK(g_spawn_command_line_sync("iconv -l", &list, NULL, NULL, NULL));
-    charsets = g_strsplit_set(list, " ,/\n", -1);
-    g_free(list);
-    for (char **name = charsets; *name; name++) {   // empty ones between the separators
-        if (**name != '\0')
-            charsets[charset_count++] = *name;
-        else
-            g_free(*name);
-    }
-    charsets[charset_count] = NULL;
-    FUZZ_CHECK(charset_count > 100);
-    return 0;
-}
 
 static void append_encoded(GString *out, const uint8_t *bytes, size_t size, char mark)
 {
@@ -198,8 +175,38 @@ static void try_charset(const struct fuzz_input *input, size_t which, unsigned p
     g_string_free(message, TRUE);
 }
 
-/* The last byte chooses: a message as it is, or bytes of a charset and where they stand: of the one that the two bytes
- * before it name, or, when there are few, of each. */
+static void list_charsets(void)
+{
+    char *list = NULL;
+
+    FUZZ_CHECK(g_spawn_command_line_sync("iconv -l", &list, NULL, NULL, NULL));
+    charsets = g_strsplit_set(list, " ,/\n", -1);
+    g_free(list);
+    for (char **name = charsets; *name; name++) {
+        if (**name != '\0')
+            charsets[charset_count++] = *name;
+        else
+            g_free(*name);      // between two separators
+    }
+    charsets[charset_count] = NULL;
+    FUZZ_CHECK(charset_count > 100);
+}
+
+/* Every charset once with what a converter may stumble over: shifts, escapes and characters that are cut off. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    static const char *const texts[] = {"x\x0e", "\x1b", "\x1b$)A\x0e!", "\x1b$B0", "\xa4\xa2\xa4", "\xa2\xe8", "+", "\xff\xd8"};
+
+    (void)argc, (void)argv;
+    decode_prepare();
+    list_charsets();
+    for (size_t i = 0; i < charset_count; i++)
+        for (size_t text = 0; text < G_N_ELEMENTS(texts); text++)
+            try_charset(&(struct fuzz_input){(const uint8_t *)texts[text], strlen(texts[text])}, i, 1 | 2 | 4);
+    return 0;
+}
+
+/* The last byte chooses: a message as it is, or bytes of a charset and where they stand, and the two before it which. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
@@ -207,9 +214,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
     if (kind < 128) {
         try_bytes(input.bytes, input.size, kind < RECORD_TEXT ? (enum record_level)kind : RECORD_TEXT);
-    } else if (kind == EVERY_CHARSET && input.size <= FEW) {
-        for (size_t i = 0; i < charset_count; i++)
-            try_charset(&input, i, 1 | 2 | 4);
     } else {
         size_t which = fuzz_option(&input) * (size_t)256;
 
