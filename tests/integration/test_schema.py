@@ -62,6 +62,37 @@ def test_upgrade(old):
     assert old.value("SELECT count(*) FROM oncedrop.inbox WHERE account = %s", (scuba,)) == 1
 
 
+@pytest.mark.parametrize("old", [5], indirect=True)
+def test_upgrade_gives_inbox_one_name(old):
+    """Of several rows for one mailbox the one stays that knows most; what is there already is not delivered again."""
+    scuba = old.account()
+    user, domain = scuba.split("@")
+    cases = {   # rows of one message: name, state, doubt; and what is left
+        1: ([("Inbox", "stored", False)], {("INBOX", "stored", False)}),
+        2: ([("INBOX", "pending", True), ("inbox", "stored", False)], {("INBOX", "stored", False)}),
+        3: ([("INBOX", "stored", False), ("inbox", "appending", True)], {("INBOX", "stored", False)}),
+        4: ([("inbox", "stored", False), ("Inbox", "stored", False)], {("INBOX", "stored", False), ("Inbox", "stored", False)}),
+        5: ([("inbox", "pending", True), ("INBOX", "pending", False)], {("INBOX", "pending", True)}),
+        6: ([("inbox", "appending", False), ("INBOX", "pending", False)], {("INBOX", "appending", False)}),
+        7: ([("Inbox2", "stored", False), ("Sent", "pending", False)], {("Inbox2", "stored", False), ("Sent", "pending", False)}),
+    }
+    for number, (rows, _) in cases.items():
+        old.sql("INSERT INTO oncedrop.message (identity, digest, lock_key, sender, size, received_at)"
+                " VALUES (sha256(%s), sha256('b'), %s, 'x', 1, now())", (str(number).encode(), number))
+        old.sql("INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome)"
+                " SELECT id, 'a@b', %s, %s, 'h', 'stored' FROM oncedrop.message WHERE lock_key = %s", (scuba, rows[0][0], number))
+        for row in rows:
+            old.sql("INSERT INTO oncedrop.copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid)"
+                    " SELECT message, %s, %s, 'inbox', %s, %s, 1, d.id, 'h', 1 FROM oncedrop.delivery d"
+                    " JOIN oncedrop.message m ON m.id = d.message WHERE lock_key = %s", (scuba, *row, number))
+    assert as_owner(old, "schema", "upgrade").exit == 0
+    for number, (rows, left) in cases.items():
+        found = old.sql("SELECT mailbox, state, doubt FROM oncedrop.copy c JOIN oncedrop.message m ON m.id = c.message"
+                        " WHERE lock_key = %s", (number,))
+        assert set(map(tuple, found)) == left and len(found) == len(left), number
+    assert old.value("SELECT count(*) FROM oncedrop.delivery WHERE upper(mailbox) = 'INBOX' AND mailbox <> 'INBOX'") == 0
+
+
 @pytest.mark.parametrize("old", [1], indirect=True)
 def test_before_the_upgrade_deliveries_are_deferred(old):
     scuba = old.account()
