@@ -122,7 +122,11 @@ static void set_identity(struct delivery_work *work)
     message_identity(work->delivery->config->lock.namespace, has_id ? message->message_id : digest,
                      has_id ? message->message_id_length : strlen(digest), claim->identity);
     memcpy(claim->digest, message->digest, LEDGER_HASH_SIZE);
-    claim->lock_key = message_lock_key(claim->identity);
+    /* Whoever may run the set-group-ID program may also stop it while it has the lock: of his own account only. Against
+     * deliveries by other ways, the claims in the rows are the fence, as they are when a lock is lost. */
+    claim->lock_key = work->delivery->only_login != NULL
+                          ? message_account_key(claim->identity, work->copies[0].account)
+                          : message_lock_key(claim->identity);
     work->message_id = has_id ? decode_scrub(message->message_id, message->message_id_length) : NULL;
     work->sender_text = decode_scrub(work->delivery->sender, strlen(work->delivery->sender));
     claim->message_id = work->message_id;

@@ -78,7 +78,7 @@ struct ledger_claim {
     /* set by the caller */
     unsigned char identity[LEDGER_HASH_SIZE];
     unsigned char digest[LEDGER_HASH_SIZE];
-    int64_t lock_key;
+    int64_t lock_key;           /* what is locked: message_lock_key, or message_account_key for some callers */
     const char *message_id;     /* valid UTF-8, or NULL */
     const char *sender;         /* valid UTF-8 */
     const char *queue_id;       /* may be NULL */

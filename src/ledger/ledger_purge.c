@@ -84,6 +84,29 @@ static bool lock(struct ledger *ledger, const struct batch *batch, char **ret, s
     return good;
 }
 
+/* Some deliveries lock another key (message_account_key): their rows refer to the message, which keeps it from this. *ids
+ * becomes what is ours of them. */
+static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
+{
+    char numbers[BATCH][24];
+    const char *ours[BATCH];
+    size_t count;
+    const struct pg_param param = pg_array(*ids);
+    bool sent = pg_add(ledger->pg,
+                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1, &param,
+                       fault) &&
+                pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
+        ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
+    pg_finish(ledger->pg);
+    if (result == NULL)
+        return false;
+    base_free(ids);
+    *ids = pg_text_array(ours, count);
+    return true;
+}
+
 /* Deletes what is still old and finished, now that nobody else can be at it. */
 static bool delete(struct ledger *ledger, const struct ledger_purge *purge, const char *ids, int64_t *ret_deleted,
                    struct fault *fault)
@@ -109,7 +132,7 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
     if (!ledger_connect(ledger, fault))
         return false;
     bool found = find(ledger, purge, &batch, fault);
-    bool done = found && (batch.count == 0 || (lock(ledger, &batch, &ids, fault) &&
+    bool done = found && (batch.count == 0 || (lock(ledger, &batch, &ids, fault) && lock_rows(ledger, &ids, fault) &&
                                                delete(ledger, purge, ids, &deleted, fault)));
     if (!done || batch.count == 0)
         ledger_rollback(ledger);

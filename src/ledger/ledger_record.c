@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * The record of a message: what an application reads. Written once, in the transaction of the first claim. */
+ * The record of a message: what an application reads. Written once, in the transaction of the first claim; where two are
+ * the first, under keys of their own, the one that commits first. */
 #include <string.h>
 
 #include "ledger/ledger_session.h"
 #include "message/decode.h"
+#include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)
 #define TEXT_MAX (1024 * 1024)  /* of a part: what decode.h gives at most */
@@ -24,7 +26,7 @@ static bool add_message(struct ledger *ledger, const struct ledger_claim *claim,
     char *references OD_CLEANUP(base_free) =
         pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = pg_number(claim->lock_key, key)}, {.data = claim->message_id},
+        LEDGER_KEY(claim), {.data = pg_number(message_lock_key(claim->identity), key)}, {.data = claim->message_id},
         {.data = claim->sender}, {.data = decoded->from}, {.data = decoded->subject},
         {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(claim->size, size)},
         {.data = decoded->in_reply_to}, pg_array(references), {.data = pg_number(claim->received_at, received)},
@@ -33,7 +35,7 @@ static bool add_message(struct ledger *ledger, const struct ledger_claim *claim,
                   "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
                   " size, in_reply_to, \"references\", received_at)"
                   " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
-                  " pg_catalog.to_timestamp($12::bigint))",
+                  " pg_catalog.to_timestamp($12::bigint)) ON CONFLICT DO NOTHING",
                   12, params, fault);
 }
 
@@ -64,7 +66,8 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_claim *clai
                         "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
                         " SELECT m.id, a.role, a.position::integer, a.\"group\", a.name, a.address"
                         " FROM @schema@.message m, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])"
-                        " AS a(role, position, \"group\", name, address) WHERE m.identity = $1 AND m.digest = $2",
+                        " AS a(role, position, \"group\", name, address) WHERE m.identity = $1 AND m.digest = $2"
+                        " ON CONFLICT DO NOTHING",
                         2 + COLUMNS, params, fault);
     for (int i = 0; i < COLUMNS; i++) {
         base_free(&arrays[i]);
@@ -86,7 +89,7 @@ static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, co
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
                   " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bytea, $10::text"
-                  " FROM @schema@.message WHERE identity = $1 AND digest = $2",
+                  " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
                   10, params, fault);
 }
 
@@ -100,7 +103,7 @@ static bool add_raw(struct ledger *ledger, const struct ledger_claim *claim, siz
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
-                  " FROM @schema@.message WHERE identity = $1 AND digest = $2",
+                  " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
                   4, params, fault);
 }
 

@@ -120,7 +120,9 @@ def test_upgraded_is_as_installed(old, ledgers):
 
 @pytest.mark.parametrize("old", [3], indirect=True)
 def test_deliveries_go_on_while_it_is_upgraded(old):
+    """Those that need nothing new: without a master user."""
     scuba = old.account()
+    old.settings.update({"imap.master_user": None, "imap.password_file": old.write("own", scuba + "\n")})
     ended = threading.Event()
     results = []
 

@@ -19,7 +19,7 @@ import time
 import expect
 import pytest
 from lab import lab as lab_module, setgid
-from lab.messages import message, on_the_wire
+from lab.messages import message, new_id, on_the_wire
 from lab.process import wait_until
 from lab.setgid import BECOME, OTHER, USER, Installed, Listener
 from lab.site import new_site
@@ -419,20 +419,53 @@ def test_signals(installed, number):
     once_in_the_end(installed, mail)
 
 
-def test_stopped_it_does_not_keep_the_lock(installed):
-    """From others who wait for the same message; its own copy is found out about when the hold-off is over."""
-    installed.site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "5100ms"})
-    running, proxy, mail = held_up(installed)
-    subprocess.run([*BECOME, "sh", "-c", f"kill -STOP {running.process.pid}"], check=True)
-    proxy.resume()
-    started = time.monotonic()
-    expect.held(installed.deliver_as_root(mail, f"{OTHER}@example.org"))
-    wait_until(lambda: installed.deliver_as_root(mail, f"{OTHER}@example.org").exit == 0, "the lock is free", 20)
-    assert time.monotonic() - started < 15
-    running.signal(signal.SIGCONT)
-    assert running.finish().exit != 0
-    once_in_the_end(installed, mail)
-    assert installed.site.count(installed.other) == 1
+def stop(running):
+    """If it has not ended."""
+    subprocess.run([*BECOME, "sh", "-c", f"kill -STOP {running.process.pid}"], check=running.process.poll() is None)
+
+
+def test_stopped_it_holds_up_nobody_else(installed):
+    """Deliveries with another's Message-ID, with the same and with other content; he gets his mail meanwhile, and the one
+    copy that was claimed is found out about when the hold-off is over."""
+    site = installed.site
+    site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "5100ms"})
+    port, id = site.settings["imap.port"], new_id()
+    proxy = site.imap_proxy()
+    proxy.stall()
+    stalled = site.settings["imap.port"]
+    mails, stopped = [message(id=id, body=f"{number}\n") for number in range(4)], []
+    for number, mail in enumerate(mails):
+        site.settings["imap.port"] = stalled
+        stopped.append(installed.start("deliver", stdin=mail))
+        wait_until(lambda: not stopped[-1].reader.is_alive() or
+                   site.value("SELECT count(*) FROM oncedrop.copy WHERE account = %s", (installed.account,)) > number,
+                   "it has claimed, or is held up by the one before")
+        stop(stopped[-1])
+        site.settings["imap.port"] = port
+        expect.stored(installed.deliver_as_root(mail, f"{OTHER}@example.org"))
+        expect.stored(installed.deliver_as_root(message(id=id, body=f"other {number}\n"), f"{OTHER}@example.org"))
+    expect.held(installed.deliver_as_root(mails[0], installed.address))
+    for running in stopped:
+        running.signal(signal.SIGCONT)
+    assert stopped[0].finish().exit != 0
+    wait_until(lambda: installed.deliver_as_root(mails[0], installed.address).exit == 0, "the hold-off is over", 20)
+    assert (site.count(installed.account), site.count(installed.other)) == (1, 8)
+
+
+def test_by_two_ways_at_once(installed):
+    """Under keys of their own: one copy, and one record, whoever is first."""
+    site = installed.site
+    site.settings["record.level"] = "raw"
+    for _ in range(3):
+        mail = message()
+        ways = [installed.start("deliver", stdin=mail)]
+        ways += [site.start_delivery(mail, address) for address in (installed.address, f"{OTHER}@example.org")]
+        for way in ways:
+            assert way.finish().exit in (0, 75)
+        expect.duplicate(installed.deliver(mail))
+        assert site.deliver(mail, f"{OTHER}@example.org").exit == 0
+    assert site.count(installed.account) == site.count(installed.other) == 3
+    assert site.value("SELECT count(*) FROM oncedrop.message") == site.value("SELECT count(*) FROM oncedrop.raw") == 3
 
 
 PEEK = """

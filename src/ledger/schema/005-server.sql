@@ -12,9 +12,16 @@ COMMENT ON COLUMN @schema@.server.honoured IS 'The account that a login names co
 COMMENT ON COLUMN @schema@.server.checked_at IS 'When that was found out';
 COMMENT ON COLUMN @schema@.server.tried_at IS 'When a delivery last set out to find it out';
 
+-- Deliveries find it out, and so does resume.
 DO $$
+DECLARE
+    grantee text;
 BEGIN
-    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @role_text@) THEN
-        GRANT SELECT, INSERT, UPDATE ON @schema@.server TO @role@;
+    FOR grantee IN SELECT rolname FROM pg_catalog.pg_roles WHERE rolname IN (@role_text@, @operator_text@) LOOP
+        EXECUTE pg_catalog.format('GRANT SELECT, INSERT, UPDATE ON @schema@.server TO %I', grantee);
+    END LOOP;
+    -- purge locks the rows that it deletes, and that takes the right to change some column.
+    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
+        GRANT UPDATE (lock_key) ON @schema@.message TO @operator@;
     END IF;
 END $$;
