@@ -4,11 +4,13 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,6 +123,28 @@ void fault_prefix(struct fault *fault, const char *format, ...)
     (void)vsnprintf(prefix, sizeof prefix, format, arguments);
     va_end(arguments);
     fault_set(fault, "%s: %s", prefix, fault->text);
+}
+
+size_t base_data_size(void)
+{
+    OD_CLEANUP(base_close) int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    char text[128] = "";
+    size_t pages = 0;
+
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%*s %*s %*s %*s %*s %zu", &pages) != 1)
+        return 0;
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void base_limit_memory(int64_t bytes)
+{
+    rlim_t most = (rlim_t)base_data_size() + (rlim_t)bytes;
+    struct rlimit now;
+
+    if (getrlimit(RLIMIT_DATA, &now) < 0 || now.rlim_cur <= most)
+        return;
+    now.rlim_cur = most;
+    (void)setrlimit(RLIMIT_DATA, &now);
 }
 
 int64_t base_now_ms(void)

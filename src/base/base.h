@@ -24,6 +24,14 @@ char *base_strdup(const char *text) OD_MUST;        /* NULL gives NULL */
 char *base_strndup(const char *text, size_t length) OD_MUST;
 char *base_printf(const char *format, ...) OD_PRINTF(1, 2) OD_MUST;
 
+/* Bytes of data that the process has; 0 when the kernel does not tell. Limits are counted from there: with a sanitizer it
+ * is terabytes. */
+size_t base_data_size(void) OD_MUST;
+
+/* From now on the process may have at most so many bytes of data more than it has (RLIMIT_DATA). Only the soft limit: a
+ * child may set its own. Best effort: who started us may have set less. */
+void base_limit_memory(int64_t bytes);
+
 /* Why something did not work: one line for an administrator that names the cause and, where there is one,
  * the remedy. Written by whoever detects the fault, read once by whoever answers for the delivery. */
 struct fault {

@@ -67,6 +67,7 @@ struct config {
         int64_t deadline;
         int64_t hold_off;
         int64_t size_limit;
+        int64_t memory;         /* bytes of data of deliver and lmtp, above what they begin with; 0: no limit */
         enum delivery_overquota overquota;
         int64_t sent_retry;
         enum delivery_rejected rejected;

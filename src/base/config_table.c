@@ -143,6 +143,8 @@ const struct setting config_table[] = {
     RANGE(delivery, hold_off, DURATION, "320s", 100, DAY, "how long a delivery that broke off keeps others away"),
     ROW(delivery, size_limit, SIZE, "100M", .min = 1024, .max = 4095 * MIB, .flags = SETTING_OR_ZERO,
         .help = "the largest message"),
+    ROW(delivery, memory, SIZE, "256M", .min = 64 * MIB, .max = 65536 * MIB, .flags = SETTING_OR_ZERO,
+        .help = "how much memory a delivery may take"),
     CHOICE(delivery, overquota, "defer", "what becomes of mail for a full mailbox"),
     RANGE(delivery, sent_retry, DURATION, "1h", 0, 4 * DAY, "how long a failing Sent copy is tried again"),
     CHOICE(delivery, rejected, "bounce", "what becomes of mail that the IMAP server refuses"),

@@ -229,6 +229,8 @@ static void deliver(const struct cmd_options *options, int argc, char **argv, in
         log_early(&envelope, report);
         return;
     }
+    if (config->delivery.memory > 0)
+        base_limit_memory(config->delivery.memory);
     if (!deadline_arm(config->delivery.deadline, &fault)) {
         report_set(report, OUTCOME_TROUBLE, "%s", fault.text);
         return;

@@ -41,6 +41,8 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
         lmtp_refuse(out, report_line(&report, line, sizeof(line)));
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }
+    if (config->delivery.memory > 0)
+        base_limit_memory(config->delivery.memory);
     lmtp_serve(config, in, out, LMTP_TIMES);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "ledger/pg_peer.h"
 
@@ -20,6 +21,7 @@ struct pg {
     bool lost;
     size_t unflushed;
     int64_t extra_ms;
+    int64_t received, receive_max;  /* of the batch, in bytes */
     char sqlstate[6];
 };
 
@@ -44,6 +46,37 @@ static int wait_socket(struct pg *pg, short events, int64_t until)
         if (errno != EINTR)
             return -1;
     }
+}
+
+/* Counts what is there to be read, before libpq reads it: it keeps results, and messages of any length, whole in memory. */
+static bool count_received(struct pg *pg, struct fault *fault)
+{
+    int waiting = 0;
+    (void)ioctl(PQsocket(pg->conn), FIONREAD, &waiting);
+    pg->received += waiting > 0 ? waiting : 1;
+    if (pg->received <= pg->receive_max)
+        return true;
+    fault_set(fault, "database: its answer has more than %lld MiB", (long long)(pg->receive_max >> 20));
+    pg->lost = true;
+    pg->sqlstate[0] = '\0';
+    return false;
+}
+
+/* Reads what has come, and has libpq look at it: otherwise it would pile up. */
+static bool take_in(struct pg *pg, struct fault *fault)
+{
+    if (!count_received(pg, fault))
+        return false;
+    if (!PQconsumeInput(pg->conn))
+        return lose(pg, fault, "connection lost");
+    (void)PQisBusy(pg->conn);
+    return true;
+}
+
+static void drop_notice(void *context, const PGresult *result)
+{
+    (void)context;
+    (void)result;   /* libpq would print it to stderr, which Postfix takes for our answer */
 }
 
 struct keywords {
@@ -84,6 +117,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     PQconninfoFree(options);
     if (pg->conn == NULL)
         abort();    /* no memory: death by signal defers */
+    PQsetNoticeReceiver(pg->conn, drop_notice, NULL);
     return true;
 }
 
@@ -101,27 +135,21 @@ static bool finish_connecting(struct pg *pg, bool verify, struct fault *fault)
         int ready = wait_socket(pg, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, until);
         if (ready <= 0)
             return lose(pg, fault, "no connection within 30 s");
-        if (verify && !pg_peer_check(pg->conn, fault))
+        if ((verify && !pg_peer_check(pg->conn, fault)) || !count_received(pg, fault))
             return false;
         status = PQconnectPoll(pg->conn);
     }
     return lose(pg, fault, "no connection");
 }
 
-static void drop_notice(void *context, const PGresult *result)
-{
-    (void)context;
-    (void)result;   /* libpq would print it to stderr, which Postfix takes for our answer */
-}
-
 struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
 {
     struct pg *pg = base_alloc(sizeof(*pg));
+    pg->receive_max = PG_RECEIVE_MAX;
     if (!start_connecting(pg, conninfo, application, fault) || !finish_connecting(pg, verify, fault)) {
         pg_close(&pg);
         return NULL;
     }
-    PQsetNoticeReceiver(pg->conn, drop_notice, NULL);
     char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));
     if (quoted == NULL || PQsetnonblocking(pg->conn, 1) != 0) {
         PQfreemem(quoted);
@@ -157,13 +185,20 @@ bool pg_usable(const struct pg *pg)
 /* To the end of what has come: behind a server's last words stands the end of the connection. */
 void pg_look(struct pg *pg)
 {
+    struct fault ignored;
+    pg->received = 0;
     while (!pg->lost && wait_socket(pg, POLLIN, base_now_ms()) != 0)
-        pg->lost = !PQconsumeInput(pg->conn) || PQstatus(pg->conn) != CONNECTION_OK;
+        pg->lost = !take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
 }
 
 void pg_extend_timeout(struct pg *pg, int64_t ms)
 {
     pg->extra_ms = ms;
+}
+
+void pg_receive_any(struct pg *pg)
+{
+    pg->receive_max = INT64_MAX;
 }
 
 struct pg_param pg_bytes(const void *bytes, size_t length)
@@ -250,8 +285,8 @@ static bool flush(struct pg *pg, struct fault *fault)
         int ready = wait_socket(pg, POLLIN | POLLOUT, until);
         if (ready <= 0)
             return lose(pg, fault, "no answer in time");
-        if (!PQconsumeInput(pg->conn))
-            return lose(pg, fault, "connection lost");
+        if (!take_in(pg, fault))
+            return false;
     }
     pg->unflushed = 0;
     return true;
@@ -266,6 +301,7 @@ static bool enter_batch(struct pg *pg, struct fault *fault)
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, fault, "connection busy");
     pg->in_batch = true;
+    pg->received = 0;
     pg->skipped = false;
     pg->sqlstate[0] = '\0';
     return true;
@@ -313,8 +349,8 @@ static bool wait_result(struct pg *pg, struct fault *fault)
         int ready = wait_socket(pg, POLLIN, until);
         if (ready <= 0)
             return lose(pg, fault, "no answer in time");
-        if (!PQconsumeInput(pg->conn))
-            return lose(pg, fault, "connection lost");
+        if (!take_in(pg, fault))
+            return false;
     }
     return true;
 }
@@ -377,6 +413,13 @@ bool pg_committed(struct pg *pg, struct fault *fault)
     return false;
 }
 
+/* Nobody has asked for any; libpq keeps them until somebody does. */
+static void drop_notifications(struct pg *pg)
+{
+    for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;)
+        PQfreemem(notify);
+}
+
 bool pg_finish(struct pg *pg)
 {
     struct fault ignored;
@@ -387,18 +430,21 @@ bool pg_finish(struct pg *pg)
         if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
             pg->in_batch = false;
             pg->extra_ms = 0;
+            pg->receive_max = PG_RECEIVE_MAX;
             pg->lost = !PQexitPipelineMode(pg->conn);
         }
         if (PQstatus(pg->conn) != CONNECTION_OK)
             pg->lost = true;
         PQclear(result);
     }
+    drop_notifications(pg);
     return pg_usable(pg);
 }
 
 bool pg_script(struct pg *pg, const char *sql, struct fault *fault)
 {
     bool done = true;
+    pg->received = 0;
     if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
         return lose(pg, fault, "connection lost");
     if (!flush(pg, fault))

@@ -14,6 +14,8 @@
 #define PG_MAX_PARAMS 20
 #define PG_TEXT_MAX 16384       /* bytes of a text, unless its parameter says more */
 
+#define PG_RECEIVE_MAX (INT64_C(32) << 20)      /* bytes that the results of a batch may have */
+
 struct pg;
 
 /* Connects. Keepalives and tcp_user_timeout are added where the conninfo does not say otherwise.
@@ -41,6 +43,9 @@ void pg_look(struct pg *pg);
 
 /* Waits this much longer than PG_TIMEOUT_MS for the next batch: for statements that wait for a lock. */
 void pg_extend_timeout(struct pg *pg, int64_t ms);
+
+/* The next batch's results may be of any size: for people's questions. */
+void pg_receive_any(struct pg *pg);
 
 /* A parameter: text, or binary for bytea. NULL data is SQL NULL. Text may come from anybody: it reaches the server as
  * valid UTF-8, U+FFFD for what is none, cut at a character when it is longer than `max`. So what tells one row from

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -63,7 +64,13 @@ static int start(char **words, int fd, pid_t *ret_child)
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigdefault(&attributes, &all);   /* SIGPIPE is ignored here, and that would be inherited */
     posix_spawnattr_setsigmask(&attributes, &none);
+    struct rlimit ours = {0};
+    bool limited = getrlimit(RLIMIT_DATA, &ours) == 0;
+    if (limited)    /* delivery.memory is for us */
+        (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ours.rlim_max, ours.rlim_max});
     int error = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
+    if (limited)
+        (void)setrlimit(RLIMIT_DATA, &ours);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;

@@ -14,18 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Bytes of data that the process has. Limits are by that: with a sanitizer it is terabytes. */
-static size_t data_size(void)
-{
-    OD_CLEANUP(base_close) int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    char text[128] = "";
-    size_t pages = 0;
-
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%*s %*s %*s %*s %*s %zu", &pages) != 1)
-        return 0;
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /* grace: how much more the hard limit is. */
 static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
 {
@@ -77,7 +65,7 @@ static void enter(pid_t parent, size_t memory, int end)
         _exit(1);
     reset_signals();
     limit(RLIMIT_CORE, 0, 0);
-    limit(RLIMIT_DATA, data_size() + memory, 0);
+    limit(RLIMIT_DATA, base_data_size() + memory, 0);
     close_files(end);
 }
 
