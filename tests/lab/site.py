@@ -133,7 +133,7 @@ class Site:
         if not OPERATORS.intersection(command[:1]):
             return self.write("oncedrop.conf", self.configuration())
         delivery, operator = (f"user={role} password={role}" for role in (lab_module.DELIVERY, lab_module.OPERATOR))
-        return self.write("operator.conf", self.configuration().replace(delivery, operator))
+        return self.write("operator-oncedrop.conf", self.configuration().replace(delivery, operator))
 
     def account(self, name="user", **fields):
         """A new account; returns its address. fields: see Dovecot.add_account."""
