@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import expect
 import pytest
@@ -58,10 +57,14 @@ def test_heap_does_not_get_into_the_record(site):
     assert not leaks(site)
 
 
-@pytest.mark.parametrize("level", ["envelope", "headers", "text", "raw"])
-@pytest.mark.parametrize("field", ["Subject: {}", "From: {} <lisa@elsewhere.example>", "To: {}: lisa@elsewhere.example;",
-                                   "Content-Type: text/plain; name=\"{}\"", "Content-Disposition: inline; filename=\"{}\""])
-def test_header_that_ends_gmime(site, field, level):
+@pytest.mark.parametrize("level, field", [
+    ("envelope", "Subject: {}"),
+    ("envelope", "From: {} <lisa@elsewhere.example>"),
+    ("headers", "To: {}: lisa@elsewhere.example;"),
+    ("text", "Content-Type: text/plain; name=\"{}\""),
+    ("raw", "Content-Disposition: inline; filename=\"{}\""),
+])
+def test_header_that_ends_gmime(site, level, field):
     site.settings["record.level"] = level
     id, bytes = mail(field.format("=?iso-2022-cn-ext?q?=0E?=") + "\n")
     expect.stored(site.deliver(bytes, site.account()))
@@ -76,6 +79,104 @@ def test_lmtp_session_survives(site):
         lmtp.stored(session.deliver(bytes, account)[0])
         assert record(site, id)
     assert site.count(account) == 3
+
+
+def test_replay(site):
+    account, (id, bytes) = site.account(), mail("Subject: =?iso-2022-cn-ext?q?=0E?=\n")
+    path = os.path.join(site.directory, "bad.eml")
+    with open(path, "wb") as file:
+        file.write(bytes)
+    assert site.run("replay", "--dry-run", "-d", account, path).exit == 0
+    assert site.count(account) == 0
+    assert site.run("replay", "-d", account, path).exit == 0
+    assert site.count(account) == 1
+    assert record(site, id)
+
+
+def chain(size):
+    """Messages in a message, each of nearly that size."""
+    return mail("Content-Type: message/rfc822\n", "Content-Type: message/rfc822\n\n" * 60 + "a line\n" * (size // 7))
+
+
+def decoder(process):
+    """The child of a delivery, stopped."""
+    path = f"/proc/{process.process.pid}/task/{process.process.pid}/children"
+
+    def children():
+        with open(path, encoding="ascii") as file:
+            return file.read().split()
+
+    wait_until(children, "a process that decodes")
+    [pid] = children()
+    os.kill(int(pid), signal.SIGSTOP)
+    return int(pid)
+
+
+LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+AT_WORK = ("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+           " AND state <> 'idle'")
+
+
+def test_nothing_is_held_while_a_message_is_decoded(site):
+    """And when the decoder is killed there, what it had read by then is recorded, and the message delivered."""
+    account, (id, bytes) = site.account(), chain(20_000_000)
+    process = site.start_delivery(bytes, account)
+    pid = decoder(process)
+    wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oncedrop %%'"),
+               "a connection to the database")
+    assert site.value(LOCKS) == site.value(AT_WORK) == 0
+    other = message(id=id)      # its lock is the same
+    expect.stored(site.deliver(other, site.account("other")))
+    os.kill(pid, signal.SIGKILL)
+    done = process.finish()
+    assert done.exit == 0 and "stored uid=" in done.out, done
+    assert site.count(account) == 1
+    assert site.value("SELECT count(*) FROM oncedrop.message WHERE message_id = %s", (id,)) == 2
+
+
+def test_decoder_goes_with_the_delivery(site):
+    process = site.start_delivery(chain(20_000_000)[1], site.account())
+    pid = decoder(process)
+    process.signal(signal.SIGKILL)
+
+    def gone():
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                return file.read().rpartition(")")[2].split()[0] == "Z"
+        except FileNotFoundError:
+            return True
+
+    wait_until(gone, "the decoder's end")
+
+
+BOMBS = {
+    "messages in a message": lambda: chain(4_000_000),
+    "parts": lambda: mail("Content-Type: multipart/mixed; boundary=b\n", "--b\n\nx\n" * 100_000),
+    "multiparts": lambda: mail("Content-Type: multipart/mixed; boundary=b\n",
+                               "--b\nContent-Type: multipart/mixed; boundary=b\n\n" * 10_000),
+    "comments": lambda: mail("To: " + "(" * 1_000_000 + "\n"),
+    "quotes": lambda: mail("From: " + "\"" * 1_000_001 + "\n"),
+    "groups": lambda: mail("To: " + "a:" * 500_000 + "\n"),
+    "addresses": lambda: mail("To: " + "a@b," * 250_000 + "\n"),
+    "words": lambda: mail("Subject: " + "=?utf-8?q?x?= " * 70_000 + "\n"),
+    "ids": lambda: mail("References: " + "<a@b>" * 200_000 + "\n"),
+    "parameters": lambda: mail("Content-Type: a/b; " + "a*1*=b;" * 150_000 + "\n"),
+    "fields": lambda: mail("X: y\n" * 200_000),
+    "escapes": lambda: mail("Content-Type: text/plain; charset=iso-2022-jp\n", "\x1b$B" * 500_000),
+    "end of CP949": lambda: mail("Subject: =?windows-949?q?=A2=E8?=\nContent-Type: text/plain; charset=windows-949\n", b"x\xa2\xe8"),
+}
+
+
+def test_bombs(site):
+    account = site.account()
+    session = lmtp.start(site)
+    for name, make in BOMBS.items():
+        id, bytes = make()
+        [reply] = session.deliver(bytes, account)
+        assert reply.code == 250, (name, reply)
+        assert record(site, id), name
+    assert site.count(account) == len(BOMBS)
+    assert "only in part" not in session.log()
 
 
 def charset_names():
