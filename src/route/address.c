@@ -100,6 +100,10 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
                   local_length == 0 ? "before" : "behind");
         return false;
     }
+    if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL) {
+        fault_set(fault, "address %.*s has a second @ behind its quotes", length > 80 ? 80 : (int)length, text);
+        return false;
+    }
     const char *plus = local_length > 1 ? memchr(local + 1, '+', local_length - 1) : NULL;
     size_t user = plus != NULL ? (size_t)(plus - local) : local_length;
     ret->user = unquoted != NULL ? plain_user(local, user) : lower(local, user);

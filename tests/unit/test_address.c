@@ -55,7 +55,7 @@ static void test_parse(void **state)
 static void test_refuse(void **state)
 {
     char longest[ADDRESS_MAX + 2];
-    static const char *const cases[] = {"", "<>", "\"\"@x", "\"\"", "\"a\"@", " ", "@", "<@example.org>", "a@", "a@example.org+b@", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
+    static const char *const cases[] = {"", "<>", "\"\"@x", "\"\"", "\"a\"@", " ", "@", "<@example.org>", "a@", "a@example.org+b@", "\"a b\"@c@example.org", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
     struct fault fault = {.text = ""};
     struct address address = {.address = NULL};
     (void)state;
