@@ -20,6 +20,16 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                         3, params, fault);
 }
 
+bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault)
+{
+    const struct pg_param param = pg_bytes(digest, LEDGER_HASH_SIZE);
+    struct ledger_table *found OD_CLEANUP(ledger_table_free) = ledger_query(
+        ledger, "SELECT id FROM @schema@.message WHERE digest = $1::bytea LIMIT 1", 1, &param, fault);
+    if (found != NULL)
+        *ret = found->rows > 0;
+    return found != NULL;
+}
+
 /* Neighbours in the order of the ids share the longest beginning; with the newest, that is few enough to be compared one
  * by one, however large the ledger. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault)

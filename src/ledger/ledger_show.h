@@ -13,6 +13,10 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                                           struct fault *fault) OD_MUST;
 enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY };  /* the first columns */
 
+/* Whether a message with this digest is recorded: by what a delivery may read, for replay. False with the fault set on
+ * trouble. */
+bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault) OD_MUST;
+
 /* Message-IDs among which those nearest to one that is not known may be: some that begin alike, and the newest. Column
  * message_id. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;

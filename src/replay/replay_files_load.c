@@ -85,31 +85,31 @@ static enum replay_load read_as(struct replay_worker *worker, int fd, const stru
     return REPLAY_TROUBLE;
 }
 
-static bool is_known(struct replay_worker *worker, const struct message *message)
+static bool find_known(struct replay_worker *worker, const struct message *message, bool *ret, struct fault *fault)
 {
-    struct fault fault;
-    struct ledger *ledger = replay_task_ledger(worker, &fault);
-    struct ledger_table *found OD_CLEANUP(ledger_table_free) =
-        ledger != NULL ? ledger_find_messages(ledger, NULL, message->digest, NULL, &fault) : NULL;
-    return found != NULL && found->rows > 0;
+    struct ledger *ledger = replay_task_ledger(worker, fault);
+    return ledger != NULL && ledger_knows(ledger, message->digest, ret, fault);
 }
 
 /* Lines that look quoted may be the author's own: of the three readings the one that was delivered before is right. */
 static enum replay_load read_message(struct replay_worker *worker, int fd, const struct place *place,
                                      struct message **ret, struct fault *fault)
 {
-    bool met;
+    static const enum mbox_quoting all[] = {MBOX_PLAIN, MBOX_O, MBOX_RD};
+    bool met, known = false;
     struct message *message OD_CLEANUP(message_free) = NULL;
     enum replay_load load = read_as(worker, fd, place, place->quoting, &message, &met, fault);
     if (load != REPLAY_LOADED)
         return load;
-    static const enum mbox_quoting all[] = {MBOX_PLAIN, MBOX_O, MBOX_RD};
-    bool known = !met || !place->in_mbox || is_known(worker, message);
-    for (size_t i = 0; !known && i < G_N_ELEMENTS(all); i++) {
+    bool one_reading = !met || !place->in_mbox;
+    if (!one_reading && !find_known(worker, message, &known, fault))
+        return REPLAY_TROUBLE;
+    for (size_t i = 0; !one_reading && !known && i < G_N_ELEMENTS(all); i++) {
         struct message *other OD_CLEANUP(message_free) = NULL;
         if (all[i] == place->quoting || read_as(worker, fd, place, all[i], &other, &met, fault) != REPLAY_LOADED)
             continue;
-        known = is_known(worker, other);
+        if (!find_known(worker, other, &known, fault))
+            return REPLAY_TROUBLE;
         if (known) {
             message_free(&message);
             message = other;

@@ -89,6 +89,17 @@ def test_the_same_id_with_another_body_is_another_message(site):
     assert shown.exit == 0 and shown.out.count(scuba) >= 3, shown
 
 
+@pytest.mark.parametrize("count", [0, 1, 128, 129, 300])
+def test_what_looks_like_a_field_behind_the_header_counts(site, count):
+    """However many CR stand before the LF that ends the header."""
+    scuba = site.account()
+    start = START + b"Message-ID: <a@b>\n" + b"\r" * count + b"\n"
+    expect.stored(site.deliver(start + b"Received: the money\n", scuba))
+    expect.stored(site.deliver(start + b"Received: the letter\n", scuba))
+    expect.duplicate(site.deliver(start + b"Received: the letter\n", scuba))
+    assert site.count(scuba) == 2
+
+
 def test_the_same_body_with_another_id_is_another_message(site):
     scuba = site.account()
     for _ in range(2):
