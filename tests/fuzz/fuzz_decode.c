@@ -198,7 +198,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     static const char *const texts[] = {"x\x0e", "\x1b", "\x1b$)A\x0e!", "\x1b$B0", "\xa4\xa2\xa4", "\xa2\xe8", "+", "\xff\xd8"};
 
     (void)argc, (void)argv;
-    decode_prepare();
     list_charsets();
     for (size_t i = 0; i < charset_count; i++)
         for (size_t text = 0; text < G_N_ELEMENTS(texts); text++)
