@@ -10,7 +10,11 @@
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)
+#ifdef __SANITIZE_ADDRESS__
+#define MEMORY ((size_t)8 << 30)            /* what is freed is kept for long */
+#else
 #define MEMORY ((size_t)256 << 20)
+#endif
 
 #define KEPT_MESSAGES 100
 #define KEPT_RESULT ((size_t)1 << 20)       /* a child that has written more has memory that others can use */
