@@ -183,6 +183,7 @@ static bool compare(struct mailbox *mailbox, const struct search *search, uint32
     bool answered = mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
                                          "UID FETCH %u (UID BODY.PEEK[%s])", uid, part);
     mailbox->body = NULL;
+    mailbox->body_context = NULL;
     *ret = fetched.candidate;
     if (answered && !fetched.told)
         fault_set(fault, "%s: UID FETCH of message %u gave nothing", mailbox->where, uid);

@@ -18,7 +18,6 @@
 
 #define ACCOUNT "%{account}"
 
-extern char **environ;
 
 static void free_words(char ***words)
 {

@@ -112,6 +112,7 @@ static void find_real(const char *name, void *function)
 /* Stands before the libc's in the whole process: gmime opens converters by itself, by names that it may have put
  * together from pieces (continued parameters, quoted pairs), so that no look at the bytes it is given would be sure.
  * What the libc gets is never the message's spelling. */
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones
 iconv_t iconv_open(const char *to, const char *from)
 {
     iconv_t (*real)(const char *, const char *);
@@ -133,6 +134,7 @@ iconv_t iconv_open(const char *to, const char *from)
 
 /* The same for the conversions: glibc's CP949 refuses A2 E8 only after it has gone past it, and others may be like that.
  * At the end of a text there is nothing left then to step over, but gmime does. */
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones
 size_t iconv(iconv_t converter, char **in, size_t *left, char **out, size_t *room)
 {
     static size_t (*real)(iconv_t, char **, size_t *, char **, size_t *);

@@ -115,6 +115,7 @@ static char *join(const char *prefix, int number)
     return *prefix ? base_printf("%s.%d", prefix, number) : base_printf("%d", number);
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
 static void walk_children(struct walk *walk, struct decode_entity *entity, struct delimiter at, const char *prefix,
                           int depth)
 {
@@ -150,6 +151,7 @@ static bool is_message(const struct decode_entity *entity)
 
 /* prefix: section of the multipart or message that the entity stands in; number: its place there, 0 for what a message
  * consists of, which has a number (1) only when it is not a multipart (RFC 3501, 6.4.5). */
+// NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
 static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
                         const char *default_type, int depth)
 {

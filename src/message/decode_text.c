@@ -84,6 +84,10 @@ static void flush(iconv_t converter, GString *out)
     g_string_append_len(out, buffer, to - buffer);
 }
 
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"     // gcc 12 takes (iconv_t)-1 for something to be closed
+#endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
     iconv_t converter = iconv_open("UTF-8", charset);
@@ -99,6 +103,9 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
     iconv_close(converter);
     return true;
 }
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif
 
 /* What is beyond max will not be looked at; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "message/decoder.h"
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)

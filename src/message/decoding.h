@@ -13,7 +13,7 @@
 #ifndef ONCEDROP_DECODING_H
 #define ONCEDROP_DECODING_H
 
-#include "message/decoder.h"
+#include "message/decode.h"
 
 struct decoding;
 
@@ -41,8 +41,11 @@ struct decoding_limits {
     size_t memory;          /* bytes more than the parent has */
 };
 
-struct decoding *decoding_start_work(decoder_work work, const struct decoding_limits *limits,
-                                     const struct message *message, enum record_level level,
-                                     struct fault *fault) OD_MUST;
+struct decode_writer;
+
+struct decoding *decoding_start_work(void (*work)(struct decode_writer *writer, const struct message *message,
+                                                  enum record_level level),
+                                     const struct decoding_limits *limits, const struct message *message,
+                                     enum record_level level, struct fault *fault) OD_MUST;
 
 #endif

@@ -69,7 +69,7 @@ struct replay_answer {
 
 /* The calls for workers_new; its context is a struct replay_setup. */
 void *replay_task_begin(const void *context);
-GBytes *replay_task_serve(void *state, GBytes *task);
+GBytes *replay_task_serve(void *state, GBytes *bytes);
 
 /* The worker's connection to the database; NULL with the fault set. */
 struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault) OD_MUST;

@@ -74,23 +74,23 @@ static enum route_result check_route(struct route *route, struct fault *fault)
     return names_are_good(route, fault) ? ROUTE_OK : ROUTE_TROUBLE;
 }
 
-enum route_result route_find(const struct config *config, struct ledger *ledger, const char *text, struct route *ret,
+enum route_result route_find(const struct config *config, struct ledger *ledger, const char *address, struct route *ret,
                              struct fault *fault)
 {
-    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct address parsed OD_CLEANUP(address_clear) = {.address = NULL};
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     char *columns[3] = {NULL, NULL, NULL};
-    if (!address_parse(text, &address, fault))
+    if (!address_parse(address, &parsed, fault))
         return ROUTE_TROUBLE;
-    enum route_result result = find_account(config, ledger, &address, columns, fault);
+    enum route_result result = find_account(config, ledger, &parsed, columns, fault);
     if (result != ROUTE_OK)
         return result;
-    bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address.detail);
+    bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(parsed.detail);
     route.account = choose(&columns[0], "");
-    route.inbox = one_name(folder ? base_strdup(address.detail) : choose(&columns[1], config->route.inbox));
+    route.inbox = one_name(folder ? base_strdup(parsed.detail) : choose(&columns[1], config->route.inbox));
     route.sent = one_name(choose(&columns[2], config->route.sent));
-    route.address = base_strdup(address.address);
-    route.domain = base_strdup(address.domain);
+    route.address = base_strdup(parsed.address);
+    route.domain = base_strdup(parsed.domain);
     for (int i = 0; i < 3; i++)
         base_free(&columns[i]);
     result = check_route(&route, fault);

@@ -36,13 +36,13 @@ def points(path, names=None):
     of a worker's calls those are left out that its parent would meet first."""
     calls, before = read_calls(path)
     parent = calls[0][0]
-    of_parent = collections.Counter(name for process, name in calls if process == parent)
+    of_parent = collections.Counter(name for caller, name in calls if caller == parent)
     seen = collections.Counter()
     found = []
-    for process, name in calls:
-        seen[process, name] += 1
-        number = seen[process, name]
-        first = before[process, name] if process == parent else of_parent[name]
+    for caller, name in calls:
+        seen[caller, name] += 1
+        number = seen[caller, name]
+        first = before[caller, name] if caller == parent else of_parent[name]
         if number > first and (names is None or name in names):
             found.append(Point(name, number))
     return found

@@ -13,7 +13,6 @@ import re
 import signal
 import statistics
 import threading
-import time
 
 import expect
 import psycopg2

@@ -8,7 +8,6 @@ import imaplib
 import os
 import re
 import secrets
-import signal
 import socket
 
 from . import dovecot_config, process

@@ -46,13 +46,13 @@ class Client:
 
     def reply(self):
         """The next reply; anything else on the socket is an error."""
-        lines = []
+        lines, code = [], None
         while True:
             line = self.stream.readline()
             if not line:
                 raise Gone
             found = re.fullmatch(rb"(\d{3})([- ])([^\0-\x1f\x7f]+)\r\n", line)
-            if not found or lines and found[1].decode() != code:
+            if not found or code not in (None, found[1].decode()):
                 raise AssertionError(f"not a reply: {line} after {lines}")
             code = found[1].decode()
             lines.append(found[3].decode())

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "message/decoder.h"
 #include "message/decoding.h"
 
 static const char letter[] = "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
