@@ -36,8 +36,8 @@ static void check_parts(const char *text, const struct address *parsed)
     FUZZ_CHECK(!strchr(parsed->domain, '@'));
     FUZZ_CHECK(strlen(parsed->user) + strlen(parsed->detail) + strlen(parsed->domain) <= strlen(text));
     if (!address_parse(parsed->address, &again, &fault))
-        return;     // "<" ">" around a domain, blanks: what is no address any more reaches nobody
-    FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t"));
+        return;     // "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody
+    FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\""));
 }
 
 /* What is recorded in place of an address that may be anything. */

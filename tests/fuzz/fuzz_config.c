@@ -13,6 +13,8 @@
 
 #define PASSWORD_FD 100     /* the seeds name /proc/self/fd/100 */
 
+#define PASSWORD "correct-horse-battery"
+
 static int memory_file(const char *content)
 {
     int fd = memfd_create("oncedrop-fuzz", MFD_CLOEXEC);
@@ -24,7 +26,7 @@ static int memory_file(const char *content)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    int fd = memory_file("secret\n");
+    int fd = memory_file(PASSWORD "\n");
 
     (void)argc, (void)argv;
     FUZZ_CHECK(dup2(fd, PASSWORD_FD) == PASSWORD_FD);
@@ -92,7 +94,7 @@ static void check_config(const struct config *config)
     FUZZ_CHECK(again);
     other = printed(again, CONFIG_PRINT_ALL);
     FUZZ_CHECK(strcmp(text, other) == 0);
-    FUZZ_CHECK(!strstr(text, "secret\n") && strcmp(config->imap.password, again->imap.password) == 0);
+    FUZZ_CHECK(!strstr(text, PASSWORD) && strcmp(config->imap.password, again->imap.password) == 0);
     FUZZ_CHECK(config->delivery.hold_off > config->delivery.deadline && config->lock.wait < config->delivery.deadline);
     FUZZ_CHECK(g_utf8_validate(text, -1, NULL));
     for (const struct setting *setting = config_table; setting->group; setting++)
