@@ -365,6 +365,23 @@ def test_purge(site):
     assert site.count(scuba) == len(names)
 
 
+def test_purge_leaves_what_is_just_claimed_under_another_key(site):
+    """As callers of the set-group-ID program do: what they have written refers to the message."""
+    expect.stored(site.deliver(message(), site.account()))
+    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
+    site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
+    claimer = site.lab.postgres.connect(site.database)
+    claimer.autocommit = False
+    try:
+        claimer.cursor().execute("INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome)"
+                                 " SELECT id, 'a@b', 'a', 'INBOX', 'h', 'claimed' FROM oncedrop.message")
+        assert site.run("purge", "--older-than", "30d", options=as_owner(site)).out.startswith("0 messages")
+        claimer.commit()
+    finally:
+        claimer.close()
+    assert site.value("SELECT count(*) FROM oncedrop.delivery") == 2
+
+
 @pytest.mark.parametrize("words", [["--older-than", "6d"], ["--older-than", "0s"], [], ["--older-than", "x"],
                                    ["--older-than", "-9d"], ["--older-than", "30d", "x"]])
 def test_purge_refuses(site, words):

@@ -9,6 +9,7 @@ environment that is kept; by HOME that is not set; by a caller who may be anybod
 descriptors that are not closed; by a log on the caller's stderr; by a lock without a time limit; by an
 answer that is given only once it is written."""
 
+import json
 import os
 import re
 import signal
@@ -450,6 +451,14 @@ def test_stopped_it_holds_up_nobody_else(installed):
     assert stopped[0].finish().exit != 0
     wait_until(lambda: installed.deliver_as_root(mails[0], installed.address).exit == 0, "the hold-off is over", 20)
     assert (site.count(installed.account), site.count(installed.other)) == (1, 8)
+
+
+def test_locks_tells_of_it(installed):
+    running, proxy, _ = held_up(installed)
+    [row] = json.loads(installed.site.run("locks", "--json").out)
+    assert (row["account"], row["state"], row["lock"]) == (installed.account, "appending", "held") and row["message_id"], row
+    proxy.resume()
+    expect.stored(running.finish())
 
 
 def test_by_two_ways_at_once(installed):
