@@ -375,10 +375,14 @@ def test_purge_leaves_what_is_just_claimed_under_another_key(site):
     try:
         claimer.cursor().execute("INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome)"
                                  " SELECT id, 'a@b', 'a', 'INBOX', 'h', 'claimed' FROM oncedrop.message")
-        assert site.run("purge", "--older-than", "30d", options=as_owner(site)).out.startswith("0 messages")
+        purge = site.start("purge", "--older-than", "30d", options=as_owner(site))
+        wait_until(lambda: not purge.reader.is_alive() or
+                   site.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), "it has ended, or waits")
         claimer.commit()
+        done = purge.finish()
     finally:
         claimer.close()
+    assert done.exit == 0 and done.out.startswith("0 messages"), done
     assert site.value("SELECT count(*) FROM oncedrop.delivery") == 2
 
 

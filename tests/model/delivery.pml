@@ -16,7 +16,8 @@
  *   todo[w]         recipients that Postfix still has to deliver by this worker (a set of bits): one for `deliver`,
  *                   one or more for an LMTP transaction
  *   lock            who holds the advisory lock in an open transaction; while a worker believes that it holds it but
- *                   lock says otherwise, its session has ended without its knowing
+ *                   lock says otherwise, its session has ended without its knowing. With -DOWN_KEYS each worker locks a key
+ *                   of its own, as callers of the set-group-ID program do: only the rows are between them
  *   row[c]          table copy: state, by (claimed_by). Copy r is the inbox of recipient r, SENT the Sent copy
  *   row[c].doubt    column doubt of a copy that is pending (one that is appending is in doubt for whoever claims it next)
  *   row[c].fresh    attempt_at is younger than delivery.hold_off, by the database's clock
@@ -96,7 +97,13 @@ typedef copy_row {
 }
 
 copy_row row[COPIES];
+#ifdef OWN_KEYS
+byte locks[WORKERS] = NOBODY;
+byte changed[WORKERS];          /* copies that were claimed since it looked */
+#define lock locks[w]
+#else
 byte lock = NOBODY;
+#endif
 byte todo[WORKERS];
 byte current[WORKERS];
 byte past[WORKERS];
@@ -162,6 +169,11 @@ ltl finishes { [] (calm -> <> (todo[0] == 0 && todo[1] == 0 && todo[WORKERS - 1]
 #endif
 
 /* What ledger_add_hold counts, and what ledger_settle asks for. */
+#if defined(OWN_KEYS) && !defined(CLAIM_BLINDLY)
+#define UNCHANGED(n) (!HAS(changed[w], n) && row[n].state != STORED)
+#else
+#define UNCHANGED(n) true
+#endif
 #ifdef SETTLE_BLINDLY
 #define OURS(n) true
 #define OURS_LATE true
@@ -228,6 +240,9 @@ inline claim_row(n, who, recipient)
     row[n].owner = who;
     row[n].by = ((n) == SENT -> recipient : 0);
     for (v : 0 .. WORKERS - 1) {
+#ifdef OWN_KEYS
+        ADD(changed[v], n);
+#endif
 #ifdef UNDO_BY_NUMBER
         twice[v] = twice[v] | (once[v] & BIT(n));
         ADD(once[v], n);
@@ -253,7 +268,7 @@ inline claim_rows(set, who, recipient)
 {
     for (c : 0 .. COPIES - 1) {
         if
-        :: HAS(set, c) -> claim_row(c, who, recipient)
+        :: HAS(set, c) && UNCHANGED(c) -> claim_row(c, who, recipient)
         :: else
         fi
     }
@@ -301,6 +316,9 @@ inline want(n)
 /* copies_decide. */
 inline decide()
 {
+#ifdef OWN_KEYS
+    changed[w] = 0;
+#endif
 #ifdef UNDO_BY_NUMBER
     once[w] = 0;
     twice[w] = 0;
@@ -720,7 +738,7 @@ end:
 }
 
 /* A session that ends while its process goes on. */
-proctype sessions()
+proctype sessions(byte w)
 {
 end:
     do
@@ -735,8 +753,13 @@ init {
             row[i].owner = NOBODY;
             run hold_off(i)
         }
-        run sessions();
+#ifndef OWN_KEYS
+        run sessions(0);
+#endif
         for (i : 0 .. WORKERS - 1) {
+#ifdef OWN_KEYS
+            run sessions(i);
+#endif
             todo[i] = (i == 1 -> TASK1 : TASK0);
             run worker(i);
             run database(i);
