@@ -106,7 +106,7 @@ class Bench:
         """A delivery that met no IMAP server, in a database of its own: `resume` takes all that it finds."""
         case = self.deliver()
         database = self.ledgers.take()
-        conninfo = self.site.lab.postgres.conninfo(database, lab_module.DELIVERY, port=pooler(self.site.lab).port)
+        conninfo = self.site.lab.postgres.conninfo(database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
         recorded = [*program, "-o", "record.level=raw", "-o", f"imap.port={free_port()}", *case.words[len(self.program):]]
         done = death.run(recorded, case.stdin)
