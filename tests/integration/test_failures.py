@@ -359,6 +359,25 @@ def test_the_database_connection_is_lost_after_the_append(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.parametrize("lost", [CLIENT, SERVER], ids=["its statements", "its answer"])
+def test_the_database_connection_is_lost_while_it_settles(site, lost):
+    """Whether or not that was committed is not known: it is settled once more, on a new connection."""
+    scuba = site.account()
+    settling = []
+
+    def watch(connection, side, data):
+        if not settling and side == CLIENT and b"stored_at = CASE" in data:
+            settling.append(connection)
+            return None if lost == CLIENT else data
+        return None if connection in settling and side == lost else data
+    site.database_proxy(watch)
+    mail = message()
+    expect.stored(site.deliver(mail, scuba))
+    assert settling and site.sql("SELECT state, attempt FROM oncedrop.copy") == [("stored", 1)]
+    expect.duplicate(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
 def test_the_database_goes_after_the_append_and_comes_back(site):
     scuba = site.account()
     mail = message()

@@ -9,7 +9,7 @@ import subprocess
 
 import expect
 import pytest
-from lab import lab as lab_module
+from lab import lab as lab_module, lmtp
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import CLIENT, SERVER
@@ -112,6 +112,26 @@ def test_a_reader_that_goes(raw, when):
     raw.settings = right
     done = raw.run("resume")
     assert done.exit == 0 and done.err.startswith("1 more unfinished") and raw.count(scuba) == 0, done
+
+
+def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
+    """It has an end mark: a session that is killed in a delivery leaves a message that can be finished."""
+    scuba, mail = raw.account(), message()
+    right = dict(raw.settings)
+
+    def kill(_connection, side, data):
+        if side == CLIENT and b" APPEND " in data:
+            session.process.kill()
+            return None
+        return data
+    raw.imap_proxy(kill)
+    session = lmtp.start(raw)
+    session.envelope([scuba], sender="lisa@elsewhere.example")
+    session.send(lmtp.stuffed(mail))
+    assert session.rest() == b""
+    raw.settings = right
+    age(raw, "attempt_at")
+    resume(raw, scuba, mail)
 
 
 # Open
