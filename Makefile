@@ -202,8 +202,8 @@ FORCE:
 #:                  die at every step; takes long; `make check` tries a sample
 #: make fuzz        parsers, decoding and dialogues with inputs of libFuzzer, each judged by an oracle:
 #:                    TIME=60 (seconds of each target)  RUNS= (inputs of each)  TARGET= (one of tests/fuzz/fuzz_*.c)
-#: make mutants     breaks the program in each way of tests/mutants/*.patch, one at a time, and says whether the tests notice:
-#:                  PART= (only those with one of these words in their names) JOBS= (at a time); a quarter of an hour
+#: make mutants     breaks the program in each way of tests/mutants/*.patch and says whether the tests notice:
+#:                  PART= (only those with one of these words in their names) JOBS= (at a time); 15 minutes
 #: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
 #:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)
