@@ -17,7 +17,7 @@ import death
 from lab import lab as lab_module
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
-from lab.process import free_port, wait_until
+from lab.process import wait_until
 
 AT_ONCE = 16        # most of the time is spent waiting for hold-offs
 POOL = 3            # connections to PostgreSQL for all of them
@@ -103,12 +103,16 @@ class Bench:
         return self.command("replay", "-f", sender, "-d", inbox, file.name, mail=mail, inboxes=[inbox], sent=sender)
 
     def resume(self):
-        """A delivery that met no IMAP server, in a database of its own: `resume` takes all that it finds."""
+        """A delivery that did not accept the server's certificate, in a database of its own: `resume` takes all that it
+        finds."""
         case = self.deliver()
         database = self.ledgers.take()
         conninfo = self.site.lab.postgres.conninfo(database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
-        recorded = [*program, "-o", "record.level=raw", "-o", f"imap.port={free_port()}", *case.words[len(self.program):]]
+        self.site.lab.postgres.admin("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING",
+                                     (self.site.server(),), database)
+        recorded = [*program, "-o", "record.level=raw", "-o", "imap.tls=starttls", "-o", "imap.server_name=other.example",
+                    *case.words[len(self.program):]]
         done = death.run(recorded, case.stdin)
         assert done.returncode == 75, done
         return case._replace(words=[*program, "resume"], stdin=b"", database=database)
