@@ -106,7 +106,13 @@ def decoder(process):
         with open(path, encoding="ascii") as file:
             return file.read().split()
 
-    wait_until(children, "a process that decodes")
+    def limited():
+        """The last that it does before it decodes."""
+        with open(f"/proc/{children()[0]}/limits", encoding="ascii") as file:
+            return re.search(r"^Max cpu time +\d", file.read(), re.MULTILINE)
+
+    wait_until(children, "a process to decode in")
+    wait_until(limited, "its limits")
     [pid] = children()
     os.kill(int(pid), signal.SIGSTOP)
     return int(pid)

@@ -161,6 +161,41 @@ static void test_kept(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static pid_t only_child(void)
+{
+    OD_CLEANUP(base_free) char *path = base_printf("/proc/self/task/%d/children", (int)getpid());
+    OD_CLEANUP(base_close) int fd = open(path, O_RDONLY);
+    char text[64] = "";
+
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+/* What it wrote of the message before is nothing of this one's. */
+static void test_kept_dies(void **state)
+{
+    static const char other[] = "X: y\n\n";
+    struct fault fault = {""};
+    struct message *first = message_of(letter, sizeof letter - 1), *second = message_of(other, sizeof other - 1);
+    struct decoding *decoding = decoding_start(first, RECORD_TEXT, &fault);
+    pid_t child;
+
+    (void)state;
+    assert_non_null(decoding_result(decoding)->from);
+    decoding_free(&decoding);
+    child = only_child();
+    kill(child, SIGSTOP);
+    decoding = decoding_start(second, RECORD_TEXT, &fault);
+    kill(child, SIGKILL);
+    check_fault(decoding, "signal 9");
+    assert_null(decoding_result(decoding)->from);
+    assert_null(decoding_result(decoding)->subject);
+    assert_int_equal(decoding_result(decoding)->part_count, 0);
+    decoding_free(&decoding);
+    message_free(&first);
+    message_free(&second);
+}
+
 static void begin_well(struct decode_writer *writer)
 {
     char *references[] = {(char[]){"a@b"}, NULL};
@@ -396,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_kept_dies),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_freed),
