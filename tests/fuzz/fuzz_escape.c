@@ -34,8 +34,36 @@ static void check_shown(const char *shown)
     for (const char *at = shown; *at; at += g_utf8_skip[(unsigned char)*at]) {
         GUnicodeType type = g_unichar_type(g_utf8_get_char(at));
 
-        FUZZ_CHECK(type != G_UNICODE_CONTROL);
+        FUZZ_CHECK(type != G_UNICODE_CONTROL && type != G_UNICODE_FORMAT && type != G_UNICODE_UNASSIGNED);
+        FUZZ_CHECK(type != G_UNICODE_PRIVATE_USE && type != G_UNICODE_LINE_SEPARATOR);
+        FUZZ_CHECK(type != G_UNICODE_PARAGRAPH_SEPARATOR);
     }
+}
+
+/* Nothing in it looks like another field of the line. */
+static void check_field(const char *shown, bool in_parentheses)
+{
+    static const char *const fields[] = {"status=", "dsn=", "to=", "message-id=", "account=", "uid=", "mailbox=", NULL};
+
+    for (const char *const *field = fields; *field && !(in_parentheses && strcmp(*field, "uid=") == 0); field++)
+        for (const char *at = strstr(shown, *field); at; at = strstr(at + 1, *field))
+            FUZZ_CHECK(at > shown && (g_ascii_isalnum(at[-1]) || at[-1] == '-' || at[-1] == '_'));
+    FUZZ_CHECK(in_parentheses || (!strpbrk(shown, "<>") && !strstr(shown, ", ")));
+}
+
+static void check_escaped(const char *text, size_t room, const char *(*escape)(const char *, char *, size_t))
+{
+    OD_CLEANUP(base_free) char *out = base_alloc(room);
+    OD_CLEANUP(base_free) char *back = NULL;
+
+    FUZZ_CHECK(escape(text, out, room) == out && memchr(out, '\0', room));
+    check_shown(out);
+    if (escape != log_escape)
+        check_field(out, escape == log_escape_text);
+    back = unescape(out);
+    FUZZ_CHECK(strncmp(back, text, strlen(back)) == 0);
+    FUZZ_CHECK(strlen(back) == strlen(text) || strlen(out) + 20 > room);
+    FUZZ_CHECK(terminal_columns(out) >= 0 && terminal_fit(out, terminal_columns(out)) == strlen(out));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -43,17 +71,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fuzz_input input = {bytes, size};
     size_t room = 1 + fuzz_option(&input) + 16 * (size_t)fuzz_option(&input);
     OD_CLEANUP(base_free) char *text = fuzz_string(input.bytes, input.size);
-    OD_CLEANUP(base_free) char *out = base_alloc(room);
-    OD_CLEANUP(base_free) char *back = NULL;
     struct fault fault;
 
-    FUZZ_CHECK(log_escape(text, out, room) == out && memchr(out, '\0', room));
-    check_shown(out);
-    back = unescape(out);
-    FUZZ_CHECK(strncmp(back, text, strlen(back)) == 0);
-    FUZZ_CHECK(strlen(back) == strlen(text) || strlen(out) + 16 > room);
-    FUZZ_CHECK(terminal_columns(out) >= 0 && terminal_fit(out, terminal_columns(out)) == strlen(out));
-
+    check_escaped(text, room, log_escape);
+    check_escaped(text, room, log_escape_field);
+    check_escaped(text, room, log_escape_text);
     fault_set(&fault, "%s", text);
     fault_prefix(&fault, "%s", text);
     FUZZ_CHECK(memchr(fault.text, '\0', sizeof fault.text));

@@ -76,6 +76,25 @@ static void check_id(const struct message *message)
     base_free(&value);
 }
 
+/* Without comments the id is what stands between the first '<' and the last '>', if that is more than blanks. */
+static void check_plain_id(const struct message *message)
+{
+    struct message_field field;
+    const char *open, *close, *at;
+
+    if (!message_field_find(message->data, message->header_size, "Message-ID", &field)
+        || memchr(field.value, '(', field.value_length))
+        return;
+    open = memchr(field.value, '<', field.value_length);
+    close = open ? memrchr(open, '>', (size_t)(field.value + field.value_length - open)) : NULL;
+    for (at = open; close && at + 1 < close && strchr(" \t\r\n", at[1]); at++)
+        ;
+    FUZZ_CHECK((message->message_id != NULL) == (close && at + 1 < close));
+    if (message->message_id && !message->message_id_folded)
+        FUZZ_CHECK(message->message_id_length == (size_t)(close - open - 1)
+                   && memcmp(message->message_id, open + 1, message->message_id_length) == 0);
+}
+
 static void check_value(const struct message *message, const char *name)
 {
     size_t length = 0;
@@ -108,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         FUZZ_CHECK(memcmp(whole->message_id, cut->message_id, whole->message_id_length) == 0);
         check_id(whole);
     }
+    check_plain_id(whole);
     check_value(whole, "Subject");
     check_value(whole, "Received");
     return 0;

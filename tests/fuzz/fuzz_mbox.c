@@ -42,11 +42,26 @@ static bool is_empty_line(const char *bytes, size_t size)
     return size == 0 || (size == 1 && *bytes == '\n');
 }
 
+/* Whether the message's last line is an empty one, which belongs to the separator, unless Content-Length says otherwise. */
+static bool ends_empty(const char *bytes, struct mbox_message message)
+{
+    const char *start = bytes + message.offset, *end = start + message.size;
+
+    if (end == start || end[-1] != '\n')
+        return false;
+    for (end--; end > start && end[-1] == '\r'; end--)
+        ;
+    return end > start && end[-1] == '\n';
+}
+
 static void check_messages(const struct fuzz_input *input, const GArray *messages)
 {
     const char *bytes = (const char *)input->bytes;
+    char *text = fuzz_string(input->bytes, input->size);
+    bool has_length = strlen(text) < input->size || strcasestr(text, "content-length");
     int64_t at = 0;
 
+    free(text);
     for (guint i = 0; i < messages->len; i++) {
         struct mbox_message message = g_array_index(messages, struct mbox_message, i);
 
@@ -58,6 +73,8 @@ static void check_messages(const struct fuzz_input *input, const GArray *message
         else
             FUZZ_CHECK(is_separator(bytes + at, (size_t)(message.offset - at)));
         at = message.offset + message.size;
+        if (!has_length && (size_t)at < input->size)
+            FUZZ_CHECK(bytes[at] == '\r' || bytes[at] == '\n' || !ends_empty(bytes, message));
     }
     FUZZ_CHECK(is_empty_line(bytes + at, input->size - (size_t)at));
 }
