@@ -6,6 +6,7 @@
  *
  * tries every file of the paths (files, or directories of them) as it is, then RUNS inputs made from them. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct bytes {
 static struct bytes *seeds;
 static size_t seed_count;
 static struct bytes running;        /* the input under trial */
+static char save_name[64];          /* where it goes when it fails */
 static uint64_t state = 0x6f6e636564726f70;
 
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -36,13 +38,14 @@ static size_t below(size_t limit)
     return limit > 0 ? (size_t)(state >> 11) % limit : 0;
 }
 
+/* Also in a signal's handler: only what may be called there. */
 static void save_input(void)
 {
-    char name[] = "/tmp/oncedrop-fuzz.XXXXXX";
-    int fd = mkstemp(name);
+    int fd = open(save_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool saved = fd >= 0 && write(fd, running.bytes, running.size) == (ssize_t)running.size;
 
-    fprintf(stderr, "the input is %s%s\n", saved ? "in " : "lost", saved ? name : "");
+    if (saved && write(STDERR_FILENO, "the input is in ", 16) > 0 && write(STDERR_FILENO, save_name, strlen(save_name)) > 0)
+        saved = write(STDERR_FILENO, "\n", 1) > 0;
 }
 
 static void die(int number)
@@ -168,6 +171,7 @@ int main(int argc, char **argv)
     }
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(save_input);
+    snprintf(save_name, sizeof save_name, "/tmp/oncedrop-fuzz.%s.%ld", name, (long)getpid());
     signal(SIGABRT, die);
     signal(SIGALRM, die);
     if (LLVMFuzzerInitialize)

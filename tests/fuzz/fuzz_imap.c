@@ -55,6 +55,11 @@ static const char *last_command(const char *verb)
     return found;
 }
 
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
 /* What the server said after the command went out. */
 static const char *said_after(const char *command)
 {
@@ -63,17 +68,19 @@ static const char *said_after(const char *command)
     return said->str + dialogue.said_before[number < COMMANDS_MAX ? number : 0];
 }
 
-/* Whether the server answered the command: a line of its tag and that status. */
+/* Whether the server answered the command so: its tag and a status, the first time. */
 static bool answered(const char *command, const char *status)
 {
-    size_t tag = command ? strcspn(command, " ") : 0;
+    size_t tag = command ? strcspn(command, " ") + 1 : 0;
 
-    for (const char *line = command ? said_after(command) : NULL; command && *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t length = strlen(status);
+    for (const char *line = command ? said_after(command) : ""; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \r\n") : 0;
+        bool is_answer = length > 0 && strncmp(line, command, tag) == 0
+                         && (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO")
+                             || is_word(line + tag, length, "BAD"));
 
-        if (strncmp(line, command, tag + 1) == 0 && strncasecmp(line + tag + 1, status, length) == 0
-            && !isalnum((unsigned char) line[tag + 1 + length]))
-            return true;
+        if (is_answer)
+            return is_word(line + tag, length, status);
     }
     return false;
 }

@@ -12,7 +12,7 @@
 #define BROKEN '\002'       /* for all behind one, or a quoted string, that does not end */
 #define BLANK "[ \t\r\n]"
 #define WORD "[^ \t\r\n;()\001\002]+"
-#define END "(?=[ \t\r\n;()\001]|\\z)"
+#define END "(?=[ \t\r\n;()\001\002]|\\z)"
 
 /* The end of the comment or quoted string at `at`, one behind its last character; NULL: it has none. */
 static const char *closed(const char *at)
