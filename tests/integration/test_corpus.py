@@ -14,9 +14,9 @@ BYTES = {
     "plain-bare-cr": b"one\rtwo", "plain-nul": b"a\0b", "plain-control": b"\x1b[31m", "plain-crlf": b"on.  \r\nTell",
     "plain-mixed-ends": b"them.\r\nSecond by the other.\n\r\n", "plain-flowed": b"its  \n", "header-many-cr": b"\r" * 129 + b"\n",
     "header-original-to-8bit": b"To: \xff@", "header-blank-separator": b"\r\n \r\n", "header-bom": b"\xef\xbb\xbfFrom",
-    "charset-utf8-broken": b"\xed\xa0\x80", "multipart-boundary-blanks": b"--wall  \t\t  \r\n",
+    "charset-utf8-broken": b"\xed\xa0\x80", "charset-cn-ext-body": b"x\x0e", "multipart-boundary-blanks": b"--wall  \t\t  \r\n",
 }
-UNENDED = ["plain-no-final-newline", "text-base64-cut", "multipart-end-missing"]
+UNENDED = ["plain-no-final-newline", "text-base64-cut", "charset-cn-ext-body", "multipart-end-missing"]
 
 
 def test_the_corpus_is_there():
@@ -47,3 +47,20 @@ def test_corpus(site, path):
     assert b"".join(bytes(chunk.data) for chunk in chunks) == on_the_wire(mail)
     assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE outcome = 'stored' OR outcome = 'duplicate'") == 2
     assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored' AND role = 'inbox'") == 2
+
+# Messages, or the line at which nobody can tell.
+MBOXES = {"dash": 3, "dash-crlf": 2, "number": 3, "zone-before-year": 2, "sender-only": "line 9", "mixed-dates": "line 9"}
+
+
+@pytest.mark.parametrize("name", MBOXES)
+def test_an_mbox_is_split(site, name):
+    """Or refused by the line; never one message of several people."""
+    scuba = site.account()
+    path = os.path.join(corpus.OURS, "mbox", name + ".mbox")
+    done = site.run("replay", "-d", scuba, path)
+    if isinstance(MBOXES[name], str):
+        assert done.exit == 66 and MBOXES[name] in done.err and not site.messages(scuba), done
+        return
+    subjects = [re.search(rb"^Subject: (.*)\r$", stored.raw, re.MULTILINE)[1] for stored in site.messages(scuba)]
+    assert done.exit == 0 and len(subjects) == MBOXES[name], done
+    assert sorted(subjects) == sorted(re.findall(rb"^Subject: (.*?)\r?$", corpus.read(path), re.MULTILINE))

@@ -15,7 +15,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import expect
 import pytest

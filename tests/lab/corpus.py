@@ -9,8 +9,7 @@ from .lab import REPOSITORY
 
 OURS = os.path.join(REPOSITORY, "tests", "corpus")
 OTHERS = os.path.join(os.path.dirname(REPOSITORY), "shared", "corpus")
-DIRECTORIES = [path for path in (OURS, OTHERS) if os.path.isdir(path)]
-FILES = [path for directory in DIRECTORIES for path in sorted(glob.glob(os.path.join(directory, "*.msg")))]
+FILES = [path for directory in (OURS, OTHERS) for path in sorted(glob.glob(os.path.join(directory, "*.msg")))]
 
 
 def read(path):
