@@ -334,7 +334,7 @@ class Awkward:
         def quoted(mail):
             return mail.replace(b"\nFrom ", b"\n>From ")
         # Nobody could tell where one without a header begins.
-        addressed = [mail for _, mail in self.addressed() if not mail.startswith(b"\n")]
+        addressed = [mail for _, mail in self.addressed() if b":" in mail.split(b"\n")[0]]
         self.mails = self.mails[:len(addressed)]
         self.write("mbox", b"".join(FROM_LINE + quoted(mail) + b"\n\n" for mail in addressed))
 
