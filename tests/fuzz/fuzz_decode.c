@@ -195,7 +195,9 @@ static void list_charsets(void)
 /* Every charset once with what a converter may stumble over: shifts, escapes and characters that are cut off. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    static const char *const texts[] = {"x\x0e", "\x1b", "\x1b$)A\x0e!", "\x1b$B0", "\xa4\xa2\xa4", "\xa2\xe8", "+", "\xff\xd8"};
+    static const char *const texts[] = {
+        "x\x0e", "\x1b", "\x1b$)A\x0e!", "\x1b$B0", "\xa4\xa2\xa4", "\xa2\xe8", "+", "\xff\xd8",
+    };
 
     (void)argc, (void)argv;
     list_charsets();

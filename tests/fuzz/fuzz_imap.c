@@ -15,6 +15,7 @@
 #define PASSWORD "correct-horse-battery"
 #define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
 #define COMMANDS_MAX 4096
+#define NUL "\x7f"          /* what is kept of one; it ends a line like a blank */
 #define SAME "yes"          /* a candidate that has it is the message looked for */
 #define SIMILAR "nearly"    /* so may be one that has this */
 
@@ -74,7 +75,7 @@ static bool answered(const char *command, const char *status)
     size_t tag = command ? strcspn(command, " ") + 1 : 0;
 
     for (const char *line = command ? said_after(command) : ""; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \r\n") : 0;
+        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \r\n" NUL) : 0;
         bool is_answer = length > 0 && strncmp(line, command, tag) == 0
                          && (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO")
                              || is_word(line + tag, length, "BAD"));
@@ -144,7 +145,7 @@ static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
         return 0;
     memcpy(buffer, server.bytes, n);
     for (size_t i = 0; i < n; i++)
-        g_string_append_c(said, server.bytes[i] != '\0' ? (char) server.bytes[i] : '\x7f');
+        g_string_append_c(said, server.bytes[i] != '\0' ? (char) server.bytes[i] : *NUL);
     server.bytes += n;
     server.size -= n;
     return (ssize_t) n;
