@@ -120,7 +120,8 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
 
     (void) low;
     g_string_append_len(sent, bytes, (gssize) size);
-    if (strstr(sent->str + sent_checked, credential->str)) {
+    // what the server said first is no secret, and may be in a mailbox's name
+    if (strstr(sent->str + sent_checked, credential->str) && !strstr(said->str, credential->str)) {
         check_credential();
         sent_checked = sent->len;
     }

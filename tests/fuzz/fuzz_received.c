@@ -9,9 +9,10 @@
 #include "delivery/received.h"
 
 #define COMMENT "\001"      /* stands for a comment */
-#define BROKEN '\002'       /* for all behind one, or a quoted string, that does not end */
+#define BROKEN '\002'       /* for all behind one that does not end */
+#define BROKEN_STRING '\003'    /* for all behind a quoted string that does not end: the word is broken, too */
 #define BLANK "[ \t\r\n]"
-#define WORD "[^ \t\r\n;()\001\002]+"
+#define WORD "[^ \t\r\n;()\001\002\003]+"
 #define END "(?=[ \t\r\n;()\001\002]|\\z)"
 
 /* The end of the comment or quoted string at `at`, one behind its last character; NULL: it has none. */
@@ -40,12 +41,12 @@ static char *skeleton(const char *field, GPtrArray *comments)
         const char *end = *at == '(' || *at == '"' ? closed(at) : at + 1;
 
         if (!end) {
-            g_string_append_c(out, BROKEN);
+            g_string_append_c(out, *at == '(' ? BROKEN : BROKEN_STRING);
             break;
         }
         if (*at == '(')
             g_ptr_array_add(comments, g_strndup(at + 1, (gsize)(end - at - 2)));
-        g_string_append_c(out, *at == '(' ? *COMMENT : *at == '"' ? 'q' : *at > 0 && *at <= BROKEN ? '?' : *at);
+        g_string_append_c(out, *at == '(' ? *COMMENT : *at == '"' ? 'q' : *at > 0 && *at <= BROKEN_STRING ? '?' : *at);
         at = end;
     }
     return g_string_free(out, FALSE);
