@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_server.h"
 
-#include <string.h>
-
-#include "ledger/ledger_query.h"
 #include "ledger/ledger_session.h"
 
 #define OVER(column, number) \
@@ -20,22 +17,28 @@
     " ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at," \
     " tried_at = EXCLUDED.tried_at"
 
-/* A query that is worth a second try when it failed on a connection kept from before. */
-static struct ledger_table *query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
-                                  struct fault *fault)
+static PGresult *ask(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                     struct fault *fault)
 {
-    bool kept = ledger->pg != NULL;
-    struct ledger_table *table = ledger_query(ledger, sql, count, params, fault);
-    if (table == NULL && ledger_lost_kept(ledger, kept))
-        table = ledger_query(ledger, sql, count, params, fault);
-    if (table == NULL)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
-    return table;
+    if (!ledger_connect(ledger, fault))
+        return NULL;
+    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_next(ledger->pg, fault) : NULL;
+    pg_finish(ledger->pg);
+    return result;
 }
 
-static bool is_true(const struct ledger_table *table, size_t column)
+/* A query that is worth a second try when it failed on a connection kept from before. */
+static PGresult *query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                       struct fault *fault)
 {
-    return strcmp(ledger_cell(table, 0, column), "t") == 0;
+    bool kept = ledger->pg != NULL;
+    PGresult *result = ask(ledger, sql, count, params, fault);
+    if (result == NULL && ledger_lost_kept(ledger, kept))
+        result = ask(ledger, sql, count, params, fault);
+    if (result == NULL)
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    return result;
 }
 
 /* Of many that see that it is time for a look, one changes the row. */
@@ -43,11 +46,10 @@ static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct
 {
     char pause[24];
     const struct pg_param params[] = {{.data = server}, {.data = pg_number(LEDGER_SERVER_REFUSED_MS, pause)}};
-    struct ledger_table *table = query(ledger, SET_OUT, 2, params, fault);
-    if (table == NULL)
+    PGresult *result OD_CLEANUP(pg_clear) = query(ledger, SET_OUT, 2, params, fault);
+    if (result == NULL)
         return false;
-    *ret = table->rows == 1;
-    ledger_table_free(&table);
+    *ret = PQntuples(result) == 1;
     return true;
 }
 
@@ -59,13 +61,12 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
         {.data = server}, {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
         {.data = pg_number(LEDGER_SERVER_REFUSED_MS, bad)},
     };
-    struct ledger_table *table = query(ledger, READ, 3, params, fault);
-    if (table == NULL)
+    PGresult *result OD_CLEANUP(pg_clear) = query(ledger, READ, 3, params, fault);
+    if (result == NULL)
         return false;
-    bool known = table->rows == 1;
-    bool honoured = known && is_true(table, 0);
-    bool look = !known || is_true(table, 1);
-    ledger_table_free(&table);
+    bool known = PQntuples(result) == 1;
+    bool honoured = known && pg_bool(result, 0, 0);
+    bool look = !known || pg_bool(result, 0, 1);
     if (known && look && !set_out(ledger, server, &look, fault))
         return false;
     *ret = !known ? LEDGER_SERVER_NEW : honoured ? LEDGER_SERVER_HONOURED : LEDGER_SERVER_IGNORED;
@@ -76,10 +77,8 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
 {
     const struct pg_param params[] = {{.data = server}, {.data = honoured ? "true" : "false"}};
-    struct ledger_table *table = query(ledger, RECORD, 2, params, fault);
-    bool recorded = table != NULL;
-    ledger_table_free(&table);
-    return recorded;
+    PGresult *result OD_CLEANUP(pg_clear) = query(ledger, RECORD, 2, params, fault);
+    return result != NULL;
 }
 
 bool ledger_add_server(struct ledger *ledger, size_t *statements, struct fault *fault)

@@ -5,13 +5,12 @@
 Seen to fail with: messages held whole (mailbox_dialogue.c: pass_literal), no bound on a response or on the messages that a
 search finds."""
 
-import time
-
 import expect
 import pytest
 from lab.fake_imap import FakeImap
 from lab.lab import is_sanitized
 from lab.messages import message, on_the_wire
+from lab.process import peak_until_end
 
 SCUBA = "scuba@example.org"
 MUCH = 8 << 20      # bytes above those of a delivery without trouble; 3 MiB were seen
@@ -27,14 +26,7 @@ def fake(site, **script):
 def deliver(site, mail):
     """The delivery's end, and the most memory that it had."""
     running = site.start_delivery(mail, SCUBA)
-    most = 0
-    while running.process.poll() is None:
-        try:
-            with open(f"/proc/{running.process.pid}/status", encoding="ascii", errors="replace") as file:
-                most = max([most, *[int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM")]])
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-        time.sleep(0.002)
+    most = peak_until_end(running.process)
     return running.finish(), most
 
 

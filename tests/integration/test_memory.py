@@ -3,7 +3,6 @@
 
 Seen to fail with: no count of what is received; notices before the session printed."""
 
-import os
 import subprocess
 
 import expect
@@ -11,6 +10,7 @@ import pytest
 from lab import fake_postgres, lab as lab_module, lmtp
 from lab.fake_postgres import FakePostgres, description, notice, packet, row
 from lab.messages import message, on_the_wire
+from lab.process import peak_until_end
 
 FLOOD = 768 << 20       # bytes that are sent at most
 ROOM = 200 << 20        # what the program may have: far more than it needs, a sanitizer's share included
@@ -47,10 +47,9 @@ def peak(site, *words, stdin):
     with open(path, "rb") as file:
         process = subprocess.Popen([lab_module.program(), "-c", site.write("oncedrop.conf", site.configuration()), *words],
                                    stdin=file, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=site.environment())
+        most = peak_until_end(process)
         output = process.stdout.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, output, usage.ru_maxrss * 1024
+    return process.returncode, output, most
 
 
 @pytest.mark.parametrize("first,then", ANSWERS.values(), ids=ANSWERS.keys())

@@ -41,7 +41,7 @@ class Terminal:
     """The program in a terminal of its own, as a shell's foreground job: session, controlling terminal, descriptors."""
 
     def __init__(self, site, columns, *arguments, env=None):
-        path = site.write("oncedrop.conf", site.configuration())
+        path = site.write_configuration(arguments)
         words = [lab_module.program(), "-c", path, *arguments]
         environment = {"TERM": "xterm", **site.environment(env)}
         self.process, self.fd = terminal.spawn(words, environment, columns)

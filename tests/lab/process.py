@@ -28,6 +28,20 @@ def wait_until(condition, what, seconds=20):
         time.sleep(0.01)
 
 
+def peak_until_end(process):
+    """Waits for the end of a subprocess; returns the most memory that it had, in bytes. Not ru_maxrss (wait4(2)), which
+    begins with what we have when it is started."""
+    most = 0
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as file:
+                most = max([most, *[int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM")]])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        time.sleep(0.002)
+    return most
+
+
 def is_listening(path):
     """Whether a unix socket takes connections, without making one; its file is there from bind(2) on, before listen(2).
     In /proc/net/unix the flag for it is __SO_ACCEPTCON."""
