@@ -279,15 +279,21 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
     delivery->decoding = decoding_start(delivery->message, level, fault);
 }
 
-/* Before the lock is taken: a message that takes long holds up nobody. */
-static void wait_for_decoding(struct delivery_work *work)
+/* Before the lock is taken: a message that takes long holds up nobody. False: there is trouble, and it is reported. */
+static bool wait_for_decoding(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     decoding_result(delivery->decoding);
-    if (decoding_fault(delivery->decoding) != NULL)
+    const char *fault = decoding_fault(delivery->decoding);
+    if (decoding_cut_off(delivery->decoding)) {
+        report_rest(work, OUTCOME_TROUBLE, fault);
+        return false;
+    }
+    if (fault != NULL)
         log_warning("%s: message-id=<%s>: recorded only in part: %s",
                     delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE",
-                    work->message_id != NULL ? work->message_id : "", decoding_fault(delivery->decoding));
+                    work->message_id != NULL ? work->message_id : "", fault);
+    return true;
 }
 
 /* The whole story. Each step's failure is reported where it is met, and leaves nothing half done that the next
@@ -304,7 +310,8 @@ static void deliver(struct delivery_work *work)
         report_rest(work, outcome, fault.text);
         return;
     }
-    wait_for_decoding(work);
+    if (!wait_for_decoding(work))
+        return;
     enum ledger_result locked = ledger_lock(delivery->ledger, &work->claim, &fault);
     if (locked != LEDGER_OK) {
         report_ledger(work, locked, &fault);

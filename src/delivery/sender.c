@@ -48,7 +48,7 @@ enum route_result sender_route(struct delivery *delivery, struct route *ret, str
             return ROUTE_NONE;
     }
     const char *from_address = decoding_result(delivery->decoding)->from;
-    if (from_address == NULL && decoding_fault(delivery->decoding) != NULL)
+    if (from_address == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
         log_warning("%s: no Sent copy: not known who wrote the message: %s",
                     delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", decoding_fault(delivery->decoding));
     if (from_address == NULL || !is_address(from_address))

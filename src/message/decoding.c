@@ -25,6 +25,7 @@ struct decoding {
     int64_t until_ms;           /* by base_now_ms() */
     struct decoded *result;     /* NULL: not waited for yet */
     struct fault fault;         /* "": the result is whole */
+    bool cut_off;               /* not by the message's doing, and before it was known who wrote it */
 };
 
 /* Where there are many messages: the child that waits for the next. */
@@ -103,6 +104,12 @@ static void describe(struct decoding *decoding, bool in_time, int status)
         fault_set(&decoding->fault, "decoding it ended early");
 }
 
+/* Killed by somebody else, for want of memory, say, or not able to set itself up. */
+static bool is_not_its_doing(int status)
+{
+    return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) != 0;
+}
+
 /* Keeps a child that has done well for the next message; any other ends. */
 static void put_away(struct decoding *decoding)
 {
@@ -130,8 +137,14 @@ const struct decoded *decoding_result(struct decoding *decoding)
     decoding->result = decoded_new();
     if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
         describe(decoding, in_time, status);
+    decoding->cut_off = in_time && ended && !decoding->result->from && is_not_its_doing(status);
     put_away(decoding);
     return decoding->result;
+}
+
+bool decoding_cut_off(const struct decoding *decoding)
+{
+    return decoding->cut_off;
 }
 
 const char *decoding_fault(const struct decoding *decoding)

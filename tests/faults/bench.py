@@ -69,6 +69,11 @@ class Bench:
         """Any command of the program, to be repeated until it exits 0 and those mailboxes have that message."""
         return Case([*self.program, *arguments], stdin, mail, inboxes, sent, lambda done: done.returncode == 0, **more)
 
+    def by_port(self, port):
+        """Options for another port of an IMAP server that is known already: or it would be looked at first."""
+        self.site.trust_server(port)
+        return ["-o", f"imap.port={port}"]
+
     def deliver(self, sent=True, recipients=1):
         """`deliver`; the message goes to so many recipients, the first of whom is this delivery's."""
         inboxes = [self.account() for _ in range(recipients)]

@@ -126,7 +126,7 @@ class Dialogue:
         self.server = KeepingImap()
         self.inbox, self.sender = bench.account(), bench.account() if sent else "lisa@elsewhere.example"
         self.mail = message(sender=self.sender, to=self.inbox)
-        options = ["-o", f"imap.port={self.server.port}", "-o", "imap.timeout=1s", *PATIENT]
+        options = [*bench.by_port(self.server.port), "-o", "imap.timeout=1s", *PATIENT]
         case = bench.command(*options, "deliver", "-f", self.sender, "-d", self.inbox, stdin=self.mail,
                              mail=self.mail, inboxes=[self.inbox])
         self.case = case._replace(statuses=(0, 75, 69))
@@ -424,7 +424,7 @@ class PrivateBench(Bench):
     def long_message(self, port):
         inbox = self.account()
         mail = message(to=inbox, body=BODY)
-        return self.command("-o", f"imap.port={port}", "deliver", "-f", "lisa@elsewhere.example", "-d", inbox,
+        return self.command(*self.by_port(port), "deliver", "-f", "lisa@elsewhere.example", "-d", inbox,
                             stdin=mail, mail=mail, inboxes=[inbox])
 
 

@@ -98,7 +98,7 @@ class Appending:
         self.said = b""
         self.proxy = Proxy(self.dovecot.port, self.watch)
         words = case.words.copy()
-        words[words.index("deliver"):0] = ["-o", f"imap.port={self.proxy.port}"]
+        words[words.index("deliver"):0] = bench.by_port(self.proxy.port)
         self.before = len(self.dovecot.log())
         self.on_ready = lambda: None
         self.words, self.stdin = words, case.stdin

@@ -61,7 +61,7 @@ class Late:
         return data
 
     def run(self):
-        return death.run(self.words("-o", f"imap.port={self.imap.port}", "-o",
+        return death.run(self.words(*self.bench.by_port(self.imap.port), "-o",
                                     f"database.conninfo={self.bench.conninfo(self.database.port)}", *PATIENT),
                          self.case.stdin)
 

@@ -100,16 +100,17 @@ class Site:
         os.rename(new, path)
         return path
 
-    def server(self):
-        """The IMAP server's name in the ledger, or None when there is nothing to be known of it."""
-        setting = self.settings.get
+    def server(self, port=None):
+        """The IMAP server's name in the ledger, or None when there is nothing to be known of it. port: in place of the
+        setting."""
+        setting = {**self.settings, "imap.port": port or self.settings.get("imap.port")}.get
         user = setting("imap.master_user") or ("a token" if setting("imap.auth") == "xoauth2" else None)
         if setting("imap.command") or not setting("imap.port") or not user:
             return None
         return f"{setting('imap.host')} port {setting('imap.port')} on {socket.gethostname()} as {user}"
 
-    def trust_server(self):
-        server = self.server()
+    def trust_server(self, port=None):
+        server = self.server(port)
         if not self.trusting or server is None or server in self.trusted:
             return
         self.trusted.add(server)

@@ -188,6 +188,7 @@ static void test_kept_dies(void **state)
     decoding = decoding_start(second, RECORD_TEXT, &fault);
     kill(child, SIGKILL);
     check_fault(decoding, "signal 9");
+    assert_true(decoding_cut_off(decoding));
     assert_null(decoding_result(decoding)->from);
     assert_null(decoding_result(decoding)->subject);
     assert_int_equal(decoding_result(decoding)->part_count, 0);
@@ -296,6 +297,7 @@ static void test_ends(void **state)
         struct decoding *decoding = start(cases[i].work, cases[i].limits);
 
         check_fault(decoding, cases[i].words);
+        assert_false(decoding_cut_off(decoding));
         assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
         assert_string_equal(decoding_result(decoding)->references[0], "a@b");
         assert_null(decoding_result(decoding)->subject);
@@ -303,6 +305,42 @@ static void test_ends(void **state)
     }
     assert_int_equal(shared->handled, 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);   // none is left
+}
+
+static void work_abort_first(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    abort();
+}
+
+static void work_killed_first(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    raise(SIGKILL);
+}
+
+static void work_exit_first(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    _exit(1);
+}
+
+/* What the message can bring about is no reason to try it again. */
+static void test_cut_off(void **state)
+{
+    static const struct {
+        decoder_work work;
+        bool cut_off;
+    } cases[] = {{work_abort_first, false}, {work_killed_first, true}, {work_exit_first, true}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct decoding *decoding = start(cases[i].work, generous);
+
+        assert_non_null(decoding_result(decoding));
+        assert_int_equal(decoding_cut_off(decoding), cases[i].cut_off);
+        decoding_free(&decoding);
+    }
 }
 
 static void test_memory(void **state)
@@ -433,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_kept),
         cmocka_unit_test(test_kept_dies),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_freed),
         cmocka_unit_test(test_parent_killed),
