@@ -263,6 +263,55 @@ static bool literal_sent(void)
     return dialogue.wanted > 0 && is_in(said, 0, "+") && g_str_has_prefix(literal, MESSAGE "\r\n");
 }
 
+/* Whether the line's end, at `end`, announces a literal, and its size. */
+static bool announced(const char *line, const char *end, size_t *ret)
+{
+    const char *at = end;
+
+    if (at > line && at[-1] == '\r')
+        at--;
+    if (at == line || *--at != '}')
+        return false;
+    while (at > line && g_ascii_isdigit(at[-1]))
+        at--;
+    *ret = strtoul(at, NULL, 10);
+    return *at != '}' && at > line && at[-1] == '{' && end - at < 18;
+}
+
+static bool is_data(const char *line)
+{
+    static const char *const statuses[] = {"OK", "NO", "BAD", "PREAUTH", "BYE"};
+    size_t length;
+
+    if (strncmp(line, "* ", 2) != 0)
+        return false;
+    length = strcspn(line + 2, " \r\n" NUL);
+    for (size_t i = 0; i < G_N_ELEMENTS(statuses); i++)
+        if (is_word(line + 2, length, statuses[i]))
+            return false;
+    return true;
+}
+
+/* A literal, and what follows it, goes on with its line. */
+static void join_literals(void)
+{
+    for (size_t at = 0; at < said->len;) {
+        bool goes_on = is_data(said->str + at);
+
+        do {
+            char *end = strchrnul(said->str + at, '\n');
+            size_t literal = 0;
+
+            goes_on = goes_on && *end == '\n' && announced(said->str + at, end, &literal);
+            at = (size_t) (end - said->str) + 1;
+            if (goes_on)
+                *end = ' ';
+            for (; goes_on && literal > 0 && at < said->len; literal--, at++)
+                said->str[at] = said->str[at] == '\n' ? ' ' : said->str[at];
+        } while (goes_on && at < said->len);
+    }
+}
+
 static void check_append(struct mailbox *mailbox, const char *name, bool is_wanted)
 {
     char message[] = MESSAGE;
@@ -274,6 +323,7 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
     enum append_result result = mailbox_append(mailbox, &append, &uidvalidity, &uid, &fault);
+    join_literals();
     const char *command = last_command("APPEND ");
     bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal
                  && sent->str[dialogue.sent_before_literal] == MESSAGE[0];
@@ -317,6 +367,7 @@ static void check_search(const struct config *config, const char *name, uint8_t 
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
     enum search_result result = mailbox_search(config, "lisa", &search, &uidvalidity, &uid, &fault);
+    join_literals();
     const char *examined = last_command("EXAMINE "), *searched = last_command("UID SEARCH ");
     const char *fetched = last_command("UID FETCH ");
 
