@@ -378,32 +378,33 @@ BODY = 100 * ("x" * 70 + "\n")
 
 
 class Killer:
-    """On the way to Dovecot: calls kill() at the place, once."""
+    """On the way to Dovecot: calls kill() at the place, once. Nothing passes on that connection from there on: with an OK
+    its process would be gone before it is killed."""
 
     def __init__(self, port, place, data, kill):
         self.place, self.data, self.kill = place, data, kill
         self.sent = b""
-        self.done = self.killed = False
+        self.connection, self.killed = None, False
         self.proxy = Proxy(port, self.watch)
 
     def watch(self, connection, side, data):
-        if self.done:
-            return data
+        if self.connection:
+            return b"" if connection is self.connection else data
         if side == SERVER:
             if self.place != STORED or b" OK [APPENDUID" not in data:
                 return data
-            return self.now()
+            return self.end(connection)
         before = len(self.sent)
         self.sent += data
         begin, size = self.sent.find(self.data[:50]), len(self.data)
         end = begin + {HALF: size // 2, WHOLE: size}.get(self.place, size + 2)
         if begin < 0 or len(self.sent) < end or self.place == STORED:
             return data
-        connection.sockets[SERVER].sendall(data[:end - before])
-        return self.now()
+        return self.end(connection, data[:end - before])
 
-    def now(self):
-        self.done = True
+    def end(self, connection, last=b""):
+        self.connection = connection
+        connection.sockets[SERVER].sendall(last)
         self.kill()
         self.killed = True
         return b""
@@ -459,7 +460,7 @@ def try_kill(bench, place, kill, revive):
             held.enter_context(dovecot.uid_list_locked(inbox))
         first = death.run(case.words, case.stdin)
     try:
-        if not killer.done:
+        if not killer.connection:
             return Wrong("other", f"it was not killed: {first}")
         wait_until(lambda: killer.killed, "all of it is killed")    # the delivery may see its connection end before
         remove_lock(dovecot, inbox)
