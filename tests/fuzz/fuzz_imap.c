@@ -249,8 +249,10 @@ static void check_all_fetched(void)
         for (unsigned long uid; *at == ' ' || g_ascii_isdigit(*at); at = end) {
             while (*at == ' ')
                 at++;
+            if (!g_ascii_isdigit(*at))
+                break;      // strtoul(3) would go on to the next line
             uid = strtoul(at, &end, 10);
-            FUZZ_CHECK(end == at || was_fetched(uid));
+            FUZZ_CHECK(was_fetched(uid));
         }
     }
 }
