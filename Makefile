@@ -75,6 +75,7 @@ FUZZ_ENGINE ?= tests/fuzz/fuzz_driver.c
 FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # What a target stands in for.
 comma := ,
+FUZZ_WRAP_decode := internet_address_list_parse
 FUZZ_WRAP_imap := mailstream_socket_open_timeout mailbox_connect mailbox_tls_start
 FUZZ_WRAP_lmtp := read poll
 

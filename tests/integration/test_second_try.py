@@ -84,8 +84,7 @@ def test_every_column_after_a_second_try(site):
     assert site.sql("SELECT m::text FROM oncedrop.message m") == [(recorded,)]
     own = socket.gethostname()
     changed = {name: value for name, value in delivery_after._asdict().items() if value != getattr(delivery, name)}
-    assert changed.pop("last_at") > delivery.last_at
-    assert delivery_after.last_at >= changed.pop("finished_at") > delivery.last_at
+    assert min(changed.pop("last_at"), changed.pop("finished_at")) > delivery.last_at
     assert changed == {"queue_id": "SECOND", "host": own, "outcome": "stored", "reason": "stored uid=1 mailbox=INBOX",
                        "tries": 2}
     changed = {name: value for name, value in copy_after._asdict().items() if value != getattr(copy, name)}

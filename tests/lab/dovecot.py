@@ -7,13 +7,16 @@ import grp
 import imaplib
 import os
 import re
+import resource
 import secrets
 import socket
 
 from . import dovecot_config, process
 
 MASTER = "oncedrop"
-MANY_ACCOUNTS = 5000
+# auth keeps the file of each account open; a login shell's soft limit of open files is often 1024.
+OPEN_FILES = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 20000)
+MANY_ACCOUNTS = OPEN_FILES // 4
 LOGGED_IN = "(?:Login|Logged in):"  # 2.3, 2.4
 
 Stored = collections.namedtuple("Stored", "uid flags internal_date raw")
@@ -57,13 +60,14 @@ class Dovecot(process.Server):
             directory=self.directory, certificate=self.certificate[0], key=self.certificate[1], location=self.location,
             port=self.port, tls_port=self.tls_port, uid=self.user.pw_uid, gid=self.user.pw_gid,
             special_sent=self.special_sent, **owner))
-        self.spawn([process.find_program("dovecot"), "-F", "-c", self.path("dovecot.conf")])
+        self.spawn([process.find_program("prlimit"), f"--nofile={OPEN_FILES}:", process.find_program("dovecot"), "-F",
+                    "-c", self.path("dovecot.conf")])
 
     def configuration(self, **values):
         return dovecot_config.configuration(**values)
 
     def renew(self):
-        """Starts it again when it has many accounts: its auth keeps the file of each open, and runs out of them."""
+        """Starts it again when it has many accounts, before its auth runs out of open files."""
         if self.accounts > MANY_ACCOUNTS:
             self.stop()
             self.accounts = 0
