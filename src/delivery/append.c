@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/append.h"
 
-#include <string.h>
-
 #include "base/log.h"
 #include "message/message_comparison.h"
 
@@ -46,19 +44,13 @@ static enum candidate end_candidate(void *context)
     return candidates[message_comparison_end(context)];
 }
 
-/* The mailbox is looked into for a copy that an earlier attempt may have made, and, for Sent, for one that anybody
- * filed under this Message-ID. */
-static bool to_search(const struct delivery_work *work, const struct ledger_copy *copy)
-{
-    bool by_id = copy->role == COPY_SENT && work->delivery->message->message_id != NULL;
-    return copy->doubt || by_id || work->delivery->config->imap.search == IMAP_SEARCH_ALWAYS;
-}
-
-static enum search_result search_copy(struct delivery_work *work, struct ledger_copy *copy, struct fault *fault)
+static enum search_result search_copy(const struct delivery_work *work, size_t place, struct made *made,
+                                      struct fault *fault)
 {
     const struct config *config = work->delivery->config;
     const struct message *message = work->delivery->message;
-    bool by_id = copy->role == COPY_SENT && message->message_id != NULL;
+    const struct ledger_target *target = &work->targets.list[place];
+    bool by_id = target->role == COPY_SENT && message->message_id != NULL;
     struct message_comparison *comparison OD_CLEANUP(message_comparison_free) =
         by_id ? message_comparison_new_id(message)
               : message_comparison_new(message, (const char *const *)config->identity.ignore);
@@ -66,19 +58,18 @@ static enum search_result search_copy(struct delivery_work *work, struct ledger_
                       mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
     bool sized = !by_id && !searchable && message->content_size > 1;
     const struct search search = {
-        .mailbox = copy->mailbox,
+        .mailbox = target->mailbox,
         .message_id = searchable ? message->message_id : NULL,
-        .internal_date = work->claim.received_at,
+        .internal_date = work->found->received_at,
         .smallest = sized ? (int64_t)message->content_size / 2 : 0,
         .largest = sized ? (int64_t)message->size + TRANSPORT_MOST : 0,
-        .newest = by_id && !copy->doubt ? SENT_NEWEST : 0,
+        .newest = by_id && !work->plan->targets[place].doubt ? SENT_NEWEST : 0,
         .header_only = by_id,
         .feed = feed_candidate,
         .end = end_candidate,
         .context = comparison,
     };
-    return mailbox_search(config, copy->account, &search, &copy->new_uidvalidity, &copy->new_uid,
-                          fault);
+    return mailbox_search(config, target->account, &search, &made->uidvalidity, &made->uid, fault);
 }
 
 /* A reader that goes even now may have cut the message short: it is neither stored nor ever resumed. */
@@ -92,48 +83,49 @@ static bool still_wanted(void *context)
 }
 
 /* The server says that it does not take this content; Postfix is told so only after reject_after. */
-static enum outcome refused(const struct delivery_work *work, const struct ledger_copy *copy)
+static enum outcome refused(const struct delivery_work *work, size_t place)
 {
-    return copy->first_age_ms >= work->delivery->config->delivery.reject_after ? OUTCOME_REFUSED_BOUNCE
-                                                                              : OUTCOME_REFUSED_DEFER;
+    return work->found->copies[place].first_age_ms >= work->delivery->config->delivery.reject_after
+               ? OUTCOME_REFUSED_BOUNCE
+               : OUTCOME_REFUSED_DEFER;
 }
 
-static enum outcome final_outcome(const struct delivery_work *work, const struct ledger_copy *copy,
-                                  enum append_result result)
+static enum outcome final_outcome(const struct delivery_work *work, size_t place, enum append_result result)
 {
     enum outcome outcome = meanings[result].outcome;
     if (outcome == OUTCOME_REFUSED_DEFER)
-        return refused(work, copy);
+        return refused(work, place);
     if (result == APPEND_OVERQUOTA && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
         return OUTCOME_OVERQUOTA_BOUNCE;
     return outcome;
 }
 
-/* Writes down an APPEND's result. `absent`: this attempt has looked, and the copy was not there before. */
-static void take_result(struct delivery_work *work, struct ledger_copy *copy, enum append_result result, bool absent,
-                        const struct fault *fault, struct report *report)
+/* Writes down an APPEND's result. absent: this attempt has looked, and the copy was not there before. */
+static void take_result(const struct delivery_work *work, size_t place, enum append_result result, bool absent,
+                        const struct fault *fault, struct made *made)
 {
-    enum outcome outcome = final_outcome(work, copy, result);
-    copy->new_state = meanings[result].state;
-    copy->new_doubt = result != APPEND_STORED && (!meanings[result].certain || (copy->doubt && !absent));
-    if (outcome_row(outcome)->final && result != APPEND_STORED)
-        copy->new_state = COPY_FAILED;
+    enum outcome outcome = final_outcome(work, place, result);
     if (result == APPEND_STORED) {
-        report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s", copy->new_uid, copy->mailbox);
+        made->state = COPY_STORED;
+        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid, work->targets.list[place].mailbox);
         return;
     }
-    report_set(report, outcome, "%s", fault->text);
-    strcpy(copy->error, report->text);
+    made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
+    made->doubt = !meanings[result].certain || (work->plan->targets[place].doubt && !absent);
+    report_set(&made->report, outcome, "%s", fault->text);
 }
 
-static void append(struct delivery_work *work, struct ledger_copy *copy, const struct iovec *pieces, size_t count,
-                   bool absent, struct report *report)
+static void append(struct delivery_work *work, size_t place, bool absent, struct made *made)
 {
     struct fault fault;
+    const struct ledger_target *target = &work->targets.list[place];
+    size_t count, size;
+    struct iovec *pieces OD_CLEANUP(base_free) =
+        message_pieces(work->delivery->message, target->role == COPY_SENT, &count, &size);
     const struct append request = {
-        .mailbox = copy->mailbox,
-        .seen = copy->role == COPY_SENT,
-        .internal_date = work->claim.received_at,
+        .mailbox = target->mailbox,
+        .seen = target->role == COPY_SENT,
+        .internal_date = work->found->received_at,
         .pieces = pieces,
         .piece_count = count,
         .wanted = still_wanted,
@@ -141,43 +133,53 @@ static void append(struct delivery_work *work, struct ledger_copy *copy, const s
     };
     enum append_result result = APPEND_NOT_SENT;
     struct mailbox *mailbox = NULL;
-    if (copy == work->unreachable)
+    if (place == work->unreachable)
         fault = work->unreachable_fault;
     else
-        mailbox = sessions_get(work->delivery->sessions, copy->account, &fault);
+        mailbox = sessions_get(work->delivery->sessions, target->account, &fault);
     if (mailbox != NULL)
-        result = mailbox_append(mailbox, &request, &copy->new_uidvalidity, &copy->new_uid, &fault);
+        result = mailbox_append(mailbox, &request, &made->uidvalidity, &made->uid, &fault);
     if (result == APPEND_UNKNOWN || result == APPEND_NOT_SENT)
-        sessions_drop(work->delivery->sessions, copy->account);
-    take_result(work, copy, result, absent, &fault, report);
+        sessions_drop(work->delivery->sessions, target->account);
+    take_result(work, place, result, absent, &fault, made);
 }
 
-void append_copy(struct delivery_work *work, struct ledger_copy *copy, struct report *report)
+/* It was in the mailbox already. */
+static void take_found(const struct delivery_work *work, size_t place, struct made *made)
 {
-    size_t count, size;
+    bool known = work->found->copies[place].state == COPY_STORED;
+    made->state = COPY_STORED;
+    report_set(&made->report, known ? OUTCOME_DUPLICATE : OUTCOME_STORED, "%s uid=%u mailbox=%s (found there)",
+               known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox);
+}
+
+struct made append_copy(struct delivery_work *work, size_t place)
+{
+    struct made made = {.state = COPY_PENDING};
     struct fault fault;
-    struct iovec *pieces OD_CLEANUP(base_free) =
-        message_pieces(work->delivery->message, copy->role == COPY_SENT, &count, &size);
-    copy->error[0] = '\0';
-    copy->new_uidvalidity = copy->new_uid = 0;
-    if (!to_search(work, copy)) {
-        append(work, copy, pieces, count, false, report);
-        return;
+    if (work->plan->targets[place].action == PLAN_APPEND) {
+        append(work, place, false, &made);
+        return made;
     }
-    switch (search_copy(work, copy, &fault)) {
+    switch (search_copy(work, place, &made, &fault)) {
     case SEARCH_FOUND:
-        copy->new_state = COPY_STORED;
-        copy->new_doubt = false;
-        if (copy->state == COPY_STORED)
-            report_set(report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s (found there)", copy->new_uid, copy->mailbox);
-        else
-            report_set(report, OUTCOME_STORED, "stored uid=%u mailbox=%s (found there)", copy->new_uid, copy->mailbox);
+        take_found(work, place, &made);
         break;
     case SEARCH_ABSENT:
-        append(work, copy, pieces, count, true, report);
+        append(work, place, true, &made);
         break;
     case SEARCH_TROUBLE:    /* never taken for absent */
-        take_result(work, copy, APPEND_NOT_SENT, false, &fault, report);
+        take_result(work, place, APPEND_NOT_SENT, false, &fault, &made);
         break;
     }
+    return made;
+}
+
+struct ledger_made append_settled(size_t target, const struct made *made)
+{
+    return (struct ledger_made){
+        .target = target, .state = made->state, .doubt = made->doubt,
+        .uidvalidity = made->uidvalidity, .uid = made->uid,
+        .error = made->state == COPY_STORED ? NULL : made->report.text,
+    };
 }

@@ -5,10 +5,20 @@
 #ifndef ONCEDROP_APPEND_H
 #define ONCEDROP_APPEND_H
 
-#include "delivery/copies.h"
+#include "delivery/work.h"
 
-/* Makes one held copy: looks for it when in doubt, else appends it. Sets copy->new_* and error, and the report that
- * the recipients of this copy are to be given. */
-void append_copy(struct delivery_work *work, struct ledger_copy *copy, struct report *report);
+/* What became of a copy. */
+struct made {
+    enum copy_state state;
+    bool doubt;                     /* it may be there, whatever the state says */
+    uint32_t uidvalidity, uid;      /* 0: not known */
+    struct report report;           /* for the recipients whose mailbox it is */
+};
+
+/* The same for ledger_settle; `made` must outlive it. */
+struct ledger_made append_settled(size_t target, const struct made *made) OD_MUST;
+
+/* Makes a held copy as the plan says: looks for it, appends it. */
+struct made append_copy(struct delivery_work *work, size_t target) OD_MUST;
 
 #endif

@@ -1,62 +1,18 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The story of a delivery. Each step's failure is reported where it is met, and leaves nothing half done that the next
+ * delivery of this message would not find out about from the ledger. */
 #include "delivery/delivery.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "delivery/answers.h"
 #include "delivery/append.h"
-#include "delivery/copies.h"
-#include "delivery/preview.h"
+#include "delivery/sent.h"
 #include "delivery/server.h"
-
-/* Gives every recipient that has a copy and no answer yet this one. */
-static void report_rest(struct delivery_work *work, enum outcome outcome, const char *text)
-{
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
-        if (recipient->copy != COPIES_NO_COPY && recipient->report.text[0] == '\0')
-            report_set(&recipient->report, outcome, "%s", text);
-    }
-}
-
-static void report_held(struct delivery_work *work)
-{
-    char *text OD_CLEANUP(base_free) =
-        base_printf("message <%s> is being delivered elsewhere", work->message_id != NULL ? work->message_id : "");
-    report_rest(work, OUTCOME_HELD, text);
-}
-
-static void report_ledger(struct delivery_work *work, enum ledger_result result, const struct fault *fault)
-{
-    if (result == LEDGER_HELD)
-        report_held(work);
-    else
-        report_rest(work, OUTCOME_DATABASE, fault->text);
-}
-
-/* Who is to come again for the Sent copy: its owner, or, when that one was refused for good, another that was stored. */
-static struct report *sent_report(struct delivery_work *work)
-{
-    struct delivery *delivery = work->delivery;
-    struct report *owner = &delivery->recipients[work->sent_owner].report;
-    const struct outcome_row *row = outcome_row(owner->outcome);
-    for (size_t i = 0; row->final && row->exit_status != 0 && i < delivery->recipient_count; i++)
-        if (outcome_row(delivery->recipients[i].report.outcome)->exit_status == 0)
-            return &delivery->recipients[i].report;
-    return owner;
-}
-
-/* A Sent copy that still has to be made keeps a delivery from succeeding, so that Postfix comes again. */
-static void report_sent(struct delivery_work *work, enum outcome outcome, const char *text)
-{
-    struct report *report = sent_report(work);
-    if (outcome_row(report->outcome)->exit_status == 0)
-        report_set(report, outcome, "Sent copy of %s: %s", work->sender.account, text);
-}
 
 static int64_t lap(int64_t *since)
 {
@@ -65,64 +21,119 @@ static int64_t lap(int64_t *since)
     return passed;
 }
 
-/* The answers as they stand go into the delivery rows with the next call to the ledger. */
-static void write_deliveries(struct delivery_work *work, bool sent_is_open)
+/* Before the lock is taken: a message that takes long holds up nobody. False: there is trouble, and it is reported. */
+static bool wait_for_decoding(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct report *report = &delivery->recipients[i].report;
-        struct ledger_delivery *row = &work->deliveries[i];
-        bool answered = report->text[0] != '\0';
-        row->outcome = answered ? outcome_row(report->outcome)->name : "claimed";
-        row->reason = answered ? report->text : NULL;
-        row->finished = answered && outcome_row(report->outcome)->final && !(sent_is_open && i == work->sent_owner);
-        row->whole = work->whole;
+    decoding_result(delivery->decoding);
+    const char *fault = decoding_fault(delivery->decoding);
+    if (decoding_cut_off(delivery->decoding)) {
+        answers_rest(work, OUTCOME_TROUBLE, fault);
+        return false;
     }
+    if (fault != NULL)
+        log_warning("%s: message-id=<%s>: recorded only in part: %s",
+                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE",
+                    work->targets.message_id != NULL ? work->targets.message_id : "", fault);
+    return true;
+}
+
+/* Everything that needs no lock. */
+static bool prepare(struct delivery_work *work)
+{
+    struct fault fault = {.text = ""};
+    enum outcome outcome;
+    if (!targets_collect(work->delivery, &work->targets))
+        return false;
+    if (!server_trusted(work, &outcome, &fault)) {
+        answers_rest(work, outcome, fault.text);
+        return false;
+    }
+    return wait_for_decoding(work);
+}
+
+/* Look: the lock, and what is known behind it. */
+static bool look(struct delivery_work *work)
+{
+    struct fault fault;
+    enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
+    if (result != LEDGER_OK)
+        answers_ledger(work, result, &fault);
+    return result == LEDGER_OK;
+}
+
+static void plan(struct delivery_work *work)
+{
+    const struct config *config = work->delivery->config;
+    const struct plan_request request = {
+        .again = work->delivery->again,
+        .hold_off = config->delivery.hold_off,
+        .search = config->imap.search == IMAP_SEARCH_ALWAYS,
+        .has_id = work->delivery->message->message_id != NULL,
+        .targets = work->targets.list,
+        .target_count = work->targets.message.target_count,
+        .recipients = work->targets.of_recipient,
+        .recipient_count = work->delivery->recipient_count,
+    };
+    work->plan = plan_make(work->found, &request);
+    answers_of_plan(work);
+}
+
+/* Whether this target is an inbox that is made. */
+static bool is_made_inbox(const struct delivery_work *work, size_t target)
+{
+    return target != work->plan->sent && plan_is_made(&work->plan->targets[target]);
+}
+
+static bool any_inbox_is_made(const struct delivery_work *work)
+{
+    for (size_t i = 0; i < work->targets.message.target_count; i++)
+        if (is_made_inbox(work, i))
+            return true;
+    return false;
 }
 
 static void open_first_session(struct delivery_work *work)
 {
-    for (size_t i = 0; i < work->claim.copy_count; i++) {
-        const struct ledger_copy *copy = &work->copies[work->order[i]];
-        if (!copy->wanted || copy->role != COPY_INBOX)
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        size_t target = work->targets.order[i];
+        if (!is_made_inbox(work, target))
             continue;
-        if (sessions_get(work->delivery->sessions, copy->account, &work->unreachable_fault) == NULL)
-            work->unreachable = copy;
+        if (sessions_get(work->delivery->sessions, work->targets.list[target].account, &work->unreachable_fault) == NULL)
+            work->unreachable = target;
         return;
     }
 }
 
-/* Claim: what is to be made is committed as `appending` before anything is sent; the record goes with it, and while
+/* Claim: what will be made is committed as `appending` before anything is sent; the record goes with it, and while
  * the database works the first IMAP session is opened. */
 static void claim(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    write_deliveries(work, work->sent_waits || (work->sent != NULL && work->sent->wanted));
-    ledger_claim(delivery->ledger, &work->claim, decoding_result(delivery->decoding));
-    open_first_session(work);
+    struct ledger_answers answers;
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    size_t count = 0, target_count = work->targets.message.target_count;
+    struct ledger_copy *copies OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*copies));
+    for (size_t i = 0; i < target_count; i++)
+        if (plan_is_made(&work->plan->targets[i]))
+            copies[count++] = (struct ledger_copy){
+                .target = i,
+                .recipient = i == work->plan->sent ? work->plan->sent_owner : targets_first_recipient(&work->targets, i),
+                .doubt = work->plan->targets[i].doubt,
+                .again = work->found->copies[i].state == COPY_STORED,
+            };
+    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
+                               decoding_result(delivery->decoding));
+    if (count > 0)
+        open_first_session(work);
 }
 
-/* Nothing is to be made: what was found is written down. A delivery whose end is not recorded would stay open for ever:
- * it comes again. */
-static void record_answers(struct delivery_work *work)
+/* Nothing was sent, and nothing will be: the claim is given back. */
+static void abandon(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    struct fault fault;
-    bool any = false;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        any = any || work->deliveries[i].wanted;
-    if (!any) {
-        ledger_rollback(delivery->ledger);
-        return;
-    }
-    write_deliveries(work, work->sent_waits);
-    ledger_claim(delivery->ledger, &work->claim, NULL);
-    if (ledger_hold(delivery->ledger, &work->claim, &fault) == LEDGER_OK)
-        return;
-    ledger_undo(delivery->ledger, &work->claim);
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        if (work->deliveries[i].wanted)
-            report_set(&delivery->recipients[i].report, OUTCOME_DATABASE, "%s", fault.text);
+    struct ledger_answers answers;
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 
 /* Hold: only when this says true may anything be appended. */
@@ -130,20 +141,39 @@ static bool hold(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
-    enum ledger_result result = ledger_hold(delivery->ledger, &work->claim, &fault);
+    enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
     bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
     work->whole = !gone;
     if (result == LEDGER_OK && !gone)
         return true;
     if (result == LEDGER_OK)
-        report_rest(work, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
+        answers_rest(work, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
     else
-        report_ledger(work, result, &fault);
-    if (work->sent_waits || (work->sent != NULL && work->sent->wanted))
-        report_sent(work, OUTCOME_HELD, "not held");
-    write_deliveries(work, true);
-    ledger_undo(delivery->ledger, &work->claim);
+        answers_ledger(work, result, &fault);
+    if (work->plan->sent_waits || sent_is_due(work))
+        sent_report(work, OUTCOME_BUSY, "not held");
+    abandon(work);
     return false;
+}
+
+/* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever: it
+ * comes again. */
+static void record(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct fault fault;
+    struct ledger_answers answers;
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    if (answers.count == 0) {
+        ledger_leave(delivery->ledger);
+        return;
+    }
+    claim(work);
+    if (ledger_hold(delivery->ledger, work->claim, &fault) == LEDGER_OK)
+        return;
+    ledger_abandon(delivery->ledger, work->claim, answers);
+    for (size_t i = 0; i < answers.count; i++)
+        report_set(&delivery->recipients[list[i].recipient].report, OUTCOME_DATABASE, "%s", fault.text);
 }
 
 /* Time that the next copy may take, if its server is silent, and the settling after it: the deadline would leave all the
@@ -155,122 +185,129 @@ static bool time_for_another(const struct config *config)
     return deadline_left_ms() >= silent + config->delivery.deadline / 10;
 }
 
-static void leave_for_later(struct ledger_copy *copy, struct report *report)
+static struct made left_for_later(const struct delivery_work *work, size_t target)
 {
-    static const char text[] = "other mailboxes took the time there was for this message";
-    copy->new_state = COPY_PENDING;
-    copy->new_doubt = copy->doubt;
-    strcpy(copy->error, text);
-    report_set(report, OUTCOME_TROUBLE, text);
+    struct made made = {.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
+    report_set(&made.report, OUTCOME_TROUBLE, "other mailboxes took the time there was for this message");
+    return made;
 }
 
-static void append_inboxes(struct delivery_work *work, struct report *reports)
+/* made: room for every target. The first is tried whatever time is left, or a slow database would put it off for ever. */
+static void append_inboxes(struct delivery_work *work, struct made *made)
 {
     bool first = true;
-    for (size_t i = 0; i < work->claim.copy_count; i++) {
-        size_t place = work->order[i];
-        struct ledger_copy *copy = &work->copies[place];
-        if (!copy->wanted || copy->role != COPY_INBOX)
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        size_t target = work->targets.order[i];
+        if (!is_made_inbox(work, target))
             continue;
-        if (first || time_for_another(work->delivery->config))
-            append_copy(work, copy, &reports[place]);
-        else
-            leave_for_later(copy, &reports[place]);
+        bool in_time = first || time_for_another(work->delivery->config);
+        made[target] = in_time ? append_copy(work, target) : left_for_later(work, target);
         first = false;
     }
 }
 
 /* The recipients of each copy made are given its report. */
-static void report_copies(struct delivery_work *work, const struct report *reports)
+static void report_copies(struct delivery_work *work, const struct made *made)
 {
     struct delivery *delivery = work->delivery;
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         struct delivery_recipient *recipient = &delivery->recipients[i];
-        if (recipient->copy == COPIES_NO_COPY || recipient->report.text[0] != '\0')
+        size_t target = work->targets.of_recipient[i];
+        if (target == LEDGER_NO_TARGET || recipient->report.given)
             continue;
-        recipient->report = reports[recipient->copy];
-        recipient->uid = work->copies[recipient->copy].new_uid;
+        recipient->report = made[target].report;
+        recipient->uid = made[target].uid;
     }
 }
 
 /* After settling: a success stands only if the ledger has it. */
-static void retract(struct delivery_work *work, enum ledger_result result, const struct fault *fault)
+static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
     struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
-        if (recipient->copy == COPIES_NO_COPY || !work->copies[recipient->copy].wanted)
-            continue;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (work->targets.of_recipient[i] == target)
+            report_set(&delivery->recipients[i].report, outcome, "%s", text);
+}
+
+/* The commit point of the inboxes. Returns whether the Sent copy is held next. */
+static bool settle_inboxes(struct delivery_work *work, const struct made *made)
+{
+    struct fault fault;
+    struct ledger_answers answers;
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    size_t count = 0, target_count = work->targets.message.target_count;
+    size_t next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET;
+    struct ledger_made *settled OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*settled));
+    bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
+    bool held = false;
+    for (size_t i = 0; i < target_count; i++)
+        if (is_made_inbox(work, i))
+            settled[count++] = append_settled(i, &made[i]);
+    enum ledger_result result =
+        ledger_settle(work->delivery->ledger, work->claim, settled, count, answers, next, &held, taken, &fault);
+    for (size_t i = 0; i < count; i++) {
         if (result == LEDGER_TROUBLE)
-            report_set(&recipient->report, OUTCOME_DATABASE, "%s", fault->text);
-        else if (work->copies[recipient->copy].new_state == COPY_NONE)
-            report_set(&recipient->report, OUTCOME_HELD, "another delivery has taken over");
+            retract(work, settled[i].target, OUTCOME_DATABASE, fault.text);
+        else if (taken[i])
+            retract(work, settled[i].target, OUTCOME_BUSY, "another delivery has taken over");
     }
+    return held;
 }
 
-/* The recipients' mailboxes: append, then settle, which is their commit point. Returns whether Sent is held next. */
-static bool deliver_inboxes(struct delivery_work *work, struct ledger_copy *sent)
+/* The recipients' mailboxes. Returns whether the Sent copy is held next. */
+static bool deliver_inboxes(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    struct report *reports OD_CLEANUP(base_free) = base_alloc((work->claim.copy_count + 1) * sizeof(*reports));
-    struct fault fault;
-    bool sent_held = false;
+    struct made *made OD_CLEANUP(base_free) = base_alloc((work->targets.message.target_count + 1) * sizeof(*made));
     int64_t since = base_now_ms();
-    append_inboxes(work, reports);
-    report_copies(work, reports);
+    append_inboxes(work, made);
+    report_copies(work, made);
     delivery->imap_ms = lap(&since);
-    write_deliveries(work, sent != NULL || work->sent_waits);
-    if (sent != NULL)
-        sent->wanted = false;
-    enum ledger_result result = ledger_settle(delivery->ledger, &work->claim, sent, &sent_held, &fault);
-    if (result != LEDGER_OK)
-        retract(work, result, &fault);
-    for (size_t i = 0; i < work->claim.copy_count; i++)
-        work->copies[i].wanted = false;
+    bool held = settle_inboxes(work, made);
     delivery->settle_ms = lap(&since);
-    return sent_held;
+    return held;
 }
 
-/* What stands in the way of the Sent copy for longer than sent_retry is given up: it never bounces the message. */
-static void give_up_sent(struct delivery_work *work, struct ledger_copy *sent, const struct report *report)
+/* The sender's Sent mailbox, held anew, so that a slow or broken one holds up nobody's inbox. first: nothing was appended
+ * before it; then it is tried whatever time is left. */
+static void deliver_sent(struct delivery_work *work, bool held, bool first)
 {
-    bool permanent = outcome_row(report->outcome)->final;
-    bool too_long = sent->state != COPY_STORED && sent->first_age_ms >= work->delivery->config->delivery.sent_retry;
-    if (sent->new_state == COPY_STORED || (!permanent && !too_long))
+    if (!held)
+        sent_put_off(work, "not held");
+    else if (!first && !time_for_another(work->delivery->config))
+        sent_put_off(work, "no time was left for it (delivery.deadline)");
+    else
+        sent_deliver(work);
+}
+
+static void deliver(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    int64_t since = base_now_ms();
+    if (!prepare(work) || !look(work))
         return;
-    sent->new_state = COPY_FAILED;
-    char id[512], account[320], text[1024];
-    log_warning("Sent copy of <%s> for %s given up: %s",
-                log_escape_field(work->message_id != NULL ? work->message_id : "", id, sizeof(id)),
-                log_escape_field(sent->account, account, sizeof(account)),
-                log_escape_text(report->text, text, sizeof(text)));
-}
-
-/* The sender's Sent mailbox, held anew: so that a slow or broken one holds up nobody's inbox. first: nothing was
- * appended before it; then it is tried whatever time is left, or a slow database would put it off at every try. */
-static void deliver_sent(struct delivery_work *work, struct ledger_copy *sent, bool held, bool first)
-{
-    struct report report = {.text = ""};
-    struct fault fault;
-    bool ignored;
-    sent->wanted = true;
-    if (!held || (!first && !time_for_another(work->delivery->config))) {
-        report_sent(work, OUTCOME_HELD, held ? "no time was left for it (delivery.deadline)" : "not held");
-        write_deliveries(work, true);
-        ledger_undo(work->delivery->ledger, &work->claim);
+    plan(work);
+    bool inboxes = any_inbox_is_made(work), sent = sent_is_due(work);
+    if (delivery->dry_run) {
+        answers_preview(work);
+        ledger_leave(delivery->ledger);
         return;
     }
-    append_copy(work, sent, &report);
-    give_up_sent(work, sent, &report);
-    bool done = sent->new_state == COPY_STORED || sent->new_state == COPY_FAILED;
-    if (!done)
-        report_sent(work, report.outcome, report.text);
-    write_deliveries(work, false);
-    enum ledger_result result = ledger_settle(work->delivery->ledger, &work->claim, NULL, &ignored, &fault);
-    if (result == LEDGER_TROUBLE)
-        report_sent(work, OUTCOME_DATABASE, fault.text);
-    else if (result == LEDGER_HELD)
-        report_sent(work, OUTCOME_HELD, "another delivery has taken over");
+    if (!inboxes && !sent) {
+        record(work);
+    } else {
+        claim(work);
+        bool held = hold(work);
+        delivery->lock_ms = lap(&since);
+        if (!held)
+            return;
+        if (inboxes)
+            held = deliver_inboxes(work);
+        if (sent)
+            deliver_sent(work, held, !inboxes);
+    }
+    if (work->plan->sent_waits)
+        sent_report(work, OUTCOME_BUSY, "its last attempt may still be under way");
 }
 
 void delivery_begin(struct delivery *delivery, struct fault *fault)
@@ -279,91 +316,34 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
     delivery->decoding = decoding_start(delivery->message, level, fault);
 }
 
-/* Before the lock is taken: a message that takes long holds up nobody. False: there is trouble, and it is reported. */
-static bool wait_for_decoding(struct delivery_work *work)
+static void clear(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    decoding_result(delivery->decoding);
-    const char *fault = decoding_fault(delivery->decoding);
-    if (decoding_cut_off(delivery->decoding)) {
-        report_rest(work, OUTCOME_TROUBLE, fault);
-        return false;
-    }
-    if (fault != NULL)
-        log_warning("%s: message-id=<%s>: recorded only in part: %s",
-                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE",
-                    work->message_id != NULL ? work->message_id : "", fault);
-    return true;
-}
-
-/* The whole story. Each step's failure is reported where it is met, and leaves nothing half done that the next
- * delivery of this message would not find out about from the ledger. */
-static void deliver(struct delivery_work *work)
-{
-    struct delivery *delivery = work->delivery;
-    struct fault fault = {.text = ""};
-    int64_t since = base_now_ms();
-    enum outcome outcome;
-    if (!copies_collect(work))
-        return;
-    if (!server_trusted(work, &outcome, &fault)) {
-        report_rest(work, outcome, fault.text);
-        return;
-    }
-    if (!wait_for_decoding(work))
-        return;
-    enum ledger_result locked = ledger_lock(delivery->ledger, &work->claim, &fault);
-    if (locked != LEDGER_OK) {
-        report_ledger(work, locked, &fault);
-        return;
-    }
-    size_t wanted = copies_decide(work);
-    if (delivery->dry_run) {
-        preview_report(work);
-        ledger_rollback(delivery->ledger);
-        return;
-    }
-    struct ledger_copy *sent = work->sent != NULL && work->sent->wanted ? work->sent : NULL;
-    if (wanted == 0) {
-        record_answers(work);
-    } else {
-        claim(work);
-        bool held = hold(work);
-        delivery->lock_ms = lap(&since);
-        if (!held)
-            return;
-        bool inboxes = wanted > (sent != NULL);
-        if (inboxes)
-            held = deliver_inboxes(work, sent);
-        if (sent != NULL)
-            deliver_sent(work, sent, held, !inboxes);
-    }
-    if (work->sent_waits)
-        report_sent(work, OUTCOME_HELD, "its last attempt may still be under way");
+    ledger_claim_free(&work->claim);
+    base_free(&work->plan);
+    base_free(&work->found);
+    targets_clear(&work->targets);
 }
 
 void delivery_run(struct delivery *delivery)
 {
-    struct delivery_work work = {.delivery = delivery};
+    struct delivery_work work OD_CLEANUP(clear) = {
+        .delivery = delivery, .unreachable = LEDGER_NO_TARGET, .whole = delivery->whole,
+    };
     struct fault fault;
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         memset(&delivery->recipients[i].route, 0, sizeof(struct route));
         memset(&delivery->recipients[i].report, 0, sizeof(struct report));
-        delivery->recipients[i].copy = COPIES_NO_COPY;
         delivery->recipients[i].uid = 0;
     }
-    work.whole = delivery->whole;
-    work.claim.received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
     bool ready = deadline_arm(delivery->config->delivery.deadline, &fault);
     if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
         deliver(&work);
-    } else {
-        for (size_t i = 0; i < delivery->recipient_count; i++)
-            report_set(&delivery->recipients[i].report, OUTCOME_TROUBLE, "%s", fault.text);
+        return;
     }
-    copies_clear(&work);
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        report_set(&delivery->recipients[i].report, OUTCOME_TROUBLE, "%s", fault.text);
 }
 
 void delivery_clear(struct delivery *delivery)

@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "delivery/outcome.h"
+#include "delivery/plan.h"
 #include "delivery/sessions.h"
 #include "ledger/ledger.h"
 #include "message/decoding.h"
@@ -16,15 +17,7 @@ struct delivery_recipient {
     const char *original;   /* before Postfix rewrote it; may be NULL; set by the caller */
     struct route route;     /* set by delivery_run, where known */
     struct report report;   /* the answer for this recipient */
-    size_t copy;            /* its place among the copies; used by delivery_run */
     uint32_t uid;           /* in route.inbox, when known */
-};
-
-/* What is done about a copy that the ledger has as stored. */
-enum delivery_again {
-    AGAIN_NO,       /* nothing: it is a duplicate */
-    AGAIN_VERIFY,   /* the mailbox is searched for it; what is missing there is restored */
-    AGAIN_FORCE,    /* a recipient's copy is made once more */
 };
 
 /* One message and its recipients. The caller sets everything up to `started_ms`. */

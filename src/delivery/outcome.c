@@ -14,7 +14,7 @@ static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},
     [OUTCOME_DUPLICATE] = {"duplicate", EX_OK, "2.1.5", 250, "duplicate", true},
-    [OUTCOME_HELD] = {"held", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
+    [OUTCOME_BUSY] = {"held", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_CONFIG] = {"config", EX_TEMPFAIL, "4.3.5", 451, "deferred", false},
     [OUTCOME_DATABASE] = {"database", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_MAILBOX] = {"mailbox", EX_TEMPFAIL, "4.4.1", 451, "deferred", false},
@@ -46,6 +46,7 @@ void report_set(struct report *report, enum outcome outcome, const char *format,
     memcpy(report->text, valid, length);
     report->text[length] = '\0';
     report->outcome = outcome;
+    report->given = true;
     g_free(valid);
     g_free(text);
 }
@@ -54,6 +55,6 @@ const char *report_line(const struct report *report, char *line, size_t size)
 {
     char escaped[sizeof(report->text) * 4];
     snprintf(line, size, "%s %s", outcome_row(report->outcome)->dsn,
-             log_escape(report->text[0] != '\0' ? report->text : "internal error", escaped, sizeof(escaped)));
+             log_escape(report->given ? report->text : "internal error", escaped, sizeof(escaped)));
     return line;
 }

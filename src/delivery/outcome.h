@@ -11,7 +11,7 @@ enum outcome {
     OUTCOME_TROUBLE,
     OUTCOME_STORED,
     OUTCOME_DUPLICATE,
-    OUTCOME_HELD,           /* another delivery is at it */
+    OUTCOME_BUSY,           /* another delivery is at it; "held" to Postfix and in SQL */
     OUTCOME_CONFIG,         /* configuration, usage */
     OUTCOME_DATABASE,
     OUTCOME_MAILBOX,        /* IMAP: connection, TLS, login, whatever the server refuses and says not certainly why */
@@ -37,8 +37,9 @@ struct outcome_row {
 
 const struct outcome_row *outcome_row(enum outcome outcome) OD_MUST;
 
-/* What came of it for one recipient; written by whoever detects it, read once. All zero: trouble without a text. */
+/* What came of it for one recipient; written by whoever detects it. All zero: not given yet, which is told as trouble. */
 struct report {
+    bool given;
     enum outcome outcome;
     char text[512];
 };

@@ -13,8 +13,8 @@ static enum identity_result look(struct delivery_work *work, const char *server,
     enum identity_result result = IDENTITY_UNKNOWN;
     struct fault minor;
     char text[1024];
-    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->claim.copy_count && i < LOOKS_MOST; i++)
-        result = mailbox_identity(work->delivery->config, work->copies[work->order[i]].account, fault);
+    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && i < LOOKS_MOST; i++)
+        result = mailbox_identity(work->delivery->config, work->targets.list[work->targets.order[i]].account, fault);
     if (result == IDENTITY_UNKNOWN)
         return result;
     if (!ledger_server_record(work->delivery->ledger, server, result == IDENTITY_COUNTS, &minor))

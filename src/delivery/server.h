@@ -5,9 +5,9 @@
 #ifndef ONCEDROP_SERVER_H
 #define ONCEDROP_SERVER_H
 
-#include "delivery/copies.h"
+#include "delivery/work.h"
 
-/* To be asked after copies_collect, before any lock is taken. Where one credential opens every account, the server must
+/* To be asked after targets_collect, before any lock is taken. Where one credential opens every account, the server must
  * have been found to look at the account; if that is not known, or it is time, this delivery looks, with one of its own
  * accounts. A server that was found good stays so when another look meets trouble.
  *

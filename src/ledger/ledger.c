@@ -133,6 +133,19 @@ bool ledger_random(int64_t *ret, struct fault *fault)
     return false;
 }
 
+PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                     const struct pg_param *params, struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return NULL;
+    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(ledger, role, fault);
+    return result;
+}
+
 void ledger_rollback(struct ledger *ledger)
 {
     struct fault ignored;
@@ -158,10 +171,10 @@ static bool lookup(struct ledger *ledger, const char *query, const char *address
     const struct pg_param param = {.data = address};
     if (!ledger_connect(ledger, fault))
         return false;
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, query, 1, &param, fault) &&
-                pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault) &&
-                pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
+                pg_add(ledger->pg, query, 1, &param, fault) &&
+                pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 2, fault) : NULL;
     bool failed = result == NULL;
     pg_finish(ledger->pg);
     if (failed) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * The SQL record and the claims in it: what keeps each copy from being made twice. A delivery calls, in this order,
+ * The record of every message and the claims in it: what keeps each copy from being made twice. A delivery calls, in this
+ * order,
  *
- *     ledger_lock      BEGIN, the try-lock, and what is known of the message and its copies
- *     ledger_claim     the record and the claimed copies, COMMIT, BEGIN, the lock again: sent, not waited for
- *     ledger_hold      their results: only when it says LEDGER_OK may anything be appended
- *     ledger_settle    what became of the copies, COMMIT (the commit point), and the hold for the Sent copy
+ *     ledger_look      tries the lock, and reads behind it what is known of the message
+ *     ledger_claim     the record and the copies that will be made, committed, and the lock again: sent, not waited for
+ *     ledger_hold      the results of that: only when it says LEDGER_OK may anything be appended
+ *     ledger_settle    what became of the copies, committed: the commit point; and the hold for what comes next
+ *     ledger_abandon   in place of settling: nothing was sent
  *
- * or, when nothing has been sent, ledger_undo. Everything is bounded in time. */
+ * What is given is only read, and what comes back is new: nothing is filled in by one call for the next. Everything is
+ * bounded in time. */
 #ifndef ONCEDROP_LEDGER_H
 #define ONCEDROP_LEDGER_H
 
@@ -17,6 +20,7 @@
 #define LEDGER_HASH_SIZE 32
 
 struct ledger;
+struct decoded;
 
 /* Connects to the database; queue_id (or NULL) goes into application_name for pg_stat_activity.
  * NULL with the fault set when there is no connection. */
@@ -26,120 +30,150 @@ void ledger_close(struct ledger **ledger);
 enum ledger_result {
     LEDGER_TROUBLE,     /* the fault says why */
     LEDGER_OK,
-    LEDGER_HELD,        /* another delivery is at it */
+    LEDGER_BUSY,        /* another delivery is at it */
 };
 
 enum copy_role { COPY_INBOX, COPY_SENT };
 enum copy_state { COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED };
 
-#define LEDGER_OTHER SIZE_MAX
-
 /* One mailbox the message belongs in. */
-struct ledger_copy {
-    /* set by the caller */
+struct ledger_target {
     const char *account;
     const char *mailbox;
     enum copy_role role;
-    const char *recipient;      /* the delivery that answers for it */
-    bool wanted;                /* the next ledger_claim, _hold, _settle or _undo is to deal with it */
-    /* set by ledger_lock: what stands in the ledger */
-    enum copy_state state;      /* COPY_NONE: no row */
-    bool doubt;
-    int64_t attempt;            /* 0: no row; ledger_claim makes it ours by adding 1 */
-    int64_t attempt_age_ms;     /* by the database's clock */
-    int64_t first_age_ms;       /* since the first attempt; 0 without one */
-    size_t claimed_by;          /* place among the deliveries of the one that claimed it, or LEDGER_OTHER */
-    bool claimed_by_finished;   /* claimed by a delivery that Postfix will not bring again */
-    bool elsewhere;             /* Sent only: a variant of the message with this Message-ID has (or is making) the copy */
-    int64_t uidvalidity, uid;
-    /* set by the caller before ledger_settle, and meaning the same */
-    enum copy_state new_state;
-    bool new_doubt;
-    uint32_t new_uidvalidity, new_uid;
-    char error[512];            /* valid UTF-8; "": none */
 };
 
 /* One recipient of the message. */
-struct ledger_delivery {
-    const char *recipient;
-    const char *original_recipient;     /* may be NULL */
-    const char *account, *mailbox;
-    const char *outcome;                /* for ledger_settle: name of the outcome ... */
-    const char *reason;                 /* ... and its text */
-    bool finished;                      /* Postfix will not come again with it */
-    bool whole;                         /* the message is known not to be cut short */
-    bool wanted;                        /* to be written by the next call */
+struct ledger_recipient {
+    const char *address;
+    const char *original;           /* before aliases; may be NULL */
+    const char *account, *mailbox;  /* where it leads; NULL: nowhere, and the ledger has nothing to do with it */
 };
 
-struct decoded;
-
-/* A message on its way through the ledger. */
-struct ledger_claim {
-    /* set by the caller */
+/* A message and where it belongs. */
+struct ledger_message {
     unsigned char identity[LEDGER_HASH_SIZE];
     unsigned char digest[LEDGER_HASH_SIZE];
-    int64_t lock_key;           /* what is locked: message_lock_key, or message_account_key for some callers */
+    const char *lock_account;   /* the lock is for this account's copies only; NULL: for the message */
     const char *message_id;     /* valid UTF-8, or NULL */
     const char *sender;         /* valid UTF-8 */
     const char *queue_id;       /* may be NULL */
-    int64_t size;
-    const void *data;           /* the message's bytes, for record.level = raw; size of them */
-    struct ledger_copy *copies;
-    size_t copy_count;
-    struct ledger_delivery *deliveries;
-    size_t delivery_count;
-    /* set by ledger_lock */
-    bool known;                 /* the message is recorded already */
-    int64_t received_at;        /* seconds since 1970: the INTERNALDATE of every copy; the caller's when not known */
-    /* set by ledger_claim and ledger_hold */
-    int64_t token;              /* random: tells this claim from any other */
-    bool committed;             /* the claim certainly stands in the ledger */
+    int64_t received_at;        /* seconds since 1970, recorded if the message is not known */
+    int64_t size;               /* bytes of data */
+    const void *data;           /* for record.level = raw */
+    const struct ledger_target *targets;
+    size_t target_count;
+    const struct ledger_recipient *recipients;
+    size_t recipient_count;
 };
 
-/* Takes the lock in a new transaction and reads what is known. With lock.wait it tries again that long: while the lock
- * is held, or a copy of ours was claimed a shorter time ago than that (its delivery has the lock again in a moment).
+#define LEDGER_OTHER SIZE_MAX
+
+/* What stands in the ledger of a target. */
+struct ledger_found_copy {
+    enum copy_state state;      /* COPY_NONE: nothing */
+    bool doubt;                 /* an attempt before may have stored it */
+    int64_t attempt;            /* number of the last one, 0: none */
+    int64_t attempt_age_ms;     /* since it began, by the database's clock */
+    int64_t first_age_ms;       /* since the first attempt */
+    size_t owner;               /* the recipient for whom it was claimed, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;        /* Postfix will not bring that one again */
+    bool elsewhere;             /* Sent only: another content with this Message-ID has the copy, or is making it */
+    int64_t uidvalidity, uid;   /* 0: not known */
+};
+
+/* What is known of a message. */
+struct ledger_found {
+    bool known;                 /* it is recorded */
+    int64_t received_at;        /* seconds since 1970: the INTERNALDATE of every copy */
+    struct ledger_found_copy copies[];  /* one for each target */
+};
+
+/* Tries the lock and reads what is known behind it. With lock.wait it tries again that long: while another has the lock,
+ * or a copy of ours was claimed a shorter time ago than that (its delivery has the lock again in a moment).
  *
- * LEDGER_OK       the transaction is open and holds the lock; ledger_claim or ledger_rollback must follow
- * LEDGER_HELD     another process holds the lock; no transaction
- * LEDGER_TROUBLE  fault set; no transaction */
-enum ledger_result ledger_lock(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
+ * LEDGER_OK       *ret is new (free(3)); the lock is held: ledger_claim or ledger_leave must follow
+ * LEDGER_BUSY     another delivery holds the lock; nothing is held
+ * LEDGER_TROUBLE  fault set; nothing is held */
+enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
+                               struct fault *fault) OD_MUST;
 
-/* Ends the transaction without a trace. */
-void ledger_rollback(struct ledger *ledger);
+/* Gives the lock back without a trace. */
+void ledger_leave(struct ledger *ledger);
 
-/* Within ledger_lock's transaction: writes the message's record (when it is not known: decoded must be given), the
- * wanted deliveries and the wanted copies, as `appending` with the next attempt number (also one that was `stored` when
- * ledger_lock looked: then it is made again on purpose); COMMIT. When any copy is
- * wanted: BEGIN and the lock again, waiting at most max(1 s, lock.wait). Sent without waiting for the results.
- * What fails here is reported by ledger_hold, which must follow. */
-void ledger_claim(struct ledger *ledger, struct ledger_claim *claim, const struct decoded *decoded);
+/* One copy that will be made. */
+struct ledger_copy {
+    size_t target;
+    size_t recipient;   /* who answers for it */
+    bool doubt;         /* it may be there already */
+    bool again;         /* it is stored by the ledger, and made again on purpose */
+};
+
+/* What a recipient is told, to be recorded. */
+struct ledger_answer {
+    size_t recipient;
+    const char *outcome;    /* its name; "claimed": none yet */
+    const char *reason;     /* its text, or NULL */
+    bool finished;          /* Postfix will not bring this recipient again */
+    bool whole;             /* the message is known not to be cut short */
+};
+
+struct ledger_answers {
+    const struct ledger_answer *answers;
+    size_t count;
+};
+
+/* What became of a copy. */
+struct ledger_made {
+    size_t target;
+    enum copy_state state;          /* pending, appending (not known), stored, failed */
+    bool doubt;
+    uint32_t uidvalidity, uid;      /* 0: not known */
+    const char *error;              /* valid UTF-8, or NULL */
+};
+
+struct ledger_claim;
+
+/* Behind ledger_look: records the message (decoded, unless it is known), the answers, and the copies as `appending` with
+ * the next attempt number and a token of ours; commits that; when there are copies, takes the lock again, waiting at most
+ * ledger_hold_wait_ms. It is sent, and not waited for: what fails is said by ledger_hold, which must follow.
+ *
+ * message, found: what ledger_look had and gave; they must outlive the claim. Never NULL; ledger_claim_free. */
+struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
+                                  const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
+                                  struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
+void ledger_claim_free(struct ledger_claim **claim);
 
 /* Waits for ledger_claim's results.
  *
- * LEDGER_OK       committed; when copies were wanted, the transaction is open, holds the lock, and each wanted copy
- *                 is still appending with our attempt number
- * LEDGER_HELD     committed, but the lock or a copy was not to be had; ledger_undo must follow
- * LEDGER_TROUBLE  fault set; ledger_undo must follow */
+ * LEDGER_OK       committed; when there are copies, the lock is held and each of them is still ours
+ * LEDGER_BUSY     committed, but the lock or a copy was not to be had; ledger_abandon must follow
+ * LEDGER_TROUBLE  fault set; ledger_abandon must follow */
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
 
-/* Writes what became of the wanted copies (new_*) and deliveries, each copy only if the attempt is still ours; NOTIFY;
- * COMMIT. When the session was lost, connects anew and settles by attempt number.
+#define LEDGER_NO_TARGET SIZE_MAX
+
+/* Records what became of copies, each only if its attempt is still ours, and the answers; tells record.notify; commits.
+ * When the session was lost, connects anew and settles by attempt and token.
  *
- * next  a copy of ours, appending, that the transaction opened next shall hold, or NULL. *ret_next says whether it
- *       does; when not, the copy stays appending, to be undone.
+ * next  a target of the claim that is not made yet: the lock is taken again for it. LEDGER_NO_TARGET: none
+ *
+ * *ret_next      whether the lock is held and that copy is still ours; when not, it is to be abandoned
+ * *ret_taken     [made_count]: another delivery has taken that copy over; untouched on LEDGER_TROUBLE
  *
  * LEDGER_OK       committed
- * LEDGER_HELD     committed, but an attempt was not ours any more: that copy's new_state is COPY_NONE now
+ * LEDGER_BUSY     committed, but something was taken over
  * LEDGER_TROUBLE  fault set; as far as is known not committed */
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_copy *next,
-                                 bool *ret_next, struct fault *fault) OD_MUST;
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_made *made,
+                                 size_t made_count, struct ledger_answers answers, size_t next, bool *ret_next,
+                                 bool *ret_taken, struct fault *fault) OD_MUST;
 
-/* Nothing was sent for the wanted copies: makes them `pending` again where the claim is ours and known to stand; doubt
- * stays; the wanted deliveries are written too. Ends an open transaction. Best effort: what cannot be undone, the
- * hold-off releases. */
-void ledger_undo(struct ledger *ledger, struct ledger_claim *claim);
+/* Nothing was sent for the copies of the claim that are not settled: they are `pending` again where the claim is known to
+ * stand, with the doubt that they were claimed with; the answers are recorded too. Gives the lock back. Best effort: what
+ * cannot be undone, the hold-off releases. */
+void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct ledger_answers answers);
 
-/* Runs route.account_query with one address.
+/* Asks route.account_query about one address.
  *
  * *ret_found   whether it gave a row
  * ret_columns  account, inbox, sent: new strings (free(3)); NULL where the query has no such column or gave NULL
@@ -147,7 +181,7 @@ void ledger_undo(struct ledger *ledger, struct ledger_claim *claim);
  * False with the fault set: the query failed, is of a kind that has no rows, or gave more than one; the outputs are
  * untouched. */
 bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
-                                 char *ret_columns[3], struct fault *fault) OD_MUST;
+                   char *ret_columns[3], struct fault *fault) OD_MUST;
 
 /* The wait limit of the hold: max(1 s, lock.wait), in milliseconds. */
 int64_t ledger_hold_wait_ms(const struct config *config) OD_MUST;

@@ -20,9 +20,8 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
         return false;
     pg_extend_timeout(ledger->pg, LEDGER_CHECK_MS - PG_TIMEOUT_MS);
     bool sent = ledger_add_begin(ledger, LEDGER_CHECK_MS, fault) &&
-                lock_add_try(ledger->pg, ledger->config->lock.method, key, fault) && pg_send(ledger->pg, fault) &&
-                pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+                lock_add_acquire(ledger->pg, ledger->config->lock.method, key, fault) && pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
     bool kept = pg_finish(ledger->pg);
     if (result == NULL)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
@@ -84,48 +83,52 @@ bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, s
     return known;
 }
 
-/* Within the transaction that ledger_lock has opened: the record, with as much in it as record.level asks for, the claim,
+/* Within the transaction that ledger_look has opened: the record, with as much in it as record.level asks for, the claim,
  * and settling it. */
-static bool write_all(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
+static bool write_all(struct ledger *ledger, const struct ledger_message *message, const struct ledger_found *found,
+                      struct fault *fault)
 {
     static char text[] = "check \xe2\x9c\x93";    /* other than ASCII: the database has to take that too */
     struct decoded_address address = {.role = "from", .position = 1, .address = text};
-    struct decoded_part part = {.path = text, .type = text, .size = claim->size, .text = text};
+    struct decoded_part part = {.path = text, .type = text, .size = message->size, .text = text};
     const struct decoded decoded = {
         .subject = text, .from = text,
         .addresses = &address, .address_count = ledger->config->record.level >= RECORD_HEADERS,
         .parts = &part, .part_count = ledger->config->record.level >= RECORD_TEXT,
     };
-    size_t claiming = 0, settling;
-    bool sent = ledger_add_server(ledger, &claiming, fault) &&
-                ledger_add_claim(ledger, claim, &decoded, &claiming, fault) &&
-                ledger_add_settle(ledger, claim, &settling, fault) && pg_send(ledger->pg, fault);
-    bool written = sent && pg_skip(ledger->pg, claiming + claim->copy_count + settling, fault);
+    const struct ledger_copy copy = {.target = 0, .recipient = 0};
+    const struct ledger_made made = {.target = 0, .state = COPY_STORED};
+    const struct ledger_answer answer = {.recipient = 0, .outcome = "stored", .finished = true};
+    const struct ledger_answers answers = {.answers = &answer, .count = 1};
+    struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
+    size_t mark;
+    bool sent = ledger_add_server(ledger, fault) &&
+                ledger_add_claim(ledger, claim, found, answers, &decoded, fault) &&
+                ledger_add_settle(ledger, claim, &made, 1, answers, &mark, fault) && pg_send(ledger->pg, fault);
+    bool written = sent && pg_passed(ledger->pg, pg_mark(ledger->pg), fault);
     pg_finish(ledger->pg);
     return written;
 }
 
 bool ledger_check_write(struct ledger *ledger, struct fault *fault)
 {
-    struct ledger_copy copy = {.account = "check", .mailbox = "check", .role = COPY_SENT, .recipient = "check",
-                               .new_state = COPY_STORED, .wanted = true};
-    struct ledger_delivery delivery = {.recipient = "check", .account = "check", .mailbox = "check",
-                                       .outcome = "stored", .finished = true, .wanted = true};
-    struct ledger_claim claim = {
-        .message_id = "check", .sender = "check", .data = "check", .size = 5, .copies = &copy, .copy_count = 1,
-        .deliveries = &delivery, .delivery_count = 1,
+    static const struct ledger_target target = {.account = "check", .mailbox = "check", .role = COPY_SENT};
+    static const struct ledger_recipient recipient = {.address = "check", .account = "check", .mailbox = "check"};
+    struct ledger_message message = {
+        .message_id = "check", .sender = "check", .data = "check", .size = 5, .received_at = 1,
+        .targets = &target, .target_count = 1, .recipients = &recipient, .recipient_count = 1,
     };
+    struct ledger_found *found OD_CLEANUP(base_free) = NULL;
     int64_t random[2 * LEDGER_HASH_SIZE / sizeof(int64_t)];
     for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
         if (!ledger_random(&random[i], fault))
             return false;
-    memcpy(claim.identity, random, LEDGER_HASH_SIZE);
-    memcpy(claim.digest, (const char *)random + LEDGER_HASH_SIZE, LEDGER_HASH_SIZE);
-    claim.lock_key = random[0];
-    enum ledger_result result = ledger_lock(ledger, &claim, fault);
-    if (result == LEDGER_HELD)
+    memcpy(message.identity, random, LEDGER_HASH_SIZE);
+    memcpy(message.digest, (const char *)random + LEDGER_HASH_SIZE, LEDGER_HASH_SIZE);
+    enum ledger_result result = ledger_look(ledger, &message, &found, fault);
+    if (result == LEDGER_BUSY)
         fault_set(fault, "the lock is not granted although it is free");
-    bool written = result == LEDGER_OK && write_all(ledger, &claim, fault);
+    bool written = result == LEDGER_OK && write_all(ledger, &message, found, fault);
     if (!written)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);

@@ -6,14 +6,15 @@
 
 #include "ledger/ledger_session.h"
 
-static bool add_delivery(struct ledger *ledger, const struct ledger_claim *claim,
-                         const struct ledger_delivery *delivery, struct fault *fault)
+static bool add_answer(struct ledger *ledger, const struct ledger_message *message, const struct ledger_answer *answer,
+                       struct fault *fault)
 {
+    const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = delivery->recipient},
-        {.data = delivery->original_recipient}, {.data = delivery->account}, {.data = delivery->mailbox},
-        LEDGER_QUEUE_ID(claim->queue_id), {.data = ledger->host}, {.data = delivery->outcome}, {.data = delivery->reason},
-        {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
+        LEDGER_KEY(message), {.data = recipient->address},
+        {.data = recipient->original}, {.data = recipient->account}, {.data = recipient->mailbox},
+        LEDGER_QUEUE_ID(message->queue_id), {.data = ledger->host}, {.data = answer->outcome}, {.data = answer->reason},
+        {.data = answer->finished ? "t" : "f"}, {.data = answer->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
@@ -31,16 +32,19 @@ static bool add_delivery(struct ledger *ledger, const struct ledger_claim *claim
                   12, params, fault);
 }
 
-static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *copy,
+static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed,
                      struct fault *fault)
 {
+    const struct ledger_message *message = claim->message;
+    const struct ledger_copy *copy = &claimed->copy;
+    const struct ledger_target *target = &message->targets[copy->target];
     char token[24], pid[24], attempt[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = copy->account}, {.data = copy->mailbox},
-        {.data = ledger_role_name(copy->role)}, {.data = copy->doubt ? "t" : "f"},
+        LEDGER_KEY(message), {.data = target->account}, {.data = target->mailbox},
+        {.data = ledger_role_name(target->role)}, {.data = copy->doubt ? "t" : "f"},
         {.data = pg_number(claim->token, token)}, {.data = ledger->host}, {.data = pg_number(getpid(), pid)},
-        {.data = copy->recipient}, {.data = pg_number(copy->attempt, attempt)},
-        {.data = copy->state == COPY_STORED ? "t" : "f"},
+        {.data = message->recipients[copy->recipient].address}, {.data = pg_number(claimed->attempt - 1, attempt)},
+        {.data = copy->again ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
@@ -56,27 +60,39 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   12, params, fault);
 }
 
-bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *const *copies,
-                     size_t count, struct fault *fault)
+/* Whether the hold is asked for this copy: for that of `target`, or for all. */
+static bool is_held(const struct ledger_claimed *claimed, size_t target)
 {
-    const char **accounts OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(char *));
-    const char **mailboxes OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(char *));
-    for (size_t i = 0; i < count; i++) {
-        accounts[i] = copies[i]->account;
-        mailboxes[i] = copies[i]->mailbox;
+    return !claimed->settled && (target == LEDGER_NO_TARGET || claimed->copy.target == target);
+}
+
+bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
+                     struct fault *fault)
+{
+    size_t count = 0;
+    const char **accounts OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(char *));
+    const char **mailboxes OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(char *));
+    for (size_t i = 0; i < claim->copy_count; i++) {
+        const struct ledger_target *held = &claim->message->targets[claim->copies[i].copy.target];
+        if (!is_held(&claim->copies[i], target))
+            continue;
+        accounts[count] = held->account;
+        mailboxes[count++] = held->mailbox;
     }
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, count);
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
     char token[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), pg_array(account_array), pg_array(mailbox_array),
+        LEDGER_KEY(claim->message), pg_array(account_array), pg_array(mailbox_array),
         {.data = pg_number(claim->token, token)},
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     pg_extend_timeout(ledger->pg, wait);
-    return ledger_add_begin(ledger, wait, fault) &&
-           lock_add_wait(ledger->pg, ledger->config->lock.method, claim->lock_key, fault) &&
-           pg_add(ledger->pg,
+    if (!ledger_add_begin(ledger, wait, fault) ||
+        !lock_add_reassert(ledger->pg, ledger->config->lock.method, ledger_lock_key(claim->message), fault))
+        return false;
+    *ret = pg_mark(ledger->pg);
+    return pg_add(ledger->pg,
                   "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " JOIN unnest($3::text[], $4::text[]) AS w(account, mailbox)"
                   " ON w.account = c.account AND w.mailbox = c.mailbox"
@@ -84,77 +100,88 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, co
                   5, params, fault);
 }
 
-enum ledger_result ledger_take_hold(struct ledger *ledger, size_t count, struct fault *fault)
+enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
 {
-    if (!pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS + 1, fault))
-        return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_HELD : LEDGER_TROUBLE;
-    PGresult *ours OD_CLEANUP(pg_clear) = pg_next(ledger->pg, fault);
+    PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
     if (ours == NULL)
-        return LEDGER_TROUBLE;
+        return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_BUSY : LEDGER_TROUBLE;
     ledger->in_transaction = true;
-    return (size_t)PQntuples(ours) == count ? LEDGER_OK : LEDGER_HELD;
+    return (size_t)PQntuples(ours) == count ? LEDGER_OK : LEDGER_BUSY;
 }
 
-static size_t wanted_copies(const struct ledger_claim *claim, const struct ledger_copy **ret)
+bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
+                      struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < claim->copy_count; i++)
-        if (claim->copies[i].wanted)
-            ret[count++] = &claim->copies[i];
-    return count;
-}
-
-bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
-                      size_t *statements, struct fault *fault)
-{
-    if (!claim->known && !ledger_add_record(ledger, claim, decoded, statements, fault))
+    if (!found->known && !ledger_add_record(ledger, claim->message, found->received_at, decoded, fault))
         return false;
-    for (size_t i = 0; i < claim->delivery_count; i++)
-        if (claim->deliveries[i].wanted && (++*statements, !add_delivery(ledger, claim, &claim->deliveries[i], fault)))
+    for (size_t i = 0; i < answers.count; i++)
+        if (!add_answer(ledger, claim->message, &answers.answers[i], fault))
             return false;
     for (size_t i = 0; i < claim->copy_count; i++)
-        if (claim->copies[i].wanted && (++*statements, !add_copy(ledger, claim, &claim->copies[i], fault)))
+        if (!add_copy(ledger, claim, &claim->copies[i], fault))
             return false;
     return true;
 }
 
-static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct decoded *decoded,
-                       struct fault *fault)
+struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,
+                                      const struct ledger_copy *copies, size_t copy_count)
 {
-    const struct ledger_copy **wanted OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*wanted));
-    size_t count = wanted_copies(claim, wanted);
-    ledger->claim_statements = 0;
-    return ledger_random(&claim->token, fault) &&
-           ledger_add_claim(ledger, claim, decoded, &ledger->claim_statements, fault) &&
-           pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-           (count == 0 || ledger_add_hold(ledger, claim, wanted, count, fault)) && pg_send(ledger->pg, fault);
+    struct ledger_claim *claim = base_alloc(sizeof(*claim));
+    claim->message = message;
+    claim->copies = base_alloc((copy_count + 1) * sizeof(*claim->copies));
+    claim->copy_count = copy_count;
+    for (size_t i = 0; i < copy_count; i++)
+        claim->copies[i] = (struct ledger_claimed){
+            .copy = copies[i], .attempt = found->copies[copies[i].target].attempt + 1,
+        };
+    return claim;
 }
 
-void ledger_claim(struct ledger *ledger, struct ledger_claim *claim, const struct decoded *decoded)
+static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_found *found,
+                       struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
 {
-    claim->committed = false;
+    if (!ledger_random(&claim->token, fault) || !ledger_add_claim(ledger, claim, found, answers, decoded, fault))
+        return false;
+    claim->commit = pg_mark(ledger->pg);
+    return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
+           (claim->copy_count == 0 || ledger_add_hold(ledger, claim, LEDGER_NO_TARGET, &claim->hold, fault)) &&
+           pg_send(ledger->pg, fault);
+}
+
+struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
+                                  const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
+                                  struct ledger_answers answers, const struct decoded *decoded)
+{
+    struct ledger_claim *claim = ledger_claim_new(message, found, copies, copy_count);
     ledger->in_transaction = false;
-    ledger->claim_sent = send_claim(ledger, claim, decoded, &ledger->claim_fault);
+    claim->sent = send_claim(ledger, claim, found, answers, decoded, &claim->fault);
+    return claim;
 }
 
-static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim *claim, size_t wanted,
-                                     struct fault *fault)
+void ledger_claim_free(struct ledger_claim **claim)
 {
-    if (!pg_skip(ledger->pg, ledger->claim_statements, fault) || !pg_committed(ledger->pg, fault))
+    if (*claim == NULL)
+        return;
+    base_free(&(*claim)->copies);
+    base_free(claim);
+}
+
+static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
+{
+    if (!pg_committed(ledger->pg, claim->commit, fault))
         return LEDGER_TROUBLE;
     claim->committed = true;
-    return wanted > 0 ? ledger_take_hold(ledger, wanted, fault) : LEDGER_OK;
+    return claim->copy_count > 0 ? ledger_take_hold(ledger, claim->hold, claim->copy_count, fault) : LEDGER_OK;
 }
 
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
 {
-    if (!ledger->claim_sent) {
-        *fault = ledger->claim_fault;
+    if (!claim->sent) {
+        *fault = claim->fault;
         pg_close(&ledger->pg);  /* should the COMMIT have been on its way already, the hold-off releases the claim */
         return LEDGER_TROUBLE;
     }
-    const struct ledger_copy **copies OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*copies));
-    enum ledger_result result = take_claim(ledger, claim, wanted_copies(claim, copies), fault);
+    enum ledger_result result = take_claim(ledger, claim, fault);
     if (result == LEDGER_TROUBLE)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     if (!pg_finish(ledger->pg) && result == LEDGER_OK && ledger->in_transaction) {

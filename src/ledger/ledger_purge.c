@@ -23,16 +23,10 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
 {
     char age[24];
     const struct pg_param param = {.data = pg_number(older_than_ms, age)};
-    if (!ledger_connect(ledger, fault))
-        return false;
-    bool sent = pg_add(ledger->pg, "SELECT count(*) FROM @schema@.message m WHERE " OLD, 1, &param, fault) &&
-                pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
+        ledger, LEDGER_OPERATOR, "SELECT count(*) FROM @schema@.message m WHERE " OLD, 1, &param, fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
-    else
-        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
-    pg_finish(ledger->pg);
     return result != NULL;
 }
 
@@ -49,8 +43,8 @@ static bool find(struct ledger *ledger, const struct ledger_purge *purge, struct
                        "SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > $2::bigint AND " OLD
                        " ORDER BY m.id LIMIT $3::bigint",
                        3, params, fault) &&
-                pg_send(ledger->pg, fault) && pg_skip(ledger->pg, LEDGER_BEGIN_STATEMENTS, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+                pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
     batch->count = result != NULL ? (size_t)PQntuples(result) : 0;
     for (size_t i = 0; i < batch->count; i++) {
         batch->ids[i] = pg_int(result, (int)i, 0);
@@ -68,12 +62,12 @@ static bool lock(struct ledger *ledger, const struct batch *batch, char **ret, s
     size_t count = 0;
     bool good = true;
     for (size_t i = 0; i < batch->count; i++)
-        if (!lock_add_try(ledger->pg, ledger->config->lock.method, batch->keys[i], fault))
+        if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, batch->keys[i], fault))
             return false;
     if (!pg_send(ledger->pg, fault))
         return false;
     for (size_t i = 0; i < batch->count; i++) {
-        PGresult *result OD_CLEANUP(pg_clear) = pg_next(ledger->pg, fault);
+        PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, i, fault);
         if (result != NULL && lock_granted(result))
             ours[count++] = pg_number(batch->ids[i], numbers[i]);
         good = good && result != NULL;
@@ -96,7 +90,7 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
                        "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1, &param,
                        fault) &&
                 pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
     for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
         ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
     pg_finish(ledger->pg);
@@ -116,8 +110,8 @@ static bool delete(struct ledger *ledger, const struct ledger_purge *purge, cons
     bool sent = pg_add(ledger->pg, "DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD, 2, params,
                        fault) &&
                 pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
-    bool committed = result != NULL && pg_committed(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    bool committed = result != NULL && pg_committed(ledger->pg, 1, fault);
     if (committed)
         *ret_deleted = strtoll(PQcmdTuples(result), NULL, 10);
     pg_finish(ledger->pg);

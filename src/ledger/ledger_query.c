@@ -66,11 +66,7 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
     if (!ledger_connect(ledger, fault))
         return NULL;
     pg_receive_any(ledger->pg);
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
-    pg_finish(ledger->pg);
-    if (result == NULL)
-        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(ledger, LEDGER_OPERATOR, sql, count, params, fault);
     return result != NULL ? copy_table(result) : NULL;
 }
 

@@ -19,17 +19,17 @@ static size_t list_length(char *const *list)
     return count;
 }
 
-static bool add_message(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
-                        struct fault *fault)
+static bool add_message(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
+                        const struct decoded *decoded, struct fault *fault)
 {
     char key[24], date[24], size[24], received[24];
     char *references OD_CLEANUP(base_free) =
         pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = pg_number(message_lock_key(claim->identity), key)}, {.data = claim->message_id},
-        {.data = claim->sender}, {.data = decoded->from}, {.data = decoded->subject},
-        {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(claim->size, size)},
-        {.data = decoded->in_reply_to}, pg_array(references), {.data = pg_number(claim->received_at, received)},
+        LEDGER_KEY(message), {.data = pg_number(message_lock_key(message->identity), key)}, {.data = message->message_id},
+        {.data = message->sender}, {.data = decoded->from}, {.data = decoded->subject},
+        {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(message->size, size)},
+        {.data = decoded->in_reply_to}, pg_array(references), {.data = pg_number(received_at, received)},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
@@ -39,7 +39,7 @@ static bool add_message(struct ledger *ledger, const struct ledger_claim *claim,
                   12, params, fault);
 }
 
-static bool add_addresses(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
+static bool add_addresses(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
                           struct fault *fault)
 {
     enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
@@ -57,7 +57,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_claim *clai
         columns[ADDRESS][i] = address->address;
     }
     char *arrays[COLUMNS];
-    struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(claim)};
+    struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(message)};
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = pg_text_array(columns[i], count);
         params[2 + i] = pg_array(arrays[i]);
@@ -77,12 +77,12 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_claim *clai
     return added;
 }
 
-static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded_part *part,
+static bool add_part(struct ledger *ledger, const struct ledger_message *message, const struct decoded_part *part,
                      struct fault *fault)
 {
     char size[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = part->path}, {.data = part->type}, {.data = part->charset},
+        LEDGER_KEY(message), {.data = part->path}, {.data = part->type}, {.data = part->charset},
         {.data = part->disposition}, {.data = part->filename}, {.data = pg_number(part->size, size)},
         pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX},
     };
@@ -93,13 +93,13 @@ static bool add_part(struct ledger *ledger, const struct ledger_claim *claim, co
                   10, params, fault);
 }
 
-static bool add_raw(struct ledger *ledger, const struct ledger_claim *claim, size_t chunk, struct fault *fault)
+static bool add_raw(struct ledger *ledger, const struct ledger_message *message, size_t chunk, struct fault *fault)
 {
     char number[24];
-    size_t at = chunk * RAW_CHUNK, left = (size_t)claim->size - at;
+    size_t at = chunk * RAW_CHUNK, left = (size_t)message->size - at;
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = pg_number((int64_t)chunk, number)},
-        pg_bytes((const char *)claim->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
+        LEDGER_KEY(message), {.data = pg_number((int64_t)chunk, number)},
+        pg_bytes((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
@@ -107,20 +107,20 @@ static bool add_raw(struct ledger *ledger, const struct ledger_claim *claim, siz
                   4, params, fault);
 }
 
-bool ledger_add_record(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
-                       size_t *statements, struct fault *fault)
+bool ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
+                       const struct decoded *decoded, struct fault *fault)
 {
-    if (++*statements, !add_message(ledger, claim, decoded, fault))
+    if (!add_message(ledger, message, received_at, decoded, fault))
         return false;
-    if (decoded->address_count > 0 && (++*statements, !add_addresses(ledger, claim, decoded, fault)))
+    if (decoded->address_count > 0 && !add_addresses(ledger, message, decoded, fault))
         return false;
     for (size_t i = 0; i < decoded->part_count; i++)
-        if (++*statements, !add_part(ledger, claim, &decoded->parts[i], fault))
+        if (!add_part(ledger, message, &decoded->parts[i], fault))
             return false;
     if (ledger->config->record.level != RECORD_RAW)
         return true;
-    for (size_t chunk = 0; chunk * RAW_CHUNK < (size_t)claim->size; chunk++)
-        if (++*statements, !add_raw(ledger, claim, chunk, fault))
+    for (size_t chunk = 0; chunk * RAW_CHUNK < (size_t)message->size; chunk++)
+        if (!add_raw(ledger, message, chunk, fault))
             return false;
     return true;
 }

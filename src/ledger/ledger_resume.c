@@ -6,20 +6,6 @@
 
 #include "ledger/ledger_session.h"
 
-/* One statement outside of any transaction; NULL with the fault set. */
-static PGresult *ask(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
-                     struct fault *fault)
-{
-    if (!ledger_connect(ledger, fault))
-        return NULL;
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_next(ledger->pg, fault) : NULL;
-    pg_finish(ledger->pg);
-    if (result == NULL)
-        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
-    return result;
-}
-
 #define IS_WHOLE "EXISTS (SELECT FROM @schema@.delivery w WHERE w.message = d.message AND w.whole)"
 #define HAS_BYTES "EXISTS (SELECT FROM @schema@.raw r WHERE r.message = d.message AND r.chunk = 0)"
 
@@ -31,7 +17,7 @@ bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, i
         {.data = pg_number(after, after_text)}, {.data = pg_number((int64_t)limit, limit_text)},
     };
     PGresult *result OD_CLEANUP(pg_clear) =
-        ask(ledger,
+        ledger_ask(ledger, LEDGER_OPERATOR,
             "SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > $1::bigint"
             " AND " IS_WHOLE " AND " HAS_BYTES " ORDER BY d.message LIMIT $2::bigint",
             2, params, fault);
@@ -46,7 +32,7 @@ bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, i
 bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault *fault)
 {
     PGresult *result OD_CLEANUP(pg_clear) =
-        ask(ledger,
+        ledger_ask(ledger, LEDGER_OPERATOR,
             "SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL"
             " AND NOT (" IS_WHOLE " AND " HAS_BYTES ")",
             0, NULL, fault);
@@ -91,7 +77,7 @@ bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unf
     char number[24];
     const struct pg_param param = {.data = pg_number(id, number)};
     PGresult *result OD_CLEANUP(pg_clear) =
-        ask(ledger,
+        ledger_ask(ledger, LEDGER_OPERATOR,
             "SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,"
             " d.original_recipient FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
             " LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'"
@@ -138,7 +124,7 @@ bool ledger_raw(struct ledger *ledger, int64_t id,
     for (int64_t chunk = 0;; chunk++) {
         const struct pg_param params[] = {{.data = pg_number(id, number)}, {.data = pg_number(chunk, chunk_number)}};
         PGresult *result OD_CLEANUP(pg_clear) =
-            ask(ledger, "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer", 2, params,
+            ledger_ask(ledger, LEDGER_OPERATOR, "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer", 2, params,
                 fault);
         if (result == NULL)
             return false;

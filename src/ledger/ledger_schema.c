@@ -19,13 +19,9 @@ int ledger_schema_needed(void)
 static bool ask(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
 {
     const struct pg_param params[] = {{.data = param}};
-    bool sent = pg_add(ledger->pg, sql, param != NULL, params, fault) && pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_next(ledger->pg, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(ledger, LEDGER_DELIVERY, sql, param != NULL, params, fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
-    pg_finish(ledger->pg);
-    if (result == NULL)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     return result != NULL;
 }
 

@@ -17,27 +17,14 @@
     " ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at," \
     " tried_at = EXCLUDED.tried_at"
 
-static PGresult *ask(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
-                     struct fault *fault)
-{
-    if (!ledger_connect(ledger, fault))
-        return NULL;
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_next(ledger->pg, fault) : NULL;
-    pg_finish(ledger->pg);
-    return result;
-}
-
 /* A query that is worth a second try when it failed on a connection kept from before. */
 static PGresult *query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                        struct fault *fault)
 {
     bool kept = ledger->pg != NULL;
-    PGresult *result = ask(ledger, sql, count, params, fault);
+    PGresult *result = ledger_ask(ledger, LEDGER_DELIVERY, sql, count, params, fault);
     if (result == NULL && ledger_lost_kept(ledger, kept))
-        result = ask(ledger, sql, count, params, fault);
-    if (result == NULL)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+        result = ledger_ask(ledger, LEDGER_DELIVERY, sql, count, params, fault);
     return result;
 }
 
@@ -81,11 +68,10 @@ bool ledger_server_record(struct ledger *ledger, const char *server, bool honour
     return result != NULL;
 }
 
-bool ledger_add_server(struct ledger *ledger, size_t *statements, struct fault *fault)
+bool ledger_add_server(struct ledger *ledger, struct fault *fault)
 {
     const struct pg_param record[] = {{.data = "check"}, {.data = "true"}};
     const struct pg_param read[] = {{.data = "check"}, {.data = "0"}, {.data = "0"}};
-    *statements += 3;
     return pg_add(ledger->pg, RECORD, 2, record, fault) && pg_add(ledger->pg, READ, 3, read, fault) &&
            pg_add(ledger->pg, SET_OUT, 2, read, fault);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the files of the ledger share: the session and its transactions. */
+ * What the files of the ledger share: the session, its transactions, and the parts that its batches are put together of.
+ * A part is added to the batch by ledger_add_*, and its results are taken by the marks that it handed out (pg.h). */
 #ifndef ONCEDROP_LEDGER_SESSION_H
 #define ONCEDROP_LEDGER_SESSION_H
 
@@ -13,19 +14,34 @@ struct ledger {
     struct pg *pg;
     char host[256];
     char application[64];
-    bool in_transaction;    /* open, not failed */
-    size_t claim_statements;    /* of ledger_claim, before its COMMIT */
-    struct fault claim_fault;   /* what ledger_claim could not send */
-    bool claim_sent;
+    bool in_transaction;    /* open, and not failed: the lock is held in it */
 };
 
-#define LEDGER_BEGIN_STATEMENTS 2
+/* A claim, from ledger_claim to its end. */
+struct ledger_claim {
+    const struct ledger_message *message;
+    struct ledger_claimed {
+        struct ledger_copy copy;
+        int64_t attempt;        /* ours */
+        bool settled;
+    } *copies;
+    size_t copy_count;
+    int64_t token;              /* random: tells this claim from any other */
+    bool sent;                  /* its batch is on the way ... */
+    struct fault fault;         /* ... or why not */
+    bool committed;             /* it certainly stands in the ledger */
+    size_t commit, hold;        /* marks */
+};
 
 /* A queue id as a parameter: short enough for its index, where it is written and where it is looked for. */
 #define LEDGER_QUEUE_ID(id) {.data = (id), .max = 200}
 
 /* The first two parameters of a statement about one message. */
-#define LEDGER_KEY(claim) pg_bytes((claim)->identity, LEDGER_HASH_SIZE), pg_bytes((claim)->digest, LEDGER_HASH_SIZE)
+#define LEDGER_KEY(message) pg_bytes((message)->identity, LEDGER_HASH_SIZE), pg_bytes((message)->digest, LEDGER_HASH_SIZE)
+
+/* The roles that the schema makes, as their names end: what deliveries and replay may do; what an operator may besides. */
+#define LEDGER_DELIVERY "delivery"
+#define LEDGER_OPERATOR "operator"
 
 /* Connects anew when the connection is not usable any more; false with the fault set when that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
@@ -34,43 +50,55 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
  * `kept` says so: whether there was one when it was begun. */
 bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 
+/* One statement outside of any transaction; role is the one that it needs. NULL with the fault set on trouble. */
+PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                     const struct pg_param *params, struct fault *fault) OD_MUST;
+
 struct ledger_table;
 
 /* One statement outside of any transaction, its result as a table (ledger_query.h). NULL with the fault set on trouble. */
 struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                                   struct fault *fault) OD_MUST;
 
+/* Ends the transaction without a trace. */
+void ledger_rollback(struct ledger *ledger);
+
 /* A random number from the kernel. */
 bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 
-/* Adds BEGIN and the transaction's settings: LEDGER_BEGIN_STATEMENTS results. lock_ms is the lock_timeout. */
+/* What is locked for a message. */
+int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
+
+/* Adds BEGIN and the transaction's settings. lock_ms is the lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 
-/* Adds the hold: BEGIN, the lock, and a count of the copies that are still ours; ledger_take_hold reads the results. */
-bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim,
-                     const struct ledger_copy *const *copies, size_t count, struct fault *fault) OD_MUST;
-enum ledger_result ledger_take_hold(struct ledger *ledger, size_t count, struct fault *fault) OD_MUST;
+/* Adds the hold: BEGIN, the lock, and a count of those copies of the claim (all that are not settled, or only that of
+ * `target`) that are still ours. *ret is for ledger_take_hold. */
+bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
+                     struct fault *fault) OD_MUST;
 
-/* Adds the record of a message that is not known; *statements is raised by the number of results. */
-bool ledger_add_record(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
-                       size_t *statements, struct fault *fault) OD_MUST;
+/* count: copies that were asked about. */
+enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault) OD_MUST;
 
-/* Adds all that a claim writes: the record (decoded) unless the message is known, the wanted deliveries and copies.
- * *statements is raised by the number of results. */
-bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct decoded *decoded,
-                      size_t *statements, struct fault *fault) OD_MUST;
+/* Adds the record of a message that is not known. */
+bool ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
+                       const struct decoded *decoded, struct fault *fault) OD_MUST;
 
-/* Adds all that settling writes. Results: one for each wanted copy, whose command tag says whether the attempt was still
- * ours, and then *ret_more others. */
-bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *ret_more,
-                       struct fault *fault) OD_MUST;
+/* A claim that nothing has been sent of. */
+struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,
+                                      const struct ledger_copy *copies, size_t copy_count) OD_MUST;
 
-/* Adds all that is asked and written of an IMAP server, for the check; *statements is raised by the number of results. */
-bool ledger_add_server(struct ledger *ledger, size_t *statements, struct fault *fault) OD_MUST;
+/* Adds all that a claim writes: the record (decoded) unless the message is known, the answers and the copies. */
+bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
+                      struct ledger_answers answers, const struct decoded *decoded, struct fault *fault) OD_MUST;
 
-/* The roles that the schema makes, as their names end: what deliveries and replay may do; what an operator may besides. */
-#define LEDGER_DELIVERY "delivery"
-#define LEDGER_OPERATOR "operator"
+/* Adds all that settling writes. *ret is the mark of the first copy's statement, one for each: their command tags say
+ * whether the attempt was still ours. */
+bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
+                       size_t made_count, struct ledger_answers answers, size_t *ret, struct fault *fault) OD_MUST;
+
+/* Adds all that is asked and written of an IMAP server, for the check. */
+bool ledger_add_server(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* Adds to the text of a failed statement what an administrator can do about it, where that is known. role is the one that
  * the statement needs. */

@@ -7,17 +7,34 @@
 #include "base/log.h"
 #include "ledger/ledger_session.h"
 
-static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *copy,
+/* Everything that one settling has to say, and the marks of its batch. */
+struct settling {
+    const struct ledger_made *made;
+    size_t made_count;
+    struct ledger_answers answers;
+    size_t next;
+    size_t copies, commit, hold;    /* marks */
+};
+
+static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t target)
+{
+    for (size_t i = 0; i < claim->copy_count; i++)
+        if (claim->copies[i].copy.target == target)
+            return &claim->copies[i];
+    abort();    /* what was not claimed is nobody's to settle */
+}
+
+static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                            struct fault *fault)
 {
     char uidvalidity[24], uid[24], token[24], attempt[24];
+    const struct ledger_target *target = &claim->message->targets[made->target];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = copy->account}, {.data = copy->mailbox},
-        {.data = pg_number(copy->attempt + 1, attempt)}, {.data = pg_number(claim->token, token)},
-        {.data = ledger_state_name(copy->new_state)}, {.data = copy->new_doubt ? "t" : "f"},
-        {.data = copy->new_uid != 0 ? pg_number(copy->new_uidvalidity, uidvalidity) : NULL},
-        {.data = copy->new_uid != 0 ? pg_number(copy->new_uid, uid) : NULL},
-        {.data = copy->error[0] != '\0' ? copy->error : NULL},
+        LEDGER_KEY(claim->message), {.data = target->account}, {.data = target->mailbox},
+        {.data = pg_number(claimed(claim, made->target)->attempt, attempt)}, {.data = pg_number(claim->token, token)},
+        {.data = ledger_state_name(made->state)}, {.data = made->doubt ? "t" : "f"},
+        {.data = made->uid != 0 ? pg_number(made->uidvalidity, uidvalidity) : NULL},
+        {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL}, {.data = made->error},
     };
     return pg_add(ledger->pg,
                   "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
@@ -29,14 +46,17 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
 
 /* For the Sent copy the Message-ID alone decides: what was claimed for other content with this id, and came to nothing,
  * is settled by this one. */
-static bool add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *copy,
+static bool add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                                struct fault *fault)
 {
     char uidvalidity[24], uid[24];
+    const struct ledger_target *target = &claim->message->targets[made->target];
+    if (target->role != COPY_SENT || made->state != COPY_STORED)
+        return true;
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = copy->account}, {.data = copy->mailbox},
-        {.data = copy->new_uid != 0 ? pg_number(copy->new_uidvalidity, uidvalidity) : NULL},
-        {.data = copy->new_uid != 0 ? pg_number(copy->new_uid, uid) : NULL},
+        LEDGER_KEY(claim->message), {.data = target->account}, {.data = target->mailbox},
+        {.data = made->uid != 0 ? pg_number(made->uidvalidity, uidvalidity) : NULL},
+        {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL},
     };
     return pg_add(ledger->pg,
                   "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
@@ -46,17 +66,12 @@ static bool add_variants_state(struct ledger *ledger, const struct ledger_claim 
                   6, params, fault);
 }
 
-static bool settles_variants(const struct ledger_copy *copy)
-{
-    return copy->wanted && copy->role == COPY_SENT && copy->new_state == COPY_STORED;
-}
-
-static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_claim *claim,
-                                 const struct ledger_delivery *delivery, struct fault *fault)
+static bool add_answer(struct ledger *ledger, const struct ledger_message *message, const struct ledger_answer *answer,
+                       struct fault *fault)
 {
     const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = delivery->recipient}, {.data = delivery->outcome}, {.data = delivery->reason},
-        {.data = delivery->finished ? "t" : "f"}, {.data = delivery->whole ? "t" : "f"},
+        LEDGER_KEY(message), {.data = message->recipients[answer->recipient].address}, {.data = answer->outcome},
+        {.data = answer->reason}, {.data = answer->finished ? "t" : "f"}, {.data = answer->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "UPDATE @schema@.delivery d SET outcome = $4, reason = $5, last_at = pg_catalog.clock_timestamp(),"
@@ -67,94 +82,82 @@ static bool add_delivery_outcome(struct ledger *ledger, const struct ledger_clai
                   7, params, fault);
 }
 
-static bool add_notify(struct ledger *ledger, const struct ledger_claim *claim, struct fault *fault)
+static bool add_notify(struct ledger *ledger, const struct ledger_message *message, const struct ledger_made *made,
+                       size_t count, struct fault *fault)
 {
-    const struct pg_param params[] = {
-        LEDGER_KEY(claim), {.data = ledger->config->record.notify},
-    };
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any = any || made[i].state == COPY_STORED;
+    if (!any || ledger->config->record.notify[0] == '\0')
+        return true;
+    const struct pg_param params[] = {LEDGER_KEY(message), {.data = ledger->config->record.notify}};
     return pg_add(ledger->pg,
                   "SELECT pg_catalog.pg_notify($3, id::text) FROM @schema@.message WHERE identity = $1 AND digest = $2",
                   3, params, fault);
 }
 
-static bool to_notify(const struct ledger *ledger, const struct ledger_claim *claim)
+bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
+                       size_t made_count, struct ledger_answers answers, size_t *ret, struct fault *fault)
 {
-    for (size_t i = 0; i < claim->copy_count; i++)
-        if (claim->copies[i].wanted && claim->copies[i].new_state == COPY_STORED)
-            return ledger->config->record.notify[0] != '\0';
-    return false;
+    *ret = pg_mark(ledger->pg);
+    for (size_t i = 0; i < made_count; i++)
+        if (!add_copy_state(ledger, claim, &made[i], fault))
+            return false;
+    for (size_t i = 0; i < made_count; i++)
+        if (!add_variants_state(ledger, claim, &made[i], fault))
+            return false;
+    for (size_t i = 0; i < answers.count; i++)
+        if (!add_answer(ledger, claim->message, &answers.answers[i], fault))
+            return false;
+    return add_notify(ledger, claim->message, made, made_count, fault);
 }
 
-bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *ret_more, struct fault *fault)
+static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim, struct settling *settling,
+                          struct fault *fault)
 {
-    *ret_more = 0;
-    for (size_t i = 0; i < claim->copy_count; i++)
-        if (claim->copies[i].wanted && !add_copy_state(ledger, claim, &claim->copies[i], fault))
-            return false;
-    for (size_t i = 0; i < claim->copy_count; i++)
-        if (settles_variants(&claim->copies[i]) &&
-            (++*ret_more, !add_variants_state(ledger, claim, &claim->copies[i], fault)))
-            return false;
-    for (size_t i = 0; i < claim->delivery_count; i++)
-        if (claim->deliveries[i].wanted &&
-            (++*ret_more, !add_delivery_outcome(ledger, claim, &claim->deliveries[i], fault)))
-            return false;
-    return !to_notify(ledger, claim) || (++*ret_more, add_notify(ledger, claim, fault));
-}
-
-/* Everything up to and with the COMMIT. *skip_first: results before the first UPDATE; *skip_last: after the last. */
-static bool send_settle(struct ledger *ledger, const struct ledger_claim *claim, size_t *skip_first, size_t *skip_last,
-                        struct fault *fault)
-{
-    *skip_first = 0;
-    if (!ledger->in_transaction) {
-        *skip_first = 1 + LEDGER_BEGIN_STATEMENTS;
-        if (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
-            return false;
-    }
-    return ledger_add_settle(ledger, claim, skip_last, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault);
+    if (!ledger->in_transaction &&
+        (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)))
+        return false;
+    if (!ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers, &settling->copies, fault))
+        return false;
+    settling->commit = pg_mark(ledger->pg);
+    return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
+           (settling->next == LEDGER_NO_TARGET || ledger_add_hold(ledger, claim, settling->next, &settling->hold, fault)) &&
+           pg_send(ledger->pg, fault);
 }
 
 /* Reads the results up to and with the COMMIT. An UPDATE that met no row met another's attempt. */
-static enum ledger_result take_settle(struct ledger *ledger, struct ledger_claim *claim, size_t skip_first,
-                                      size_t skip_last, struct fault *fault)
+static enum ledger_result take_settling(struct ledger *ledger, const struct settling *settling, bool *ret_taken,
+                                        struct fault *fault)
 {
     enum ledger_result result = LEDGER_OK;
-    if (!pg_skip(ledger->pg, skip_first, fault))
-        return LEDGER_TROUBLE;
-    bool *taken_over OD_CLEANUP(base_free) = base_alloc(claim->copy_count + 1);
-    for (size_t i = 0; i < claim->copy_count; i++) {
-        if (!claim->copies[i].wanted)
-            continue;
-        PGresult *update OD_CLEANUP(pg_clear) = pg_next(ledger->pg, fault);
+    bool *taken OD_CLEANUP(base_free) = base_alloc(settling->made_count + 1);
+    for (size_t i = 0; i < settling->made_count; i++) {
+        PGresult *update OD_CLEANUP(pg_clear) = pg_take(ledger->pg, settling->copies + i, fault);
         if (update == NULL)
             return LEDGER_TROUBLE;
-        taken_over[i] = strcmp(PQcmdTuples(update), "1") != 0;
+        taken[i] = strcmp(PQcmdTuples(update), "1") != 0;
+        if (taken[i])
+            result = LEDGER_BUSY;
     }
-    if (!pg_skip(ledger->pg, skip_last, fault) || !pg_committed(ledger->pg, fault))
+    if (!pg_committed(ledger->pg, settling->commit, fault))
         return LEDGER_TROUBLE;
-    for (size_t i = 0; i < claim->copy_count; i++) {
-        if (taken_over[i]) {
-            claim->copies[i].new_state = COPY_NONE;
-            result = LEDGER_HELD;
-        }
-    }
+    memcpy(ret_taken, taken, settling->made_count);
     return result;
 }
 
 /* One attempt at settling on the session as it is. */
-static enum ledger_result settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_copy *next,
-                                 bool *ret_next, struct fault *fault)
+static enum ledger_result settle(struct ledger *ledger, const struct ledger_claim *claim, struct settling *settling,
+                                 bool *ret_next, bool *ret_taken, struct fault *fault)
 {
-    size_t skip_first, skip_last;
+    struct fault ignored;
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
-    bool sent = send_settle(ledger, claim, &skip_first, &skip_last, fault) &&
-                (next == NULL || ledger_add_hold(ledger, claim, &next, 1, fault)) && pg_send(ledger->pg, fault);
+    bool sent = send_settling(ledger, claim, settling, fault);
     ledger->in_transaction = false;
-    enum ledger_result result = sent ? take_settle(ledger, claim, skip_first, skip_last, fault) : LEDGER_TROUBLE;
-    struct fault ignored;
-    *ret_next = next != NULL && result != LEDGER_TROUBLE && ledger_take_hold(ledger, 1, &ignored) == LEDGER_OK;
+    enum ledger_result result = sent ? take_settling(ledger, settling, ret_taken, fault) : LEDGER_TROUBLE;
+    *ret_next = settling->next != LEDGER_NO_TARGET && result != LEDGER_TROUBLE &&
+                ledger_take_hold(ledger, settling->hold, 1, &ignored) == LEDGER_OK;
     if (sent)
         pg_finish(ledger->pg);
     else
@@ -162,37 +165,42 @@ static enum ledger_result settle(struct ledger *ledger, struct ledger_claim *cla
     return result;
 }
 
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_copy *next,
-                                 bool *ret_next, struct fault *fault)
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_made *made,
+                                 size_t made_count, struct ledger_answers answers, size_t next, bool *ret_next,
+                                 bool *ret_taken, struct fault *fault)
 {
-    enum ledger_result result = settle(ledger, claim, next, ret_next, fault);
+    struct settling settling = {.made = made, .made_count = made_count, .answers = answers, .next = next};
+    for (size_t i = 0; i < made_count; i++)
+        claimed(claim, made[i].target)->settled = true;
+    enum ledger_result result = settle(ledger, claim, &settling, ret_next, ret_taken, fault);
     if (result != LEDGER_TROUBLE)
         return result;
     /* The message may be in the mailbox: worth a second session before the next delivery has to look for it. */
     log_warning("settling failed, trying once more on a new connection: %s", fault->text);
     pg_close(&ledger->pg);
-    *ret_next = false;
-    result = settle(ledger, claim, NULL, ret_next, fault);
+    settling.next = LEDGER_NO_TARGET;
+    result = settle(ledger, claim, &settling, ret_next, ret_taken, fault);
     if (result == LEDGER_TROUBLE)
         pg_close(&ledger->pg);
     return result;
 }
 
-void ledger_undo(struct ledger *ledger, struct ledger_claim *claim)
+void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct ledger_answers answers)
 {
     struct fault fault;
     bool next;
+    size_t count = 0;
     if (!claim->committed) {
         ledger_rollback(ledger);
         return;
     }
-    for (size_t i = 0; i < claim->copy_count; i++) {
-        struct ledger_copy *copy = &claim->copies[i];
-        if (!copy->wanted)
-            continue;
-        copy->new_state = COPY_PENDING;
-        copy->new_doubt = copy->doubt;
-    }
-    if (ledger_settle(ledger, claim, NULL, &next, &fault) == LEDGER_TROUBLE)
+    struct ledger_made *made OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(*made));
+    bool *taken OD_CLEANUP(base_free) = base_alloc(claim->copy_count + 1);
+    for (size_t i = 0; i < claim->copy_count; i++)
+        if (!claim->copies[i].settled)
+            made[count++] = (struct ledger_made){
+                .target = claim->copies[i].copy.target, .state = COPY_PENDING, .doubt = claim->copies[i].copy.doubt,
+            };
+    if (ledger_settle(ledger, claim, made, count, answers, LEDGER_NO_TARGET, &next, taken, &fault) == LEDGER_TROUBLE)
         log_warning("a claim could not be undone; it ends with delivery.hold_off: %s", fault.text);
 }

@@ -4,14 +4,14 @@
 #include <string.h>
 
 /* The lock stands alone in its statement: in a larger one it could be taken after the snapshot that other parts of
- * the statement read from. */
+ * the statement read from. There is nothing to be released: the end of the transaction does. */
 static const struct {
-    const char *try;
-    const char *wait;
-} statements[] = {
+    const char *acquire;
+    const char *reassert;
+} statements[LOCK_METHOD_LEASE + 1] = {
     [LOCK_METHOD_ADVISORY] = {
-        .try = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
-        .wait = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
+        .acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
+        .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
     },
 };
 
@@ -19,17 +19,20 @@ static bool add(struct pg *pg, const char *sql, int64_t key, struct fault *fault
 {
     char text[24];
     const struct pg_param param = {.data = pg_number(key, text)};
-    return pg_add(pg, sql, 1, &param, fault);
+    if (sql != NULL)
+        return pg_add(pg, sql, 1, &param, fault);
+    fault_set(fault, "[lock] method: there is no such lock yet");
+    return false;
 }
 
-bool lock_add_try(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
+bool lock_add_acquire(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
 {
-    return add(pg, statements[method].try, key, fault);
+    return add(pg, statements[method].acquire, key, fault);
 }
 
-bool lock_add_wait(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
+bool lock_add_reassert(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
 {
-    return add(pg, statements[method].wait, key, fault);
+    return add(pg, statements[method].reassert, key, fault);
 }
 
 bool lock_granted(const PGresult *result)

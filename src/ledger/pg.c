@@ -19,6 +19,7 @@ struct pg {
     bool in_batch;
     bool skipped;           /* an earlier statement of the batch failed */
     bool lost;
+    size_t added, taken;    /* statements of the batch, and results of it */
     size_t unflushed;
     int64_t extra_ms;
     int64_t received, receive_max;  /* of the batch, in bytes */
@@ -302,9 +303,15 @@ static bool enter_batch(struct pg *pg, struct fault *fault)
         return lose(pg, fault, "connection busy");
     pg->in_batch = true;
     pg->received = 0;
+    pg->added = pg->taken = 0;
     pg->skipped = false;
     pg->sqlstate[0] = '\0';
     return true;
+}
+
+size_t pg_mark(const struct pg *pg)
+{
+    return pg->in_batch ? pg->added : 0;
 }
 
 bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
@@ -331,6 +338,7 @@ bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param 
         base_free(&fit[i]);
     if (!sent)
         return lose(pg, fault, "connection lost");
+    pg->added++;
     return pg->unflushed < FLUSH_BYTES || flush(pg, fault);
 }
 
@@ -367,7 +375,7 @@ static bool statement_failed(struct pg *pg, const PGresult *result, struct fault
     return false;
 }
 
-PGresult *pg_next(struct pg *pg, struct fault *fault)
+static PGresult *next(struct pg *pg, struct fault *fault)
 {
     if (pg->skipped || pg->lost || !pg->in_batch)
         return NULL;
@@ -382,6 +390,7 @@ PGresult *pg_next(struct pg *pg, struct fault *fault)
         return NULL;
     }
     ExecStatusType status = PQresultStatus(result);
+    pg->taken++;
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return result;
     pg->skipped = true;
@@ -392,19 +401,24 @@ PGresult *pg_next(struct pg *pg, struct fault *fault)
     return NULL;
 }
 
-bool pg_skip(struct pg *pg, size_t n, struct fault *fault)
+bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
 {
-    for (; n > 0; n--) {
-        PGresult *result OD_CLEANUP(pg_clear) = pg_next(pg, fault);
+    while (pg->taken < mark) {
+        PGresult *result OD_CLEANUP(pg_clear) = next(pg, fault);
         if (result == NULL)
             return false;
     }
     return true;
 }
 
-bool pg_committed(struct pg *pg, struct fault *fault)
+PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) = pg_next(pg, fault);
+    return pg_passed(pg, mark, fault) ? next(pg, fault) : NULL;
+}
+
+bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
+{
+    PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, fault);
     if (result == NULL)
         return false;
     if (strcmp(PQcmdStatus(result), "COMMIT") == 0)

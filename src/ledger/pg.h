@@ -80,15 +80,20 @@ bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param 
 /* Ends the batch and sends it off without waiting for results. */
 bool pg_send(struct pg *pg, struct fault *fault) OD_MUST;
 
-/* The result of the batch's next statement, in order (PQclear). NULL with the fault set when that statement failed, was
- * skipped because one before it failed (then the fault is left as that one set it), or the connection is lost. */
-PGresult *pg_next(struct pg *pg, struct fault *fault) OD_MUST;
+/* The mark of the statement that will be added next: by it its result is taken. */
+size_t pg_mark(const struct pg *pg) OD_MUST;
 
-/* Takes the next n results and drops them: false as soon as one failed. */
-bool pg_skip(struct pg *pg, size_t n, struct fault *fault) OD_MUST;
+/* The result of the statement with this mark (PQclear); those before it that were not taken are dropped. NULL with the
+ * fault set when that statement or one before it failed, or the connection is lost; the fault is that of the first
+ * failure, and is left as it is when that was told already. */
+PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
-/* Takes the result of a COMMIT: true only if the command tag is COMMIT (after an error it is ROLLBACK). */
-bool pg_committed(struct pg *pg, struct fault *fault) OD_MUST;
+/* Whether all statements before this mark succeeded; their results are dropped. */
+bool pg_passed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
+
+/* Whether the statement with this mark, a COMMIT, committed: only if its command tag says so (after an error it is
+ * ROLLBACK). */
+bool pg_committed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
 /* Drops what is left of the batch's results and ends it; false when the connection is lost. */
 bool pg_finish(struct pg *pg);

@@ -118,7 +118,7 @@ static void answer_left(struct replay_answer *answer, enum outcome outcome, cons
 {
     for (guint i = 0; i < answer->verdicts->len; i++) {
         struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        if (verdict->outcome != OUTCOME_HELD)
+        if (verdict->outcome != OUTCOME_BUSY)
             continue;
         verdict->outcome = outcome;
         g_free(verdict->text);
@@ -156,7 +156,7 @@ static char **held_recipients(const struct replay_answer *answer)
     GPtrArray *held = g_ptr_array_new();
     for (guint i = 0; i < answer->verdicts->len; i++) {
         const struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        if (verdict->outcome == OUTCOME_HELD)
+        if (verdict->outcome == OUTCOME_BUSY)
             g_ptr_array_add(held, g_strdup(verdict->recipient));
     }
     g_ptr_array_add(held, NULL);

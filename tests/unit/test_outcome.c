@@ -20,7 +20,7 @@ static const struct {
 } expected[] = {
     {OUTCOME_STORED, 0, "2.1.5", 250, "stored"},
     {OUTCOME_DUPLICATE, 0, "2.1.5", 250, "duplicate"},
-    {OUTCOME_HELD, 75, "4.3.0", 451, "deferred"},
+    {OUTCOME_BUSY, 75, "4.3.0", 451, "deferred"},
     {OUTCOME_TROUBLE, 75, "4.3.0", 451, "deferred"},
     {OUTCOME_CONFIG, 75, "4.3.5", 451, "deferred"},
     {OUTCOME_DATABASE, 75, "4.3.0", 451, "deferred"},

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/answers.h"
+
+static const char *message_id(const struct delivery_work *work)
+{
+    return work->targets.message_id != NULL ? work->targets.message_id : "";
+}
+
+void answers_rest(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (work->targets.of_recipient[i] != LEDGER_NO_TARGET && !delivery->recipients[i].report.given)
+            report_set(&delivery->recipients[i].report, outcome, "%s", text);
+}
+
+void answers_busy(struct delivery_work *work)
+{
+    char *text OD_CLEANUP(base_free) = base_printf("message <%s> is being delivered elsewhere", message_id(work));
+    answers_rest(work, OUTCOME_BUSY, text);
+}
+
+void answers_ledger(struct delivery_work *work, enum ledger_result result, const struct fault *fault)
+{
+    if (result == LEDGER_BUSY)
+        answers_busy(work);
+    else
+        answers_rest(work, OUTCOME_DATABASE, fault->text);
+}
+
+void answers_of_plan(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        struct delivery_recipient *recipient = &delivery->recipients[i];
+        size_t target = work->targets.of_recipient[i];
+        if (target == LEDGER_NO_TARGET)
+            continue;
+        if (work->plan->targets[target].action == PLAN_DUPLICATE) {
+            recipient->uid = (uint32_t)work->found->copies[target].uid;
+            report_set(&recipient->report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s", recipient->uid,
+                       work->targets.list[target].mailbox);
+        } else if (work->plan->targets[target].action == PLAN_BUSY) {
+            report_set(&recipient->report, OUTCOME_BUSY, "message <%s> is %s", message_id(work),
+                       plan_why_text(work->plan->targets[target].why));
+        }
+    }
+}
+
+void answers_preview(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        struct report *report = &delivery->recipients[i].report;
+        size_t target = work->targets.of_recipient[i];
+        if (target == LEDGER_NO_TARGET || report->given)
+            continue;
+        const char *mailbox = work->targets.list[target].mailbox;
+        enum plan_why why = work->plan->targets[target].why;
+        if (why == WHY_VERIFIED)
+            report_set(report, OUTCOME_DUPLICATE, "stored in mailbox=%s, which would be searched for it", mailbox);
+        else
+            report_set(report, OUTCOME_STORED, "would be stored in mailbox=%s (%s)", mailbox, plan_why_text(why));
+    }
+}
+
+size_t answers_for_sent(const struct delivery_work *work)
+{
+    const struct delivery *delivery = work->delivery;
+    size_t owner = work->plan->sent_owner;
+    if (owner == LEDGER_OTHER)
+        return owner;
+    const struct outcome_row *row = outcome_row(delivery->recipients[owner].report.outcome);
+    for (size_t i = 0; row->final && row->exit_status != 0 && i < delivery->recipient_count; i++)
+        if (delivery->recipients[i].report.given &&
+            outcome_row(delivery->recipients[i].report.outcome)->exit_status == 0)
+            return i;
+    return owner;
+}
+
+/* Somebody of this delivery has to come again for the Sent copy. */
+static bool sent_is_open(const struct delivery_work *work)
+{
+    const struct plan *plan = work->plan;
+    return plan->sent_waits || (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
+}
+
+struct ledger_answer *answers_record(const struct delivery_work *work, struct ledger_answers *ret)
+{
+    const struct delivery *delivery = work->delivery;
+    struct ledger_answer *answers = base_alloc((delivery->recipient_count + 1) * sizeof(*answers));
+    size_t count = 0, comes_again = sent_is_open(work) ? answers_for_sent(work) : LEDGER_OTHER;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        const struct report *report = &delivery->recipients[i].report;
+        const struct outcome_row *row = outcome_row(report->outcome);
+        if (!plan_goes_on(work->plan, work->targets.of_recipient[i]))
+            continue;
+        answers[count++] = (struct ledger_answer){
+            .recipient = i,
+            .outcome = report->given ? row->name : "claimed",
+            .reason = report->given ? report->text : NULL,
+            .finished = report->given && row->final && i != comes_again,
+            .whole = work->whole,
+        };
+    }
+    *ret = (struct ledger_answers){.answers = answers, .count = count};
+    return answers;
+}

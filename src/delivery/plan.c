@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/plan.h"
+
+static const char *const texts[] = {
+    [WHY_NEW_MESSAGE] = "a message that is not known yet",
+    [WHY_NEW_MAILBOX] = "a mailbox that this message is not in yet",
+    [WHY_PENDING] = "recorded, but not stored yet",
+    [WHY_DOUBT] = "recorded, perhaps stored: the mailbox is searched first",
+    [WHY_CUT_OFF] = "its last attempt was cut off: the mailbox is searched first",
+    [WHY_REFUSED] = "refused before",
+    [WHY_STORED] = "stored already",
+    [WHY_VERIFIED] = "stored: the mailbox is searched for it",
+    [WHY_FORCED] = "once more, although it is stored",
+    [WHY_UNDER_WAY] = "being delivered elsewhere, or was when its delivery died",
+    [WHY_VARIANT] = "another message with this Message-ID has it",
+    [WHY_NOBODY] = "no recipient of this delivery goes on",
+};
+
+const char *plan_why_text(enum plan_why why)
+{
+    return texts[why];
+}
+
+/* Sent is never made once more. */
+static enum plan_why why_stored(const struct plan_request *request, enum copy_role role)
+{
+    if (request->again == AGAIN_VERIFY)
+        return WHY_VERIFIED;
+    return request->again == AGAIN_FORCE && role == COPY_INBOX ? WHY_FORCED : WHY_STORED;
+}
+
+static enum plan_why why(const struct ledger_found *found, const struct plan_request *request, size_t target)
+{
+    const struct ledger_found_copy *copy = &found->copies[target];
+    switch (copy->state) {
+    case COPY_NONE:
+        return found->known ? WHY_NEW_MAILBOX : WHY_NEW_MESSAGE;
+    case COPY_PENDING:
+        return copy->doubt ? WHY_DOUBT : WHY_PENDING;
+    case COPY_APPENDING:
+        return copy->attempt_age_ms < request->hold_off ? WHY_UNDER_WAY : WHY_CUT_OFF;
+    case COPY_STORED:
+        return why_stored(request, request->targets[target].role);
+    case COPY_FAILED:
+        break;
+    }
+    return WHY_REFUSED;
+}
+
+/* It is made: what was appending before and has outlived its hold-off may be there or not. */
+static void make(const struct plan_request *request, const struct ledger_found_copy *copy, enum copy_role role,
+                 struct plan_target *target)
+{
+    bool by_id = role == COPY_SENT && request->has_id;
+    target->doubt = copy->doubt || target->why == WHY_CUT_OFF || target->why == WHY_VERIFIED;
+    target->action = target->doubt || by_id || request->search ? PLAN_SEARCH : PLAN_APPEND;
+}
+
+static void plan_inbox(const struct plan_request *request, const struct ledger_found_copy *copy,
+                       struct plan_target *target)
+{
+    if (target->why == WHY_UNDER_WAY)
+        target->action = PLAN_BUSY;
+    else if (target->why == WHY_STORED)
+        target->action = PLAN_DUPLICATE;
+    else
+        make(request, copy, COPY_INBOX, target);
+}
+
+/* The Sent copy is claimed for the first recipient that goes on. A fresh claim of it is the business of the delivery that
+ * made it, whose recipient Postfix will bring again. When that is one of ours, it is this very one that must come again;
+ * when it will not come any more, one of ours takes its place. */
+static void plan_sent(const struct plan_request *request, const struct ledger_found_copy *copy, struct plan *plan)
+{
+    struct plan_target *target = &plan->targets[plan->sent];
+    target->action = PLAN_ELSEWHERE;
+    if (plan->sent_owner == LEDGER_OTHER) {
+        target->why = WHY_NOBODY;
+    } else if (target->why == WHY_STORED) {
+        target->action = PLAN_DUPLICATE;
+    } else if (target->why == WHY_REFUSED) {
+        target->action = PLAN_GIVEN_UP;
+    } else if (copy->elsewhere) {
+        target->why = WHY_VARIANT;
+    } else if (target->why != WHY_UNDER_WAY) {
+        make(request, copy, COPY_SENT, target);
+    } else {
+        target->action = PLAN_BUSY;
+        plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
+        if (copy->owner != LEDGER_OTHER && !copy->owner_finished)
+            plan->sent_owner = copy->owner;
+    }
+}
+
+static size_t first_that_goes_on(const struct plan_request *request, const struct plan *plan)
+{
+    for (size_t i = 0; i < request->recipient_count; i++)
+        if (plan_goes_on(plan, request->recipients[i]))
+            return i;
+    return LEDGER_OTHER;
+}
+
+struct plan *plan_make(const struct ledger_found *found, const struct plan_request *request)
+{
+    struct plan *plan = base_alloc(sizeof(*plan) + request->target_count * sizeof(plan->targets[0]));
+    plan->sent = LEDGER_NO_TARGET;
+    for (size_t i = 0; i < request->target_count; i++) {
+        plan->targets[i].doubt = found->copies[i].doubt;
+        plan->targets[i].why = why(found, request, i);
+        if (request->targets[i].role == COPY_SENT)
+            plan->sent = i;
+        else
+            plan_inbox(request, &found->copies[i], &plan->targets[i]);
+    }
+    plan->sent_owner = first_that_goes_on(request, plan);
+    if (plan->sent != LEDGER_NO_TARGET)
+        plan_sent(request, &found->copies[plan->sent], plan);
+    return plan;
+}

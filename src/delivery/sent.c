@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/sent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/deadline.h"
+#include "base/log.h"
+#include "delivery/answers.h"
+#include "delivery/append.h"
+#include "delivery/received.h"
+#include "route/address.h"
+
+static bool local_domain(const struct delivery *delivery, const struct route *from)
+{
+    if (delivery->config->route.account_query[0] != '\0')
+        return true;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (delivery->recipients[i].route.domain != NULL &&
+            strcmp(delivery->recipients[i].route.domain, from->domain) == 0)
+            return true;
+    return false;
+}
+
+static enum route_result is_due(struct delivery *delivery, const char *login, const struct route *from,
+                                struct fault *fault)
+{
+    if (login != NULL)
+        return route_is_account_of(delivery->config, delivery->ledger, login, from->account, fault);
+    return local_domain(delivery, from) ? ROUTE_OK : ROUTE_NONE;
+}
+
+/* What a stranger wrote into From leads nowhere, instead of being trouble of ours. */
+static bool is_address(const char *text)
+{
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct fault ignored;
+    return address_parse(text, &address, &ignored);
+}
+
+enum route_result sent_route(struct delivery *delivery, struct route *ret, struct fault *fault)
+{
+    enum route_sent_copy mode = delivery->config->route.sent_copy;
+    char *login OD_CLEANUP(base_free) = NULL;
+    if (mode == SENT_COPY_OFF || delivery->only_login != NULL)
+        return ROUTE_NONE;
+    if (mode == SENT_COPY_AUTHENTICATED) {
+        login = delivery->sasl_user != NULL ? base_strdup(delivery->sasl_user)
+                                            : received_login(delivery->message, delivery->queue_id);
+        if (login == NULL || !is_address(login))
+            return ROUTE_NONE;
+    }
+    const char *from_address = decoding_result(delivery->decoding)->from;
+    if (from_address == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
+        log_warning("%s: no Sent copy: not known who wrote the message: %s",
+                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", decoding_fault(delivery->decoding));
+    if (from_address == NULL || !is_address(from_address))
+        return ROUTE_NONE;
+    struct route from OD_CLEANUP(route_clear) = {.account = NULL};
+    enum route_result result = route_find(delivery->config, delivery->ledger, from_address, &from, fault);
+    if (result == ROUTE_OK)
+        result = is_due(delivery, login, &from, fault);
+    if (result == ROUTE_OK) {
+        *ret = from;
+        memset(&from, 0, sizeof(from));
+    }
+    return result;
+}
+
+void sent_report(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    size_t who = answers_for_sent(work);
+    if (who == LEDGER_OTHER)
+        return;
+    struct report *report = &work->delivery->recipients[who].report;
+    if (outcome_row(report->outcome)->exit_status == 0)
+        report_set(report, outcome, "Sent copy of %s: %s", work->targets.sender.account, text);
+}
+
+bool sent_is_due(const struct delivery_work *work)
+{
+    return work->plan->sent != LEDGER_NO_TARGET && plan_is_made(&work->plan->targets[work->plan->sent]);
+}
+
+/* What stands in the way of the Sent copy for longer than sent_retry is given up: it never bounces the message. */
+static void give_up(const struct delivery_work *work, struct made *made)
+{
+    const struct ledger_found_copy *found = &work->found->copies[work->plan->sent];
+    bool permanent = outcome_row(made->report.outcome)->final;
+    bool too_long = found->state != COPY_STORED && found->first_age_ms >= work->delivery->config->delivery.sent_retry;
+    if (made->state == COPY_STORED || (!permanent && !too_long))
+        return;
+    made->state = COPY_FAILED;
+    char id[512], account[320], text[1024];
+    const char *message_id = work->targets.message_id;
+    log_warning("Sent copy of <%s> for %s given up: %s",
+                log_escape_field(message_id != NULL ? message_id : "", id, sizeof(id)),
+                log_escape_field(work->targets.sender.account, account, sizeof(account)),
+                log_escape_text(made->report.text, text, sizeof(text)));
+}
+
+static void settle(struct delivery_work *work, const struct made *made)
+{
+    struct delivery *delivery = work->delivery;
+    struct ledger_answers answers;
+    struct fault fault;
+    bool next, taken;
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    const struct ledger_made settled = append_settled(work->plan->sent, made);
+    switch (ledger_settle(delivery->ledger, work->claim, &settled, 1, answers, LEDGER_NO_TARGET, &next, &taken, &fault)) {
+    case LEDGER_OK:
+        break;
+    case LEDGER_BUSY:
+        sent_report(work, OUTCOME_BUSY, "another delivery has taken over");
+        break;
+    case LEDGER_TROUBLE:
+        sent_report(work, OUTCOME_DATABASE, fault.text);
+        break;
+    }
+}
+
+void sent_put_off(struct delivery_work *work, const char *text)
+{
+    struct ledger_answers answers;
+    sent_report(work, OUTCOME_BUSY, text);
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    ledger_abandon(work->delivery->ledger, work->claim, answers);
+}
+
+void sent_deliver(struct delivery_work *work)
+{
+    struct made made = append_copy(work, work->plan->sent);
+    give_up(work, &made);
+    work->sent_done = made.state == COPY_STORED || made.state == COPY_FAILED;
+    if (!work->sent_done)
+        sent_report(work, made.report.outcome, made.report.text);
+    settle(work, &made);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/targets.h"
+
+#include <glib.h>
+#include <string.h>
+#include <time.h>
+
+#include "delivery/sent.h"
+#include "message/decode.h"
+
+static void report_route(struct delivery *delivery, struct delivery_recipient *recipient, enum route_result result,
+                         const struct fault *fault)
+{
+    bool bounce = delivery->config->route.unknown == UNKNOWN_BOUNCE;
+    if (result == ROUTE_NONE)
+        report_set(&recipient->report, bounce ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER, "%s", fault->text);
+    else
+        report_set(&recipient->report, OUTCOME_TROUBLE, "%s", fault->text);
+}
+
+/* The place of (account, mailbox) among the targets, added when it is new: two addresses may lead to one mailbox. */
+static size_t place(struct targets *targets, const char *account, const char *mailbox, enum copy_role role)
+{
+    size_t *count = &targets->message.target_count;
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(targets->list[i].account, account) == 0 && strcmp(targets->list[i].mailbox, mailbox) == 0)
+            return i;
+    targets->list[*count] = (struct ledger_target){.account = account, .mailbox = mailbox, .role = role};
+    return (*count)++;
+}
+
+/* The route of one recipient, and whether the caller may deliver there. */
+static enum route_result route_recipient(struct delivery *delivery, struct delivery_recipient *recipient,
+                                         struct fault *fault)
+{
+    enum route_result result = route_find(delivery->config, delivery->ledger, recipient->address, &recipient->route, fault);
+    if (result != ROUTE_OK || delivery->only_login == NULL)
+        return result;
+    result = route_is_account_of(delivery->config, delivery->ledger, delivery->only_login, recipient->route.account,
+                                 fault);
+    if (result != ROUTE_NONE)
+        return result;
+    fault_set(fault, "user %s may not deliver to %s: this set-group-ID program delivers only to its caller's own account",
+              delivery->only_login, recipient->route.account);
+    return ROUTE_TROUBLE;
+}
+
+static bool route_recipients(struct delivery *delivery, struct targets *targets)
+{
+    size_t routed = 0;
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        struct delivery_recipient *recipient = &delivery->recipients[i];
+        struct fault fault;
+        enum route_result result = route_recipient(delivery, recipient, &fault);
+        targets->recipients[i] = (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
+        targets->of_recipient[i] = LEDGER_NO_TARGET;
+        if (result != ROUTE_OK) {
+            report_route(delivery, recipient, result, &fault);
+            continue;
+        }
+        targets->recipients[i].account = recipient->route.account;
+        targets->recipients[i].mailbox = recipient->route.inbox;
+        targets->of_recipient[i] = place(targets, recipient->route.account, recipient->route.inbox, COPY_INBOX);
+        routed++;
+    }
+    return routed > 0;
+}
+
+static enum route_result recorded_sender(const struct delivery *delivery, struct route *ret)
+{
+    if (delivery->sender_route == NULL)
+        return ROUTE_NONE;
+    ret->account = base_strdup(delivery->sender_route->account);
+    ret->sent = base_strdup(delivery->sender_route->sent);
+    return ROUTE_OK;
+}
+
+/* Adds the Sent copy, if the sender has an account here and one is due; false when that cannot be told. Where Sent is a
+ * recipient's mailbox too, that copy is enough. */
+static bool add_sent(struct delivery *delivery, struct targets *targets)
+{
+    struct fault fault;
+    enum route_result result = delivery->sender_known ? recorded_sender(delivery, &targets->sender)
+                                                      : sent_route(delivery, &targets->sender, &fault);
+    if (result == ROUTE_OK)
+        (void)place(targets, targets->sender.account, targets->sender.sent, COPY_SENT);
+    if (result != ROUTE_TROUBLE)
+        return true;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (targets->of_recipient[i] != LEDGER_NO_TARGET)
+            report_set(&delivery->recipients[i].report, OUTCOME_TROUBLE, "sender: %s", fault.text);
+    return false;
+}
+
+static void shuffle(struct targets *targets)
+{
+    size_t count = targets->message.target_count;
+    targets->order = base_alloc((count + 1) * sizeof(*targets->order));
+    for (size_t i = 0; i < count; i++) {
+        size_t j = (size_t)g_random_int_range(0, (gint32)i + 1);
+        targets->order[i] = targets->order[j];
+        targets->order[j] = i;
+    }
+}
+
+static void set_identity(const struct delivery *delivery, struct targets *targets)
+{
+    const struct message *message = delivery->message;
+    char digest[2 * MESSAGE_DIGEST_SIZE + 1];
+    base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
+    bool has_id = message->message_id != NULL;
+    message_identity(delivery->config->lock.namespace, has_id ? message->message_id : digest,
+                     has_id ? message->message_id_length : strlen(digest), targets->message.identity);
+    memcpy(targets->message.digest, message->digest, LEDGER_HASH_SIZE);
+    targets->message_id = has_id ? decode_scrub(message->message_id, message->message_id_length) : NULL;
+}
+
+static void describe(const struct delivery *delivery, struct targets *targets)
+{
+    struct ledger_message *message = &targets->message;
+    set_identity(delivery, targets);
+    targets->sender_text = decode_scrub(delivery->sender, strlen(delivery->sender));
+    /* Whoever may run the set-group-ID program may also stop it while it has the lock: of his own account only. Against
+     * deliveries by other ways, the claims in the ledger are the fence, as they are when a lock is lost. */
+    message->lock_account = delivery->only_login != NULL ? targets->list[0].account : NULL;
+    message->message_id = targets->message_id;
+    message->sender = targets->sender_text;
+    message->queue_id = delivery->queue_id;
+    message->received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
+    message->size = (int64_t)delivery->message->size;
+    message->data = delivery->message->data;
+    message->targets = targets->list;
+    message->recipients = targets->recipients;
+    message->recipient_count = delivery->recipient_count;
+}
+
+bool targets_collect(struct delivery *delivery, struct targets *ret)
+{
+    size_t count = delivery->recipient_count;
+    *ret = (struct targets){.order = NULL};
+    ret->list = base_alloc((count + 1) * sizeof(*ret->list));
+    ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));
+    ret->of_recipient = base_alloc((count + 1) * sizeof(*ret->of_recipient));
+    if (!route_recipients(delivery, ret) || !add_sent(delivery, ret))
+        return false;
+    shuffle(ret);
+    describe(delivery, ret);
+    return true;
+}
+
+size_t targets_first_recipient(const struct targets *targets, size_t target)
+{
+    size_t i = 0;
+    while (targets->of_recipient[i] != target)
+        i++;
+    return i;
+}
+
+void targets_clear(struct targets *targets)
+{
+    base_free(&targets->list);
+    base_free(&targets->recipients);
+    base_free(&targets->of_recipient);
+    base_free(&targets->order);
+    base_free(&targets->message_id);
+    base_free(&targets->sender_text);
+    route_clear(&targets->sender);
+}

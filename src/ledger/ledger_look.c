@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The try of the lock, and what is known behind it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ledger/ledger_session.h"
+#include "message/message.h"
+
+#define POLL_FIRST_MS 5
+#define POLL_LONGEST_MS 100
+
+/* Marks of the batch. */
+struct look {
+    size_t lock, message, copies, variant;
+};
+
+int64_t ledger_lock_key(const struct ledger_message *message)
+{
+    return message->lock_account != NULL ? message_account_key(message->identity, message->lock_account)
+                                         : message_lock_key(message->identity);
+}
+
+static size_t sent_target(const struct ledger_message *message)
+{
+    for (size_t i = 0; i < message->target_count; i++)
+        if (message->targets[i].role == COPY_SENT)
+            return i;
+    return LEDGER_NO_TARGET;
+}
+
+static bool add_message_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+{
+    const struct pg_param params[] = {LEDGER_KEY(message)};
+    return pg_add(ledger->pg,
+                  "SELECT extract(epoch FROM received_at)::bigint FROM @schema@.message"
+                  " WHERE identity = $1 AND digest = $2",
+                  2, params, fault);
+}
+
+static bool add_copies_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+{
+    const char **accounts OD_CLEANUP(base_free) = base_alloc((message->target_count + 1) * sizeof(char *));
+    for (size_t i = 0; i < message->target_count; i++)
+        accounts[i] = message->targets[i].account;
+    char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, message->target_count);
+    const struct pg_param params[] = {LEDGER_KEY(message), pg_array(account_array)};
+    return pg_add(ledger->pg,
+                  "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
+                  " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
+                  " (extract(epoch FROM pg_catalog.clock_timestamp() - c.first_at) * 1000)::bigint,"
+                  " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid"
+                  " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
+                  " JOIN @schema@.delivery d ON d.id = c.claimed_by"
+                  " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
+                  3, params, fault);
+}
+
+/* For the Sent copy the Message-ID alone decides: has another content with this id one, or one under way? */
+static bool add_variant_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+{
+    size_t place = sent_target(message);
+    if (place == LEDGER_NO_TARGET)
+        return true;
+    char hold_off[24];
+    const struct ledger_target *sent = &message->targets[place];
+    const struct pg_param params[] = {
+        LEDGER_KEY(message), {.data = sent->account}, {.data = sent->mailbox},
+        {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
+    };
+    return pg_add(ledger->pg,
+                  "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
+                  " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
+                  " AND (c.state = 'stored' OR c.state = 'appending'"
+                  " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
+                  5, params, fault);
+}
+
+static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret, struct fault *fault)
+{
+    if (!ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
+        return false;
+    ret->lock = pg_mark(ledger->pg);
+    if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, ledger_lock_key(message), fault))
+        return false;
+    ret->message = pg_mark(ledger->pg);
+    if (!add_message_query(ledger, message, fault))
+        return false;
+    ret->copies = pg_mark(ledger->pg);
+    if (!add_copies_query(ledger, message, fault))
+        return false;
+    ret->variant = pg_mark(ledger->pg);
+    return add_variant_query(ledger, message, fault) && pg_send(ledger->pg, fault);
+}
+
+static size_t recipient_place(const struct ledger_message *message, const char *address)
+{
+    for (size_t i = 0; i < message->recipient_count; i++)
+        if (message->recipients[i].account != NULL && strcmp(message->recipients[i].address, address) == 0)
+            return i;
+    return LEDGER_OTHER;
+}
+
+static void take_copy(const struct ledger_message *message, const PGresult *result, int row, struct ledger_found *found)
+{
+    for (size_t i = 0; i < message->target_count; i++) {
+        if (strcmp(message->targets[i].account, PQgetvalue(result, row, 0)) != 0 ||
+            strcmp(message->targets[i].mailbox, PQgetvalue(result, row, 1)) != 0)
+            continue;
+        found->copies[i] = (struct ledger_found_copy){
+            .state = ledger_state(PQgetvalue(result, row, 2)),
+            .doubt = pg_bool(result, row, 3),
+            .attempt = pg_int(result, row, 4),
+            .attempt_age_ms = pg_int(result, row, 5),
+            .first_age_ms = pg_int(result, row, 6),
+            .owner = recipient_place(message, PQgetvalue(result, row, 7)),
+            .owner_finished = pg_bool(result, row, 8),
+            .uidvalidity = pg_int(result, row, 9),
+            .uid = pg_int(result, row, 10),
+        };
+    }
+}
+
+/* NULL with the fault set. */
+static struct ledger_found *take_found(struct ledger *ledger, const struct ledger_message *message,
+                                       const struct look *look, struct fault *fault)
+{
+    size_t count = message->target_count, sent = sent_target(message);
+    PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, look->message, fault);
+    PGresult *copies OD_CLEANUP(pg_clear) = row != NULL ? pg_take(ledger->pg, look->copies, fault) : NULL;
+    PGresult *variant OD_CLEANUP(pg_clear) =
+        copies != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, look->variant, fault) : NULL;
+    if (copies == NULL || (sent != LEDGER_NO_TARGET && variant == NULL))
+        return NULL;
+    struct ledger_found *found = base_alloc(sizeof(*found) + count * sizeof(found->copies[0]));
+    found->known = PQntuples(row) == 1;
+    found->received_at = found->known ? pg_int(row, 0, 0) : message->received_at;
+    for (size_t i = 0; i < count; i++)
+        found->copies[i].owner = LEDGER_OTHER;
+    for (int i = 0; i < PQntuples(copies); i++)
+        take_copy(message, copies, i, found);
+    if (sent != LEDGER_NO_TARGET)
+        found->copies[sent].elsewhere = PQntuples(variant) > 0;
+    return found;
+}
+
+/* One try, one round trip: what is known is read behind the lock, in statements of their own, so it is what stands
+ * there now that the lock is ours; without the lock it is not looked at. */
+static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
+                                   struct ledger_found **ret, struct fault *fault)
+{
+    struct look look;
+    struct ledger_found *found = NULL;
+    enum ledger_result result = LEDGER_TROUBLE;
+    if (!ledger_connect(ledger, fault))
+        return LEDGER_TROUBLE;
+    bool sent = send_look(ledger, message, &look, fault);
+    PGresult *lock OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, look.lock, fault) : NULL;
+    if (lock != NULL && !lock_granted(lock))
+        result = LEDGER_BUSY;
+    else if (lock != NULL && (found = take_found(ledger, message, &look, fault)) != NULL)
+        result = LEDGER_OK;
+    if (!pg_finish(ledger->pg) && result == LEDGER_OK) {
+        fault_set(fault, "database: connection lost");
+        result = LEDGER_TROUBLE;
+    }
+    if (result == LEDGER_OK) {
+        ledger->in_transaction = true;
+        *ret = found;
+        return result;
+    }
+    if (result == LEDGER_TROUBLE)
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    ledger_rollback(ledger);
+    base_free(&found);
+    return result;
+}
+
+static void pause_ms(int64_t ms)
+{
+    uint32_t random = 0;
+    if (getrandom(&random, sizeof(random), 0) < 0)
+        random = (uint32_t)getpid();
+    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1));   /* jitter: half to one and a half */
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+/* Whether another delivery claimed a copy of ours so short a time ago: between the COMMIT of its claim and its hold
+ * nobody has the lock, and its copy is not ours to make. What would be left to others anyway is not looked at. */
+static bool just_claimed(const struct ledger_message *message, const struct ledger_found *found, int64_t within_ms)
+{
+    for (size_t i = 0; i < message->target_count; i++) {
+        const struct ledger_found_copy *copy = &found->copies[i];
+        bool concerns_us = message->targets[i].role == COPY_INBOX || (copy->owner != LEDGER_OTHER && !copy->owner_finished);
+        if (concerns_us && copy->state == COPY_APPENDING && copy->attempt_age_ms < within_ms)
+            return true;
+    }
+    return false;
+}
+
+enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
+                               struct fault *fault)
+{
+    int64_t wait = ledger->config->lock.wait;
+    int64_t until = base_now_ms() + wait;
+    for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
+        struct ledger_found *found = NULL;
+        bool kept = ledger->pg != NULL;
+        enum ledger_result result = try_look(ledger, message, &found, fault);
+        if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
+            result = try_look(ledger, message, &found, fault);
+        bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(message, found, wait));
+        if (!again || base_now_ms() >= until) {
+            if (result == LEDGER_OK)
+                *ret = found;
+            return result;
+        }
+        if (result == LEDGER_OK)
+            ledger_rollback(ledger);
+        base_free(&found);
+        pause_ms(pause);
+    }
+}
+
+void ledger_leave(struct ledger *ledger)
+{
+    ledger_rollback(ledger);
+}

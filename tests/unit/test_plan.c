@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What is done about each mailbox, by what stands in the ledger: every row of found and request. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "delivery/plan.h"
+
+#define HOLD_OFF 320000
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { SCUBA, DOUG, LISA, TARGETS };
+
+static const struct ledger_target targets[TARGETS] = {
+    {.account = "scuba", .mailbox = "INBOX", .role = COPY_INBOX},
+    {.account = "doug", .mailbox = "INBOX", .role = COPY_INBOX},
+    {.account = "lisa", .mailbox = "Sent", .role = COPY_SENT},
+};
+
+/* Two recipients with a mailbox each, and the sender's Sent; nothing is known of the message. */
+struct situation {
+    size_t recipients[2];
+    struct plan_request request;
+    struct ledger_found *found;
+    struct plan *plan;
+};
+
+static void prepare(struct situation *it)
+{
+    *it = (struct situation){.recipients = {SCUBA, DOUG}};
+    it->request = (struct plan_request){
+        .hold_off = HOLD_OFF, .targets = targets, .target_count = TARGETS,
+        .recipients = it->recipients, .recipient_count = 2,
+    };
+    it->found = base_alloc(sizeof(*it->found) + TARGETS * sizeof(it->found->copies[0]));
+    it->found->known = true;
+    for (size_t i = 0; i < TARGETS; i++)
+        it->found->copies[i].owner = LEDGER_OTHER;
+}
+
+static const struct plan *make(struct situation *it)
+{
+    base_free(&it->plan);
+    it->plan = plan_make(it->found, &it->request);
+    return it->plan;
+}
+
+static void clear(struct situation *it)
+{
+    base_free(&it->found);
+    base_free(&it->plan);
+}
+
+static void test_inbox(void **state)
+{
+    static const struct {
+        struct ledger_found_copy found;
+        enum delivery_again again;
+        enum plan_action action;
+        enum plan_why why;
+        bool doubt;
+    } rows[] = {
+        {{COPY_NONE}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false},
+        {{COPY_NONE}, AGAIN_VERIFY, PLAN_APPEND, WHY_NEW_MAILBOX, false},
+        {{COPY_NONE}, AGAIN_FORCE, PLAN_APPEND, WHY_NEW_MAILBOX, false},
+        {{COPY_PENDING}, AGAIN_NO, PLAN_APPEND, WHY_PENDING, false},
+        {{COPY_PENDING}, AGAIN_VERIFY, PLAN_APPEND, WHY_PENDING, false},
+        {{COPY_PENDING}, AGAIN_FORCE, PLAN_APPEND, WHY_PENDING, false},
+        {{COPY_PENDING, .doubt = true}, AGAIN_NO, PLAN_SEARCH, WHY_DOUBT, true},
+        {{COPY_PENDING, .doubt = true}, AGAIN_VERIFY, PLAN_SEARCH, WHY_DOUBT, true},
+        {{COPY_PENDING, .doubt = true}, AGAIN_FORCE, PLAN_SEARCH, WHY_DOUBT, true},
+        {{COPY_FAILED}, AGAIN_NO, PLAN_APPEND, WHY_REFUSED, false},
+        {{COPY_FAILED, .doubt = true}, AGAIN_NO, PLAN_SEARCH, WHY_REFUSED, true},
+        {{COPY_FAILED}, AGAIN_VERIFY, PLAN_APPEND, WHY_REFUSED, false},
+        {{COPY_FAILED}, AGAIN_FORCE, PLAN_APPEND, WHY_REFUSED, false},
+        {{COPY_APPENDING}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{COPY_APPENDING}, AGAIN_VERIFY, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{COPY_APPENDING}, AGAIN_FORCE, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF - 1}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF - 1, .doubt = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, true},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF}, AGAIN_VERIFY, PLAN_SEARCH, WHY_CUT_OFF, true},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF}, AGAIN_FORCE, PLAN_SEARCH, WHY_CUT_OFF, true},
+        {{COPY_STORED}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
+        {{COPY_STORED, .attempt_age_ms = HOLD_OFF}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
+        {{COPY_STORED}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true},
+        {{COPY_STORED}, AGAIN_FORCE, PLAN_APPEND, WHY_FORCED, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct situation it;
+        prepare(&it);
+        it.found->copies[SCUBA] = rows[i].found;
+        it.request.again = rows[i].again;
+        const struct plan *plan = make(&it);
+        assert_int_equal(plan->targets[SCUBA].action, rows[i].action);
+        assert_int_equal(plan->targets[SCUBA].why, rows[i].why);
+        assert_int_equal(plan->targets[SCUBA].doubt, rows[i].doubt);
+        assert_int_equal(plan_goes_on(plan, SCUBA), rows[i].action != PLAN_BUSY);
+        /* the other recipient is new, whatever becomes of the first */
+        assert_int_equal(plan->targets[DOUG].action, PLAN_APPEND);
+        clear(&it);
+    }
+}
+
+static void test_sent(void **state)
+{
+    static const struct {
+        struct ledger_found_copy found;
+        enum delivery_again again;
+        enum plan_action action;
+        enum plan_why why;
+        bool doubt, waits;
+        size_t owner;
+    } rows[] = {
+        {{COPY_NONE, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false, false, SCUBA},
+        {{COPY_NONE, .owner = LEDGER_OTHER, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
+        {{COPY_PENDING, .owner = DOUG}, AGAIN_NO, PLAN_APPEND, WHY_PENDING, false, false, SCUBA},
+        {{COPY_PENDING, .doubt = true, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_DOUBT, true, false, SCUBA},
+        {{COPY_PENDING, .owner = DOUG, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
+        {{COPY_STORED, .owner = DOUG}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
+        {{COPY_STORED, .owner = DOUG}, AGAIN_FORCE, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
+        {{COPY_STORED, .owner = DOUG}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{COPY_STORED, .owner = DOUG, .elsewhere = true}, AGAIN_VERIFY, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
+        /* given up: never bounces, never blocks */
+        {{COPY_FAILED, .owner = DOUG}, AGAIN_NO, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
+        {{COPY_FAILED, .owner = DOUG}, AGAIN_VERIFY, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
+        {{COPY_FAILED, .owner = DOUG}, AGAIN_FORCE, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
+        /* another delivery's business ... */
+        {{COPY_APPENDING, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, false, SCUBA},
+        /* ... but it will not come again */
+        {{COPY_APPENDING, .owner = LEDGER_OTHER, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true,
+         SCUBA},
+        /* ours: that recipient has to come again */
+        {{COPY_APPENDING, .owner = SCUBA}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{COPY_APPENDING, .owner = DOUG}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, DOUG},
+        {{COPY_APPENDING, .owner = DOUG, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true,
+         false, SCUBA},
+        {{COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true, false, SCUBA},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct situation it;
+        prepare(&it);
+        it.found->copies[SCUBA].state = it.found->copies[DOUG].state = COPY_STORED;
+        it.found->copies[LISA] = rows[i].found;
+        it.request.again = rows[i].again;
+        const struct plan *plan = make(&it);
+        assert_int_equal(plan->sent, LISA);
+        assert_int_equal(plan->targets[LISA].action, rows[i].action);
+        assert_int_equal(plan->targets[LISA].why, rows[i].why);
+        assert_int_equal(plan->targets[LISA].doubt, rows[i].doubt);
+        assert_int_equal(plan->sent_waits, rows[i].waits);
+        assert_int_equal(plan->sent_owner, rows[i].owner);
+        clear(&it);
+    }
+}
+
+/* Only a recipient that goes on can answer for the Sent copy. */
+static void test_sent_owner(void **state)
+{
+    struct situation it;
+    (void)state;
+    prepare(&it);
+    it.found->copies[SCUBA].state = COPY_APPENDING;
+    assert_int_equal(make(&it)->sent_owner, DOUG);
+    assert_int_equal(it.plan->targets[LISA].action, PLAN_APPEND);
+
+    it.found->copies[DOUG].state = COPY_APPENDING;
+    assert_int_equal(make(&it)->sent_owner, LEDGER_OTHER);
+    assert_int_equal(it.plan->targets[LISA].action, PLAN_ELSEWHERE);
+    assert_int_equal(it.plan->targets[LISA].why, WHY_NOBODY);
+
+    it.found->copies[DOUG].state = COPY_NONE;
+    it.recipients[1] = LEDGER_NO_TARGET;    /* unknown */
+    assert_int_equal(make(&it)->sent_owner, LEDGER_OTHER);
+    clear(&it);
+}
+
+static void test_search(void **state)
+{
+    struct situation it;
+    (void)state;
+    prepare(&it);
+    it.request.has_id = true;   /* anybody may have filed it in Sent under its id */
+    assert_int_equal(make(&it)->targets[LISA].action, PLAN_SEARCH);
+    assert_false(it.plan->targets[LISA].doubt);
+    assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);
+
+    it.request.has_id = false;
+    it.request.search = true;
+    for (size_t i = 0; i < TARGETS; i++) {
+        assert_int_equal(make(&it)->targets[i].action, PLAN_SEARCH);
+        assert_false(it.plan->targets[i].doubt);
+    }
+    it.found->copies[SCUBA].state = COPY_STORED;
+    assert_int_equal(make(&it)->targets[SCUBA].action, PLAN_DUPLICATE);
+    clear(&it);
+}
+
+static void test_new_message(void **state)
+{
+    struct situation it;
+    (void)state;
+    prepare(&it);
+    it.found->known = false;
+    it.request.target_count = 2;
+    assert_int_equal(make(&it)->sent, LEDGER_NO_TARGET);
+    assert_int_equal(it.plan->targets[SCUBA].why, WHY_NEW_MESSAGE);
+    assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);
+    assert_string_equal(plan_why_text(WHY_NEW_MESSAGE), "a message that is not known yet");
+    clear(&it);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inbox), cmocka_unit_test(test_sent), cmocka_unit_test(test_sent_owner),
+        cmocka_unit_test(test_search), cmocka_unit_test(test_new_message),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

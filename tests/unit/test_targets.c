@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Where a message belongs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "delivery/targets.h"
+
+/* Should some mailbox take all the time, it is not always the same ones that are left for later. */
+static void test_order(void **state)
+{
+    static const struct message message = {.data = (const unsigned char *)"", .digest = {0}};
+    int first[2] = {0, 0};
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct config *config OD_CLEANUP(config_free) = config_defaults();
+        struct delivery_recipient recipients[2] = {{.address = "scuba@example.org"}, {.address = "doug@example.org"}};
+        struct delivery delivery = {
+            .config = config, .message = &message, .sender = "", .recipients = recipients, .recipient_count = 2,
+        };
+        struct targets targets;
+        config->route.sent_copy = SENT_COPY_OFF;
+        assert_true(targets_collect(&delivery, &targets));
+        assert_int_equal(targets.message.target_count, 2);
+        assert_int_equal(targets.order[0] + targets.order[1], 1);
+        first[targets.order[0]]++;
+        targets_clear(&targets);
+        for (size_t recipient = 0; recipient < 2; recipient++)
+            route_clear(&recipients[recipient].route);
+    }
+    assert_true(first[0] > 0 && first[1] > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
