@@ -96,7 +96,7 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
                   " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),"
                   " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true),"
                   " pg_catalog.set_config('statement_timeout', $2, true),"
-                  " pg_catalog.set_config('lock_timeout', $3, true)",
+                  " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()",
                   3, params, fault);
 }
 

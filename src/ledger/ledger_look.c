@@ -15,7 +15,7 @@
 
 /* Marks of the batch. */
 struct look {
-    size_t lock, message, copies, variant;
+    size_t settings, lock, message, copies, variant;
 };
 
 int64_t ledger_lock_key(const struct ledger_message *message)
@@ -83,6 +83,7 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
 {
     if (!ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
         return false;
+    ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
     if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, ledger_lock_key(message), fault))
         return false;
@@ -158,7 +159,10 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sent = send_look(ledger, message, &look, fault);
-    PGresult *lock OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, look.lock, fault) : NULL;
+    PGresult *settings OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, look.settings, fault) : NULL;
+    PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
+    if (lock != NULL)
+        pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
     if (lock != NULL && !lock_granted(lock))
         result = LEDGER_BUSY;
     else if (lock != NULL && (found = take_found(ledger, message, &look, fault)) != NULL)

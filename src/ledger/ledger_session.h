@@ -69,7 +69,7 @@ bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 /* What is locked for a message. */
 int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
 
-/* Adds BEGIN and the transaction's settings. lock_ms is the lock_timeout. */
+/* Adds BEGIN and the transaction's settings, whose last column is pg_backend_pid(). lock_ms is the lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 
 /* Adds the hold: BEGIN, the lock, and a count of those copies of the claim (all that are not settled, or only that of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * A PostgreSQL connection on which no call waits without a bound (asynchronous libpq and poll). Statements go out in
- * batches: one pipeline, one round trip (libpq-pipeline-mode). Nothing is named and nothing is set for the session,
- * so that a transaction-pooling PgBouncer may stand in between. */
+ * batches: one pipeline, one round trip (libpq-pipeline-mode). Nothing is set for the session, and nothing is named
+ * where a pooler stands in between (pg_server_process), so that it may be a transaction-pooling PgBouncer. */
 #ifndef ONCEDROP_PG_H
 #define ONCEDROP_PG_H
 
@@ -43,6 +43,10 @@ void pg_look(struct pg *pg);
 
 /* Waits this much longer than PG_TIMEOUT_MS for the next batch: for statements that wait for a lock. */
 void pg_extend_timeout(struct pg *pg, int64_t ms);
+
+/* pg_backend_pid() as a statement of this connection gave it. Where it is that of the server we connected to, and not one
+ * behind a pooler, statements that are sent again are prepared from now on. */
+void pg_server_process(struct pg *pg, int64_t pid);
 
 /* The next batch's results may be of any size: for people's questions. */
 void pg_receive_any(struct pg *pg);

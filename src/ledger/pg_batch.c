@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A batch: statements that go out together, and their results, by their marks. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/pg_internal.h"
+
+#define FLUSH_BYTES (256 * 1024)    /* libpq buffers without bound: wait for the server after so much */
+
+bool pg_flush(struct pg *pg, struct fault *fault)
+{
+    int64_t until = base_now_ms() + PG_TIMEOUT_MS + pg->extra_ms;
+    for (int left; (left = PQflush(pg->conn)) != 0;) {
+        if (left < 0)
+            return pg_lose(pg, fault, "connection lost");
+        int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
+        if (ready <= 0)
+            return pg_lose(pg, fault, "no answer in time");
+        if (!pg_take_in(pg, fault))
+            return false;
+    }
+    pg->unflushed = 0;
+    return true;
+}
+
+static bool enter_batch(struct pg *pg, struct fault *fault)
+{
+    if (!pg_usable(pg))
+        return pg_lose(pg, fault, "connection lost");
+    if (pg->in_batch)
+        return true;
+    if (!PQenterPipelineMode(pg->conn))
+        return pg_lose(pg, fault, "connection busy");
+    pg->in_batch = true;
+    pg->received = 0;
+    pg->added = pg->taken = pg->results = 0;
+    g_byte_array_set_size(pg->kinds, 0);
+    pg->skipped = false;
+    pg->sqlstate[0] = '\0';
+    return true;
+}
+
+size_t pg_mark(const struct pg *pg)
+{
+    return pg->in_batch ? pg->added : 0;
+}
+
+static bool send_statement(struct pg *pg, const char *sql, size_t count, const char *const *values, const int *lengths,
+                           const int *formats, struct fault *fault)
+{
+    const struct pg_statement *statement = pg_statement(pg, sql, count, fault);
+    if (statement == NULL)
+        return false;
+    int sent = statement->name[0] != '\0'
+                   ? PQsendQueryPrepared(pg->conn, statement->name, (int)count, values, lengths, formats, 0)
+                   : PQsendQueryParams(pg->conn, statement->sql, (int)count, NULL, values, lengths, formats, 0);
+    return sent ? true : pg_lose(pg, fault, "connection lost");
+}
+
+bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
+{
+    const char *values[PG_MAX_PARAMS];
+    char *fit[PG_MAX_PARAMS];
+    int lengths[PG_MAX_PARAMS], formats[PG_MAX_PARAMS];
+    if (count > PG_MAX_PARAMS)
+        abort();
+    if (!enter_batch(pg, fault))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_text = params[i].data != NULL && !params[i].binary;
+        fit[i] = is_text ? pg_text_fit(params[i].data, params[i].max > 0 ? params[i].max : PG_TEXT_MAX) : NULL;
+        values[i] = fit[i] != NULL ? fit[i] : params[i].data;
+        lengths[i] = params[i].length;
+        formats[i] = params[i].binary;
+        if (values[i] != NULL)
+            pg->unflushed += params[i].binary ? (size_t)params[i].length : strlen(values[i]);
+    }
+    bool sent = send_statement(pg, sql, count, values, lengths, formats, fault);
+    for (size_t i = 0; i < count; i++)
+        base_free(&fit[i]);
+    if (!sent)
+        return false;
+    pg->added++;
+    return pg->unflushed < FLUSH_BYTES || pg_flush(pg, fault);
+}
+
+bool pg_send(struct pg *pg, struct fault *fault)
+{
+    if (!pg_usable(pg) || !PQpipelineSync(pg->conn))
+        return pg_lose(pg, fault, "connection lost");
+    return pg_flush(pg, fault);
+}
+
+bool pg_wait_result(struct pg *pg, struct fault *fault)
+{
+    int64_t until = base_now_ms() + PG_TIMEOUT_MS + pg->extra_ms;
+    while (PQisBusy(pg->conn)) {
+        int ready = pg_wait_socket(pg, POLLIN, until);
+        if (ready <= 0)
+            return pg_lose(pg, fault, "no answer in time");
+        if (!pg_take_in(pg, fault))
+            return false;
+    }
+    return true;
+}
+
+bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (PQstatus(pg->conn) == CONNECTION_BAD)
+        return pg_lose(pg, fault, "connection lost");
+    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate ? sqlstate : "");
+    pg->lost = pg->lost || (pg->prepared > 0 && pg_statement_is_stale(pg->sqlstate));
+    fault_set(fault, "database: %s (SQLSTATE %s)", message ? message : PQresultErrorMessage(result),
+              sqlstate ? sqlstate : "unknown");
+    return false;
+}
+
+/* The batch's next result as it comes, of whatever kind. NULL with the fault set. */
+static PGresult *next_result(struct pg *pg, struct fault *fault)
+{
+    PGresult *result = NULL;
+    for (int i = 0; i < 2 && result == NULL; i++) {     /* a NULL ends the results of the statement before */
+        if (!pg_wait_result(pg, fault))
+            return NULL;
+        result = PQgetResult(pg->conn);
+    }
+    if (result == NULL) {
+        pg_lose(pg, fault, "connection lost");
+        return NULL;
+    }
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+        return result;
+    pg->skipped = true;
+    if (status == PGRES_PIPELINE_SYNC)      /* more results asked for than statements sent */
+        abort();
+    pg_statement_failed(pg, result, fault);
+    PQclear(result);
+    return NULL;
+}
+
+/* That of the next statement; what was only prepared for it is none. */
+static PGresult *next(struct pg *pg, struct fault *fault)
+{
+    PGresult *result = NULL;
+    if (pg->skipped || pg->lost || !pg->in_batch)
+        return NULL;
+    for (bool again = true; again; pg->results++) {
+        pg_clear(&result);
+        result = next_result(pg, fault);
+        again = result != NULL && pg_statement_confirm(pg, pg->results);
+    }
+    pg->taken++;
+    return result;
+}
+
+bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
+{
+    while (pg->taken < mark) {
+        PGresult *result OD_CLEANUP(pg_clear) = next(pg, fault);
+        if (result == NULL)
+            return false;
+    }
+    return true;
+}
+
+PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
+{
+    return pg_passed(pg, mark, fault) ? next(pg, fault) : NULL;
+}
+
+bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
+{
+    PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, fault);
+    if (result == NULL)
+        return false;
+    if (strcmp(PQcmdStatus(result), "COMMIT") == 0)
+        return true;
+    fault_set(fault, "database: COMMIT answered %s", PQcmdStatus(result));
+    return false;
+}
+
+/* Nobody has asked for any; libpq keeps them until somebody does. */
+static void drop_notifications(struct pg *pg)
+{
+    for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;)
+        PQfreemem(notify);
+}
+
+bool pg_finish(struct pg *pg)
+{
+    struct fault ignored;
+    while (pg->in_batch && !pg->lost) {
+        if (!pg_wait_result(pg, &ignored))
+            break;
+        PGresult *result = PQgetResult(pg->conn);
+        if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+            pg->in_batch = false;
+            pg->extra_ms = 0;
+            pg->receive_max = PG_RECEIVE_MAX;
+            pg->lost = !PQexitPipelineMode(pg->conn);
+            pg_statements_settle(pg);
+        }
+        if (PQstatus(pg->conn) != CONNECTION_OK)
+            pg->lost = true;
+        PQclear(result);
+    }
+    drop_notifications(pg);
+    return pg_usable(pg);
+}
+
+void pg_clear(PGresult **result)
+{
+    PQclear(*result);
+    *result = NULL;
+}
