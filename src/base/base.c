@@ -112,6 +112,7 @@ void fault_set(struct fault *fault, const char *format, ...)
     int wanted = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     settle_text(fault, text, wanted);
+    fault->code[0] = '\0';
 }
 
 void fault_prefix(struct fault *fault, const char *format, ...)
@@ -122,7 +123,10 @@ void fault_prefix(struct fault *fault, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(prefix, sizeof prefix, format, arguments);
     va_end(arguments);
+    char code[sizeof fault->code];
+    memcpy(code, fault->code, sizeof code);
     fault_set(fault, "%s: %s", prefix, fault->text);
+    memcpy(fault->code, code, sizeof code);
 }
 
 size_t base_data_size(void)

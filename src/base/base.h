@@ -36,9 +36,10 @@ void base_limit_memory(int64_t bytes);
  * the remedy. Written by whoever detects the fault, read once by whoever answers for the delivery. */
 struct fault {
     char text[512];
+    char code[8];       /* an SQLSTATE, where that is what it came of; "" */
 };
 
-/* Replaces the text; cut at a character boundary when too long, control characters made blanks. */
+/* Replaces the text, cut at a character boundary when too long, control characters made blanks; there is no code. */
 void fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 
 /* Puts "prefix: " before the text. */

@@ -100,29 +100,31 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
                   3, params, fault);
 }
 
+/* What PgBouncer refuses has a code of its own for everything. */
+#define PROTOCOL_VIOLATION "08P01"
+
 void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
 {
     char *grant OD_CLEANUP(base_free) =
         base_printf("grant the role %s_%s to this database user", ledger->config->database.schema, role);
     const char *const remedies[][2] = {
-        /* undefined_table */
-        {"(SQLSTATE 42P01)", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"},
-        {"(SQLSTATE 3F000)", "run: oncedrop schema install"},       /* invalid_schema_name */
-        {"(SQLSTATE 42703)", "run: oncedrop schema upgrade"},       /* undefined_column */
-        {"(SQLSTATE 42501)", grant},                                /* insufficient_privilege */
+        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"},     /* undefined_table */
+        {"3F000", "run: oncedrop schema install"},                                          /* invalid_schema_name */
+        {"42703", "run: oncedrop schema upgrade"},                                          /* undefined_column */
+        {"42501", grant},                                                                   /* insufficient_privilege */
         /* read_only_sql_transaction, and BEGIN READ WRITE in recovery */
-        {"(SQLSTATE 25006)", "this server is a standby; database.conninfo must lead to the primary"},
-        {"(SQLSTATE 0A000)", "is this a standby? database.conninfo must lead to the primary"},
-        {"(SQLSTATE 22P05)", "the database's encoding has to be UTF8"},    /* untranslatable_character */
-        /* PgBouncer */
-        {"statement pooling", "a pooler in front of the database has to be in transaction or session mode"},
+        {"25006", "this server is a standby; database.conninfo must lead to the primary"},
+        {"0A000", "is this a standby? database.conninfo must lead to the primary"},
+        {"22P05", "the database's encoding has to be UTF8"},                                /* untranslatable_character */
     };
-    for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
-        if (strstr(fault->text, remedies[i][0]) != NULL && strstr(fault->text, remedies[i][1]) == NULL) {
-            fault_set(fault, "%s (%s)", fault->text, remedies[i][1]);
-            return;
-        }
-    }
+    const char *remedy = NULL;
+    for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
+        if (strcmp(fault->code, remedies[i][0]) == 0)
+            remedy = remedies[i][1];
+    if (strcmp(fault->code, PROTOCOL_VIOLATION) == 0 && strstr(fault->text, "statement pooling") != NULL)
+        remedy = "a pooler in front of the database has to be in transaction or session mode";
+    if (remedy != NULL)
+        fault_set(fault, "%s (%s)", fault->text, remedy);
 }
 
 bool ledger_random(int64_t *ret, struct fault *fault)

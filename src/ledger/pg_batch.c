@@ -117,6 +117,7 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     pg->lost = pg->lost || (pg->prepared > 0 && pg_statement_is_stale(pg->sqlstate));
     fault_set(fault, "database: %s (SQLSTATE %s)", message ? message : PQresultErrorMessage(result),
               sqlstate ? sqlstate : "unknown");
+    snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);
     return false;
 }
 
