@@ -6,13 +6,10 @@
 
 #include <glib.h>
 #include <gnutls/x509.h>
-#include <libetpan/mailstream_socket.h>
 #include <libetpan/mmapstring.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/select.h>
-#include <unistd.h>
 
 static bool import(gnutls_x509_crt_t certificate, const MMAPString *der)
 {
@@ -51,79 +48,21 @@ static void note_chain(mailstream *stream, struct mailbox_probe *ret)
     mailstream_certificate_chain_free(chain);
 }
 
-static bool connect_stream(struct mailbox *probe, const struct config *config, struct fault *fault)
+static void note_handshake(void *context, mailstream *stream, bool accepted)
 {
-    bool local;
-    int fd = mailbox_connect(config, probe->where, &local, fault);
-    if (fd < 0)
-        return false;
-    mailstream_network_delay.tv_sec = config->imap.timeout / 1000;
-    mailstream_network_delay.tv_usec = config->imap.timeout % 1000 * 1000;
-    if (fd < FD_SETSIZE - 8)
-        probe->stream = mailstream_socket_open_timeout(fd, 0);
-    if (probe->stream != NULL)
-        return true;
-    fault_set(fault, "%s: out of memory, or too many descriptors are open", probe->where);
-    close(fd);
-    return false;
-}
-
-static bool shake_hands(struct mailbox *probe, const struct config *config, struct mailbox_probe *ret,
-                        struct fault *fault)
-{
-    ret->accepted = mailbox_tls_start(config, probe->where, probe->stream, fault);
-    note_chain(probe->stream, ret);
-    if (!ret->accepted)
-        mailbox_dialogue_drop(probe);   /* not a word over it */
-    return ret->accepted;
-}
-
-static bool greeted(struct mailbox *probe, struct fault *fault)
-{
-    struct mailbox_reply reply;
-    probe->step = "greeting";
-    if (!mailbox_dialogue_read(probe, &reply, fault))
-        return false;
-    if (reply.kind == REPLY_UNTAGGED && reply.status == STATUS_OK)
-        return true;
-    fault_set(fault, "%s: does not greet as an IMAP server that wants a login: %.200s", probe->where, probe->bytes);
-    return false;
-}
-
-static bool secure(struct mailbox *probe, const struct config *config, struct mailbox_probe *ret, struct fault *fault)
-{
-    struct mailbox_reply reply;
-    if (!mailbox_dialogue_ask(probe, "STARTTLS", NULL, NULL, &reply, fault, "STARTTLS"))
-        return false;
-    base_free(&probe->capabilities);    /* told in the clear: anybody's words */
-    return shake_hands(probe, config, ret, fault);
-}
-
-static bool look(struct mailbox *probe, const struct config *config, struct mailbox_probe *ret, struct fault *fault)
-{
-    if (!connect_stream(probe, config, fault))
-        return false;
-    if (config->imap.tls == IMAP_TLS_IMAPS && !shake_hands(probe, config, ret, fault))
-        return false;
-    if (!greeted(probe, fault))
-        return false;
-    if (config->imap.tls == IMAP_TLS_STARTTLS && !secure(probe, config, ret, fault))
-        return false;
-    return mailbox_abilities(probe, &ret->abilities, fault);
+    struct mailbox_probe *probe = context;
+    probe->accepted = accepted;
+    note_chain(stream, probe);
 }
 
 bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault)
 {
-    OD_CLEANUP(mailbox_close) struct mailbox *probe = base_alloc(sizeof *probe);
-    bool six = strchr(config->imap.host, ':') != NULL;
+    OD_CLEANUP(mailbox_close) struct mailbox *probe = mailbox_setup_new(config);
+    const struct mailbox_watcher watcher = { .handshake = note_handshake, .context = ret };
+    bool logged_in;
     *ret = (struct mailbox_probe){ .shown = false };
-    probe->where = config->imap.host[0] == '/' ? base_printf("IMAP server %s", config->imap.host)
-                                               : base_printf(six ? "IMAP server [%s]:%u" : "IMAP server %s:%u",
-                                                             config->imap.host, mailbox_connect_port(config));
-    probe->timeout = config->imap.timeout;
-    probe->step = "connect";
-    probe->response_max = probe->budget = MAILBOX_RESPONSE_MAX;
-    return look(probe, config, ret, fault);
+    return mailbox_setup(probe, config, "", &watcher, &logged_in, fault) &&
+           mailbox_abilities(probe, &ret->abilities, fault);
 }
 
 /* Whether a capability bears on a delivery. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Inside of mailbox/: the session, and what its files do for each other. From libetpan comes the stream (buffers,
- * timeouts, TLS); the dialogue over it is our own: libetpan's does not tell "refused" from "lost", waits for ever on
+ * Inside of mailbox/: the session, and what its files do for each other. From libetpan comes the stream: a buffered
+ * connection with timeouts over which TLS can be begun. That costs us its global timeout and select(2)'s FD_SETSIZE
+ * (mailbox_setup.c). The dialogue over it is our own: libetpan's does not tell "refused" from "lost", waits for ever on
  * an untagged line before a '+', reads lines without limit, and takes a cut line for a whole one. */
 #ifndef ONCEDROP_MAILBOX_SESSION_H
 #define ONCEDROP_MAILBOX_SESSION_H
@@ -59,6 +60,20 @@ int mailbox_spawn_reap(pid_t *child);
 /* mailbox_tls.c: TLS over a plain stream (at once for imaps, after the OK to STARTTLS), then the certificate is verified.
  * False with the fault set: the stream must only be closed. */
 bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault) OD_MUST;
+
+/* Is told of each TLS handshake, with the chain that the server showed, before a certificate that is not accepted ends it. */
+struct mailbox_watcher {
+    void (*handshake)(void *context, mailstream *stream, bool accepted);
+    void *context;
+};
+
+/* mailbox_setup.c: a session that is not connected yet; never NULL, mailbox_close. */
+struct mailbox *mailbox_setup_new(const struct config *config) OD_MUST;
+
+/* Connects, greets, secures: all that comes before the login. watcher may be NULL. *ret_logged_in: imap.command's server
+ * needs no login (PREAUTH). False with the fault set. */
+bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const char *account,
+                   const struct mailbox_watcher *watcher, bool *ret_logged_in, struct fault *fault) OD_MUST;
 
 /* mailbox.c: mailbox_open with a login of its own instead of what the settings make of the account. *ret_refused, when
  * there is no session: the server had the credentials and did not take them. */

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A session up to its login: connection, TLS, greeting. */
+#include <libetpan/mailstream_socket.h>
+#include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "mailbox/mailbox_session.h"
+
+static char *describe(const struct config *config)
+{
+    bool v6 = strchr(config->imap.host, ':') != NULL;
+    if (*config->imap.command != '\0')
+        return base_strdup("IMAP server (imap.command)");
+    if (config->imap.host[0] == '/')
+        return base_printf("IMAP server %s", config->imap.host);
+    return base_printf(v6 ? "IMAP server [%s]:%u" : "IMAP server %s:%u", config->imap.host,
+                       mailbox_connect_port(config));
+}
+
+/* The socket, and whether a password may go over it in the clear. */
+static int get_socket(struct mailbox *mailbox, const struct config *config, const char *account, bool *ret_local,
+                      struct fault *fault)
+{
+    bool none = config->imap.tls == IMAP_TLS_NONE;
+    *ret_local = true;
+    if (*config->imap.command != '\0')
+        return mailbox_spawn(config, account, &mailbox->child, fault);
+    if (*config->imap.host == '\0') {
+        fault_set(fault, "imap.host and imap.command are both empty");
+        return -1;
+    }
+    if (config->imap.host[0] == '/' && !none) {
+        fault_set(fault, "%s: a unix socket needs imap.tls=none", mailbox->where);
+        return -1;
+    }
+    int fd = mailbox_connect(config, mailbox->where, ret_local, fault);
+    if (fd >= 0 && none && !*ret_local) {
+        fault_set(fault, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only",
+                  mailbox->where);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool connect_stream(struct mailbox *mailbox, const struct config *config, const char *account,
+                           struct fault *fault)
+{
+    bool local;
+    int fd = get_socket(mailbox, config, account, &local, fault);
+    if (fd < 0)
+        return false;
+    /* libetpan's timeouts per stream are whole seconds; 0 there means this variable */
+    mailstream_network_delay.tv_sec = config->imap.timeout / 1000;
+    mailstream_network_delay.tv_usec = config->imap.timeout % 1000 * 1000;
+    if (fd < FD_SETSIZE - 8)    /* libetpan waits with select(2), also on descriptors of its own */
+        mailbox->stream = mailstream_socket_open_timeout(fd, 0);
+    if (mailbox->stream == NULL) {
+        fault_set(fault, "%s: out of memory, or too many descriptors are open", mailbox->where);
+        close(fd);
+        return false;
+    }
+    return true;
+}
+
+static bool start_tls(struct mailbox *mailbox, const struct config *config, const struct mailbox_watcher *watcher,
+                      struct fault *fault)
+{
+    bool accepted = mailbox_tls_start(config, mailbox->where, mailbox->stream, fault);
+    if (watcher != NULL)
+        watcher->handshake(watcher->context, mailbox->stream, accepted);
+    if (!accepted)
+        mailbox_dialogue_drop(mailbox);     /* not a word over it */
+    return accepted;
+}
+
+static bool greeted(struct mailbox *mailbox, enum reply_status *ret, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    mailbox->step = "greeting";
+    if (!mailbox_dialogue_read(mailbox, &reply, fault))
+        return false;
+    if (reply.kind == REPLY_UNTAGGED && (reply.status == STATUS_OK || reply.status == STATUS_PREAUTH)) {
+        *ret = reply.status;
+        return true;
+    }
+    fault_set(fault, "%s: does not greet as an IMAP server: %.200s", mailbox->where, mailbox->bytes);
+    mailbox_dialogue_drop(mailbox);
+    return false;
+}
+
+/* Everything told before TLS is forgotten: it may have been put there by another. */
+static bool secure(struct mailbox *mailbox, const struct config *config, const struct mailbox_watcher *watcher,
+                   struct fault *fault)
+{
+    struct mailbox_reply reply;
+    if (!mailbox_dialogue_ask(mailbox, "STARTTLS", NULL, NULL, &reply, fault, "STARTTLS"))
+        return false;
+    base_free(&mailbox->capabilities);
+    base_free(&mailbox->farewell);
+    return start_tls(mailbox, config, watcher, fault);
+}
+
+struct mailbox *mailbox_setup_new(const struct config *config)
+{
+    struct mailbox *mailbox = base_alloc(sizeof *mailbox);
+    mailbox->where = describe(config);
+    mailbox->timeout = config->imap.timeout;
+    mailbox->create = config->imap.create;
+    mailbox->subscribe = config->imap.subscribe;
+    mailbox->step = "connect";
+    mailbox->response_max = mailbox->budget = MAILBOX_RESPONSE_MAX;
+    return mailbox;
+}
+
+bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const char *account,
+                   const struct mailbox_watcher *watcher, bool *ret_logged_in, struct fault *fault)
+{
+    bool is_command = *config->imap.command != '\0';
+    enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
+    enum reply_status greeting = STATUS_NONE;
+    if (!connect_stream(mailbox, config, account, fault))
+        return false;
+    if (tls == IMAP_TLS_IMAPS && !start_tls(mailbox, config, watcher, fault))
+        return false;
+    if (!greeted(mailbox, &greeting, fault))
+        return false;
+    *ret_logged_in = greeting == STATUS_PREAUTH;
+    if (*ret_logged_in && !is_command) {
+        /* whose mailboxes these are nobody knows, and STARTTLS is no longer possible */
+        fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", mailbox->where);
+        return false;
+    }
+    return tls != IMAP_TLS_STARTTLS || secure(mailbox, config, watcher, fault);
+}
