@@ -5,9 +5,9 @@ alone (but for the Sent copy, where it decides).
 Each row is tried in both orders, by `deliver`, by LMTP and by both, in accounts of its own. Nothing disturbs these
 deliveries: each has to say its verdict at once.
 
-Seen to fail with: the digest left out of the identity (copies.c: set_identity; what follows is a false duplicate),
+Seen to fail with: the digest left out of the identity (targets.c: set_identity; what follows is a false duplicate),
 Subject left out of the digest (message_digest.c: transport_fields; a false duplicate), Received kept in it (doubled),
-and any message with this Message-ID taken for this one (ledger_lock.c: both queries without the digest; a false
+and any message with this Message-ID taken for this one (ledger_look.c: both queries without the digest; a false
 duplicate)."""
 
 import base64

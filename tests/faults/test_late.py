@@ -7,8 +7,7 @@ A mailbox at rest, in which nothing changed of late, can be looked into without 
 message is stored finds nothing, and that is what the hold-off is for. Where looking needs the lock, too, nobody is
 misled, only kept waiting. An mbox file is locked before Dovecot asks for the message: nothing comes late there.
 
-Seen to fail with: no hold-off (copies.c: too_fresh); doubt not set by a new claim
-(copies.c: want)."""
+Seen to fail with: no hold-off (plan.c: why); doubt not set by a new claim (plan.c: make)."""
 
 import collections
 import contextlib

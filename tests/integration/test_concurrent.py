@@ -101,7 +101,7 @@ def claimed_elsewhere(site, id=None):
 def test_lock_wait_is_also_for_a_claim_just_made(site):
     """And does not keep the lock meanwhile from the one that made it.
 
-    Seen to fail: ledger_lock without just_claimed, and without the rollback before its pause."""
+    Seen to fail: ledger_look without just_claimed, and without the rollback before its pause."""
     id = new_id()
     scuba, mail = claimed_elsewhere(site, id)
     key = lock_key(site, id)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """A Sent copy whose APPEND was cut off: the delivery that claimed it, and nobody else, is deferred until it is certain.
 
-Seen to fail: with the first recipient deferred instead of the one that claimed the copy (copies.c: decide_sent), with
+Seen to fail: with the first recipient deferred instead of the one that claimed the copy (plan.c: plan_sent), with
 nobody deferred (sent_waits never set), with the Sent copy appended whether or not it is held or there is time
-(delivery.c: deliver_sent), with a bounced owner left to wait for (claimed_by_finished ignored), with the rows
+(delivery.c: deliver_sent), with a bounced owner left to wait for (owner_finished ignored), with the rows
 of other variants left open, and with a duplicate reported that could not be recorded."""
 
 import threading

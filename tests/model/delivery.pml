@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The delivery protocol as it is built (src/delivery/delivery.c, copies.c, append.c; src/ledger), for an exhaustive
+ * The delivery protocol as it is built (src/delivery/delivery.c, plan.c, append.c, sent.c; src/ledger), for an exhaustive
  * check: deliveries of one message that are retried until they succeed, and a world in which whatever can go wrong
  * does, in every order, as often as it likes.
  *
@@ -29,7 +29,7 @@
  *   awaited[w]      the append whose answer the worker still waits for
  *   late...[w]      a COMMIT (of a claim or of a settle) on its way in a connection that was given up: the database may
  *                   still execute it, at any time, even after its process has died
- *   wanted, doubt   ledger_copy.wanted and .doubt after copies_decide; sent_owner, sent_waits: delivery_work
+ *   wanted, doubt   the plan's targets that are made, and those of them in doubt; sent_owner, sent_waits: struct plan
  *   stored, unknown, new_doubt     what settle writes: `stored`, else `appending` if unknown, else `pending`
  *   ok              recipients whose report is a success
  *
@@ -313,7 +313,7 @@ inline want(n)
     fi
 }
 
-/* copies_decide. */
+/* plan_make. */
 inline decide()
 {
 #ifdef OWN_KEYS
@@ -436,7 +436,7 @@ inline append_copy(n)
     fi
 }
 
-/* The end of ledger_settle for the copies in set. What it means for the answer: report_copies, retract, report_sent.
+/* The end of ledger_settle for the copies in set. What it means for the answer: report_copies, retract, sent_report.
  * told: the COMMIT was answered. When nothing more is to be done, the answer is given. */
 inline settled(set, told)
 {
@@ -512,7 +512,7 @@ inline send_late_settle(set)
     fi
 }
 
-/* What ledger_undo writes: as if nothing had been claimed, but what was in doubt stays so. */
+/* What ledger_abandon writes: as if nothing had been claimed, but what was in doubt stays so. */
 inline undone()
 {
 #ifdef UNDO_CLEARS_DOUBT
@@ -560,7 +560,7 @@ proctype worker(byte w)
     byte wanted, doubt, ok, stored, unknown, new_doubt, sent_owner = NOBODY;
     bool sent_waits, session_lost;
 
-    /* ledger_lock, copies_decide; with nothing to make: record_answers. */
+    /* ledger_look, plan_make; with nothing to make: record. */
 again:
     if
     :: todo[w] == 0 -> goto over
@@ -642,7 +642,7 @@ sent:
     settle(BIT(SENT));
     goto again;
 
-    /* ledger_undo, of a claim that is known to stand: nothing was sent. */
+    /* ledger_abandon, of a claim that is known to stand: nothing was sent. */
 undo:
     settle(wanted);
     goto again;
