@@ -18,7 +18,7 @@ struct made {
 /* The same for ledger_settle; `made` must outlive it. */
 struct ledger_made append_settled(size_t target, const struct made *made) OD_MUST;
 
-/* Makes a held copy as the plan says: looks for it, appends it. */
-struct made append_copy(struct delivery_work *work, size_t target) OD_MUST;
+/* Makes the held copy of the target at this place as the plan says: looks for it, appends it. */
+struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
 
 #endif

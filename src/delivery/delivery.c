@@ -233,18 +233,18 @@ static void retract(struct delivery_work *work, size_t target, enum outcome outc
 static bool settle_inboxes(struct delivery_work *work, const struct made *made)
 {
     struct fault fault;
-    struct ledger_answers answers;
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    struct ledger_settling settling = {.next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET};
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &settling.answers);
     size_t count = 0, target_count = work->targets.message.target_count;
-    size_t next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET;
     struct ledger_made *settled OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*settled));
     bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
     bool held = false;
     for (size_t i = 0; i < target_count; i++)
         if (is_made_inbox(work, i))
             settled[count++] = append_settled(i, &made[i]);
-    enum ledger_result result =
-        ledger_settle(work->delivery->ledger, work->claim, settled, count, answers, next, &held, taken, &fault);
+    settling.made = settled;
+    settling.made_count = count;
+    enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
     for (size_t i = 0; i < count; i++) {
         if (result == LEDGER_TROUBLE)
             retract(work, settled[i].target, OUTCOME_DATABASE, fault.text);

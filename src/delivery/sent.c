@@ -101,13 +101,12 @@ static void give_up(const struct delivery_work *work, struct made *made)
 
 static void settle(struct delivery_work *work, const struct made *made)
 {
-    struct delivery *delivery = work->delivery;
-    struct ledger_answers answers;
     struct fault fault;
     bool next, taken;
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
     const struct ledger_made settled = append_settled(work->plan->sent, made);
-    switch (ledger_settle(delivery->ledger, work->claim, &settled, 1, answers, LEDGER_NO_TARGET, &next, &taken, &fault)) {
+    struct ledger_settling settling = {.made = &settled, .made_count = 1, .next = LEDGER_NO_TARGET};
+    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &settling.answers);
+    switch (ledger_settle(work->delivery->ledger, work->claim, &settling, &next, &taken, &fault)) {
     case LEDGER_OK:
         break;
     case LEDGER_BUSY:

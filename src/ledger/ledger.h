@@ -153,10 +153,16 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
 
 #define LEDGER_NO_TARGET SIZE_MAX
 
+/* All that one settling says. */
+struct ledger_settling {
+    const struct ledger_made *made;
+    size_t made_count;
+    struct ledger_answers answers;
+    size_t next;    /* a target of the claim that is not made yet: the lock is taken again for it. LEDGER_NO_TARGET: none */
+};
+
 /* Records what became of copies, each only if its attempt is still ours, and the answers; tells record.notify; commits.
  * When the session was lost, connects anew and settles by attempt and token.
- *
- * next  a target of the claim that is not made yet: the lock is taken again for it. LEDGER_NO_TARGET: none
  *
  * *ret_next      whether the lock is held and that copy is still ours; when not, it is to be abandoned
  * *ret_taken     [made_count]: another delivery has taken that copy over; untouched on LEDGER_TROUBLE
@@ -164,9 +170,8 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
  * LEDGER_OK       committed
  * LEDGER_BUSY     committed, but something was taken over
  * LEDGER_TROUBLE  fault set; as far as is known not committed */
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_made *made,
-                                 size_t made_count, struct ledger_answers answers, size_t next, bool *ret_next,
-                                 bool *ret_taken, struct fault *fault) OD_MUST;
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_settling *settling,
+                                 bool *ret_next, bool *ret_taken, struct fault *fault) OD_MUST;
 
 /* Nothing was sent for the copies of the claim that are not settled: they are `pending` again where the claim is known to
  * stand, with the doubt that they were claimed with; the answers are recorded too. Gives the lock back. Best effort: what

@@ -7,13 +7,9 @@
 #include "base/log.h"
 #include "ledger/ledger_session.h"
 
-/* Everything that one settling has to say, and the marks of its batch. */
-struct settling {
-    const struct ledger_made *made;
-    size_t made_count;
-    struct ledger_answers answers;
-    size_t next;
-    size_t copies, commit, hold;    /* marks */
+/* Marks of the batch. */
+struct marks {
+    size_t copies, commit, hold;
 };
 
 static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t target)
@@ -112,52 +108,54 @@ bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, 
     return add_notify(ledger, claim->message, made, made_count, fault);
 }
 
-static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim, struct settling *settling,
-                          struct fault *fault)
+static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_settling *settling,
+                          struct marks *ret, struct fault *fault)
 {
     if (!ledger->in_transaction &&
         (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)))
         return false;
-    if (!ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers, &settling->copies, fault))
+    if (!ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers, &ret->copies, fault))
         return false;
-    settling->commit = pg_mark(ledger->pg);
+    ret->commit = pg_mark(ledger->pg);
     return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-           (settling->next == LEDGER_NO_TARGET || ledger_add_hold(ledger, claim, settling->next, &settling->hold, fault)) &&
+           (settling->next == LEDGER_NO_TARGET || ledger_add_hold(ledger, claim, settling->next, &ret->hold, fault)) &&
            pg_send(ledger->pg, fault);
 }
 
 /* Reads the results up to and with the COMMIT. An UPDATE that met no row met another's attempt. */
-static enum ledger_result take_settling(struct ledger *ledger, const struct settling *settling, bool *ret_taken,
-                                        struct fault *fault)
+static enum ledger_result take_settling(struct ledger *ledger, const struct ledger_settling *settling,
+                                        const struct marks *marks, bool *ret_taken, struct fault *fault)
 {
     enum ledger_result result = LEDGER_OK;
     bool *taken OD_CLEANUP(base_free) = base_alloc(settling->made_count + 1);
     for (size_t i = 0; i < settling->made_count; i++) {
-        PGresult *update OD_CLEANUP(pg_clear) = pg_take(ledger->pg, settling->copies + i, fault);
+        PGresult *update OD_CLEANUP(pg_clear) = pg_take(ledger->pg, marks->copies + i, fault);
         if (update == NULL)
             return LEDGER_TROUBLE;
         taken[i] = strcmp(PQcmdTuples(update), "1") != 0;
         if (taken[i])
             result = LEDGER_BUSY;
     }
-    if (!pg_committed(ledger->pg, settling->commit, fault))
+    if (!pg_committed(ledger->pg, marks->commit, fault))
         return LEDGER_TROUBLE;
     memcpy(ret_taken, taken, settling->made_count);
     return result;
 }
 
 /* One attempt at settling on the session as it is. */
-static enum ledger_result settle(struct ledger *ledger, const struct ledger_claim *claim, struct settling *settling,
-                                 bool *ret_next, bool *ret_taken, struct fault *fault)
+static enum ledger_result settle(struct ledger *ledger, const struct ledger_claim *claim,
+                                 const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
+                                 struct fault *fault)
 {
     struct fault ignored;
+    struct marks marks;
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
-    bool sent = send_settling(ledger, claim, settling, fault);
+    bool sent = send_settling(ledger, claim, settling, &marks, fault);
     ledger->in_transaction = false;
-    enum ledger_result result = sent ? take_settling(ledger, settling, ret_taken, fault) : LEDGER_TROUBLE;
+    enum ledger_result result = sent ? take_settling(ledger, settling, &marks, ret_taken, fault) : LEDGER_TROUBLE;
     *ret_next = settling->next != LEDGER_NO_TARGET && result != LEDGER_TROUBLE &&
-                ledger_take_hold(ledger, settling->hold, 1, &ignored) == LEDGER_OK;
+                ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
     if (sent)
         pg_finish(ledger->pg);
     else
@@ -165,21 +163,20 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
     return result;
 }
 
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_made *made,
-                                 size_t made_count, struct ledger_answers answers, size_t next, bool *ret_next,
-                                 bool *ret_taken, struct fault *fault)
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_settling *settling,
+                                 bool *ret_next, bool *ret_taken, struct fault *fault)
 {
-    struct settling settling = {.made = made, .made_count = made_count, .answers = answers, .next = next};
-    for (size_t i = 0; i < made_count; i++)
-        claimed(claim, made[i].target)->settled = true;
-    enum ledger_result result = settle(ledger, claim, &settling, ret_next, ret_taken, fault);
+    struct ledger_settling again = *settling;
+    for (size_t i = 0; i < settling->made_count; i++)
+        claimed(claim, settling->made[i].target)->settled = true;
+    enum ledger_result result = settle(ledger, claim, settling, ret_next, ret_taken, fault);
     if (result != LEDGER_TROUBLE)
         return result;
     /* The message may be in the mailbox: worth a second session before the next delivery has to look for it. */
     log_warning("settling failed, trying once more on a new connection: %s", fault->text);
     pg_close(&ledger->pg);
-    settling.next = LEDGER_NO_TARGET;
-    result = settle(ledger, claim, &settling, ret_next, ret_taken, fault);
+    again.next = LEDGER_NO_TARGET;
+    result = settle(ledger, claim, &again, ret_next, ret_taken, fault);
     if (result == LEDGER_TROUBLE)
         pg_close(&ledger->pg);
     return result;
@@ -201,6 +198,9 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
             made[count++] = (struct ledger_made){
                 .target = claim->copies[i].copy.target, .state = COPY_PENDING, .doubt = claim->copies[i].copy.doubt,
             };
-    if (ledger_settle(ledger, claim, made, count, answers, LEDGER_NO_TARGET, &next, taken, &fault) == LEDGER_TROUBLE)
+    const struct ledger_settling settling = {
+        .made = made, .made_count = count, .answers = answers, .next = LEDGER_NO_TARGET,
+    };
+    if (ledger_settle(ledger, claim, &settling, &next, taken, &fault) == LEDGER_TROUBLE)
         log_warning("a claim could not be undone; it ends with delivery.hold_off: %s", fault.text);
 }
