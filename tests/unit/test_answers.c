@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What is recorded of each recipient's answer: above all, whom Postfix will not bring again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "delivery/answers.h"
+
+#define NONE OUTCOME_COUNT      /* no answer yet */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { SCUBA, DOUG, LISA, TARGETS };
+
+/* Two recipients with a mailbox each, and the sender's Sent. */
+struct situation {
+    struct delivery_recipient recipients[2];
+    size_t of_recipient[2];
+    struct delivery delivery;
+    struct plan *plan;
+    struct delivery_work work;
+    struct ledger_answer *list;
+    struct ledger_answers answers;
+};
+
+static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
+{
+    const enum outcome outcomes[2] = {scuba, doug};
+    *it = (struct situation){.of_recipient = {SCUBA, DOUG}};
+    it->delivery = (struct delivery){.recipients = it->recipients, .recipient_count = 2};
+    it->plan = base_alloc(sizeof(*it->plan) + TARGETS * sizeof(it->plan->targets[0]));
+    it->plan->sent = LISA;
+    it->plan->targets[SCUBA].action = it->plan->targets[DOUG].action = PLAN_APPEND;
+    it->work = (struct delivery_work){
+        .delivery = &it->delivery, .plan = it->plan, .targets = {.of_recipient = it->of_recipient},
+    };
+    for (size_t i = 0; i < 2; i++)
+        if (outcomes[i] != NONE)
+            report_set(&it->recipients[i].report, outcomes[i], "text");
+}
+
+static void record(struct situation *it)
+{
+    base_free(&it->list);
+    it->list = answers_record(&it->work, &it->answers);
+}
+
+static void clear(struct situation *it)
+{
+    base_free(&it->plan);
+    base_free(&it->list);
+}
+
+static void test_finished(void **state)
+{
+    static const struct {
+        enum outcome scuba, doug;
+        size_t owner;           /* of the Sent copy */
+        enum plan_action sent;
+        bool waits, done;       /* for the Sent copy, with it */
+        bool scuba_finished, doug_finished;
+    } rows[] = {
+        {OUTCOME_STORED, OUTCOME_MAILBOX, SCUBA, PLAN_DUPLICATE, false, false, true, false},
+        {OUTCOME_TOO_LARGE, OUTCOME_DUPLICATE, SCUBA, PLAN_DUPLICATE, false, false, true, true},
+        {NONE, OUTCOME_DUPLICATE, SCUBA, PLAN_APPEND, false, false, false, true},
+        /* who has to come again for the Sent copy is open ... */
+        {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, false, true},
+        {OUTCOME_STORED, OUTCOME_STORED, DOUG, PLAN_SEARCH, false, false, true, false},
+        {OUTCOME_DUPLICATE, OUTCOME_DUPLICATE, DOUG, PLAN_BUSY, true, false, true, false},
+        /* ... until it is made ... */
+        {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_SEARCH, false, true, true, true},
+        {OUTCOME_TOO_LARGE, OUTCOME_MAILBOX, SCUBA, PLAN_SEARCH, false, true, true, false},
+        /* ... or is another's */
+        {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_BUSY, false, false, true, true},
+        {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_ELSEWHERE, false, false, true, true},
+        /* an owner that was refused for good does not come again: one that was stored does */
+        {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, true, false},
+        {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_BUSY, true, false, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct situation it;
+        prepare(&it, rows[i].scuba, rows[i].doug);
+        it.plan->sent_owner = rows[i].owner;
+        it.plan->sent_waits = rows[i].waits;
+        it.plan->targets[LISA].action = rows[i].sent;
+        it.work.sent_done = rows[i].done;
+        record(&it);
+        assert_int_equal(it.answers.count, 2);
+        assert_int_equal(it.list[SCUBA].finished, rows[i].scuba_finished);
+        assert_int_equal(it.list[DOUG].finished, rows[i].doug_finished);
+        clear(&it);
+    }
+}
+
+/* Nothing is recorded of one that leads nowhere, nor of one that another delivery is at. */
+static void test_recorded(void **state)
+{
+    struct situation it;
+    (void)state;
+    prepare(&it, NONE, OUTCOME_STORED);
+    it.plan->sent = LEDGER_NO_TARGET;
+    record(&it);
+    assert_int_equal(it.answers.count, 2);
+    assert_string_equal(it.list[0].outcome, "claimed");
+    assert_null(it.list[0].reason);
+    assert_string_equal(it.list[1].outcome, "stored");
+    assert_string_equal(it.list[1].reason, "text");
+
+    it.of_recipient[SCUBA] = LEDGER_NO_TARGET;
+    record(&it);
+    assert_int_equal(it.answers.count, 1);
+    assert_int_equal(it.list[0].recipient, DOUG);
+
+    it.plan->targets[DOUG].action = PLAN_BUSY;
+    record(&it);
+    assert_int_equal(it.answers.count, 0);
+    clear(&it);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_finished), cmocka_unit_test(test_recorded)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
