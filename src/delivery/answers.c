@@ -99,7 +99,7 @@ struct ledger_answer *answers_record(const struct delivery_work *work, struct le
             .recipient = i,
             .outcome = report->given ? row->name : "claimed",
             .reason = report->given ? report->text : NULL,
-            .finished = report->given && row->final && i != comes_again,
+            .finished = report->given && row->final && (i != comes_again || row->exit_status != 0),
             .whole = work->whole,
         };
     }

@@ -180,6 +180,6 @@ struct ledger_made append_settled(size_t target, const struct made *made)
     return (struct ledger_made){
         .target = target, .state = made->state, .doubt = made->doubt,
         .uidvalidity = made->uidvalidity, .uid = made->uid,
-        .error = made->state == COPY_STORED ? NULL : made->report.text,
+        .error = made->state != COPY_STORED && made->report.text[0] != '\0' ? made->report.text : NULL,
     };
 }

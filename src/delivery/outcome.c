@@ -55,6 +55,6 @@ const char *report_line(const struct report *report, char *line, size_t size)
 {
     char escaped[sizeof(report->text) * 4];
     snprintf(line, size, "%s %s", outcome_row(report->outcome)->dsn,
-             log_escape(report->given ? report->text : "internal error", escaped, sizeof(escaped)));
+             log_escape(report->text[0] != '\0' ? report->text : "internal error", escaped, sizeof(escaped)));
     return line;
 }

@@ -16,8 +16,8 @@ enum delivery_again {
 };
 
 enum plan_action {
+    PLAN_BUSY,          /* leave it: another delivery may be at it. 0: what nobody decided is tried again */
     PLAN_DUPLICATE,     /* leave it: it is there */
-    PLAN_BUSY,          /* leave it: another delivery may be at it */
     PLAN_ELSEWHERE,     /* leave it: the Sent copy is somebody else's to make */
     PLAN_GIVEN_UP,      /* leave it: the Sent copy was given up */
     PLAN_APPEND,

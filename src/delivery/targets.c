@@ -126,7 +126,6 @@ static void describe(const struct delivery *delivery, struct targets *targets)
     message->message_id = targets->message_id;
     message->sender = targets->sender_text;
     message->queue_id = delivery->queue_id;
-    message->received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
     message->size = (int64_t)delivery->message->size;
     message->data = delivery->message->data;
     message->targets = targets->list;
@@ -138,6 +137,7 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
 {
     size_t count = delivery->recipient_count;
     *ret = (struct targets){.order = NULL};
+    ret->message.received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
     ret->list = base_alloc((count + 1) * sizeof(*ret->list));
     ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));
     ret->of_recipient = base_alloc((count + 1) * sizeof(*ret->of_recipient));

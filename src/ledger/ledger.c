@@ -36,6 +36,10 @@ const char *ledger_role_name(enum copy_role role)
 
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
 {
+    if (!lock_is_known(config->lock.method)) {
+        fault_set(fault, "[lock] method: there is no such lock yet");
+        return NULL;
+    }
     struct ledger *ledger = base_alloc(sizeof(*ledger));
     ledger->config = config;
     if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
@@ -100,9 +104,6 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
                   3, params, fault);
 }
 
-/* What PgBouncer refuses has a code of its own for everything. */
-#define PROTOCOL_VIOLATION "08P01"
-
 void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
 {
     char *grant OD_CLEANUP(base_free) =
@@ -121,7 +122,7 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
     for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
         if (strcmp(fault->code, remedies[i][0]) == 0)
             remedy = remedies[i][1];
-    if (strcmp(fault->code, PROTOCOL_VIOLATION) == 0 && strstr(fault->text, "statement pooling") != NULL)
+    if (strstr(fault->text, "statement pooling") != NULL)   /* PgBouncer's, which has one code for everything */
         remedy = "a pooler in front of the database has to be in transaction or session mode";
     if (remedy != NULL)
         fault_set(fault, "%s (%s)", fault->text, remedy);
@@ -135,17 +136,21 @@ bool ledger_random(int64_t *ret, struct fault *fault)
     return false;
 }
 
-PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                     const struct pg_param *params, struct fault *fault)
+PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                          const struct pg_param *params, struct fault *fault)
 {
-    if (!ledger_connect(ledger, fault))
-        return NULL;
     bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
     PGresult *result = sent ? pg_take(ledger->pg, 0, fault) : NULL;
     pg_finish(ledger->pg);
     if (result == NULL)
         ledger_add_remedy(ledger, role, fault);
     return result;
+}
+
+PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                     const struct pg_param *params, struct fault *fault)
+{
+    return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
 }
 
 void ledger_rollback(struct ledger *ledger)

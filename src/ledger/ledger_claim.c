@@ -102,9 +102,11 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
 
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
 {
+    if (!pg_passed(ledger->pg, mark, fault))
+        return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_BUSY : LEDGER_TROUBLE;
     PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
     if (ours == NULL)
-        return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_BUSY : LEDGER_TROUBLE;
+        return LEDGER_TROUBLE;
     ledger->in_transaction = true;
     return (size_t)PQntuples(ours) == count ? LEDGER_OK : LEDGER_BUSY;
 }

@@ -66,7 +66,7 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
     if (!ledger_connect(ledger, fault))
         return NULL;
     pg_receive_any(ledger->pg);
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(ledger, LEDGER_OPERATOR, sql, count, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_OPERATOR, sql, count, params, fault);
     return result != NULL ? copy_table(result) : NULL;
 }
 

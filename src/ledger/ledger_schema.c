@@ -19,7 +19,7 @@ int ledger_schema_needed(void)
 static bool ask(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
 {
     const struct pg_param params[] = {{.data = param}};
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(ledger, LEDGER_DELIVERY, sql, param != NULL, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_DELIVERY, sql, param != NULL, params, fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;

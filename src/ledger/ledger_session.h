@@ -50,7 +50,11 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
  * `kept` says so: whether there was one when it was begun. */
 bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 
-/* One statement outside of any transaction; role is the one that it needs. NULL with the fault set on trouble. */
+/* One statement on the session as it is; role is the one that it needs. NULL with the fault set on trouble. */
+PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                          const struct pg_param *params, struct fault *fault) OD_MUST;
+
+/* The same outside of any transaction: connects anew where that is needed. */
 PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
                      const struct pg_param *params, struct fault *fault) OD_MUST;
 

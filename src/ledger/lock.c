@@ -8,7 +8,7 @@
 static const struct {
     const char *acquire;
     const char *reassert;
-} statements[LOCK_METHOD_LEASE + 1] = {
+} statements[] = {
     [LOCK_METHOD_ADVISORY] = {
         .acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
         .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
@@ -19,10 +19,12 @@ static bool add(struct pg *pg, const char *sql, int64_t key, struct fault *fault
 {
     char text[24];
     const struct pg_param param = {.data = pg_number(key, text)};
-    if (sql != NULL)
-        return pg_add(pg, sql, 1, &param, fault);
-    fault_set(fault, "[lock] method: there is no such lock yet");
-    return false;
+    return pg_add(pg, sql, 1, &param, fault);
+}
+
+bool lock_is_known(enum lock_method method)
+{
+    return method < sizeof(statements) / sizeof(statements[0]);
 }
 
 bool lock_add_acquire(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)

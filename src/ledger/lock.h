@@ -9,6 +9,9 @@
 #include "base/config.h"
 #include "ledger/pg.h"
 
+/* Whether there is this method: the functions below are for those that there are. */
+bool lock_is_known(enum lock_method method) OD_MUST;
+
 /* Adds the statement that tries the lock within the open transaction; lock_granted reads its result. */
 bool lock_add_acquire(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault) OD_MUST;
 

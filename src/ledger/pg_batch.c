@@ -172,6 +172,8 @@ bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
 
 PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
 {
+    if (mark < pg->taken)
+        abort();    /* it was taken already */
     return pg_passed(pg, mark, fault) ? next(pg, fault) : NULL;
 }
 
@@ -206,6 +208,10 @@ bool pg_finish(struct pg *pg)
             pg->receive_max = PG_RECEIVE_MAX;
             pg->lost = !PQexitPipelineMode(pg->conn);
             pg_statements_settle(pg);
+        } else if (result != NULL) {
+            if (PQresultStatus(result) == PGRES_COMMAND_OK)
+                pg_statement_confirm(pg, pg->results);
+            pg->results++;
         }
         if (PQstatus(pg->conn) != CONNECTION_OK)
             pg->lost = true;

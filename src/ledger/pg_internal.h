@@ -58,7 +58,7 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
 const struct pg_statement *pg_statement(struct pg *pg, const char *sql, size_t count, struct fault *fault) OD_MUST;
 
 /* A result of the batch, by its place, is a good one: true when it was that of a PREPARE. */
-bool pg_statement_confirm(struct pg *pg, size_t result) OD_MUST;
+bool pg_statement_confirm(struct pg *pg, size_t result);
 
 /* At the end of a batch: what was not confirmed is not prepared. */
 void pg_statements_settle(struct pg *pg);

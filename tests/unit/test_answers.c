@@ -79,6 +79,9 @@ static void test_finished(void **state)
         /* an owner that was refused for good does not come again: one that was stored does */
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, true, false},
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_BUSY, true, false, true, false},
+        /* and where there is none, nobody does */
+        {OUTCOME_TOO_LARGE, OUTCOME_TOO_LARGE, SCUBA, PLAN_APPEND, false, false, true, true},
+        {OUTCOME_TOO_LARGE, OUTCOME_MAILBOX, SCUBA, PLAN_APPEND, false, false, true, false},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
