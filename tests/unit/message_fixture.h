@@ -24,7 +24,7 @@
 static inline struct message *message_of(const void *bytes, size_t size)
 {
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
 
     if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) != MESSAGE_OK)
         fail_msg("no message: %s", fault.text);

@@ -64,7 +64,7 @@ static void check_parts(const struct decoded *decoded)
 static void check(const char *bytes, size_t size)
 {
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     struct decoded *decoded;
     size_t count, pieces_size;
     struct iovec *pieces;

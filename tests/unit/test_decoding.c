@@ -40,7 +40,7 @@ static struct {
 
 static struct decoding *start(decoder_work work, struct decoding_limits limits)
 {
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     struct message *message = message_of(letter, sizeof letter - 1);
     struct decoding *decoding = decoding_start_work(work, &limits, message, RECORD_TEXT, &fault);
 
@@ -81,7 +81,7 @@ static void assert_same(const char *one, const char *other)
 
 static void test_same(void **state)
 {
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     struct message *message = message_of(letter, sizeof letter - 1);
 
     (void)state;
@@ -132,7 +132,7 @@ static void test_same(void **state)
 static void test_kept(void **state)
 {
     static const char other[] = "Subject: other\n\n";
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     size_t size;
     OD_CLEANUP(base_free) char *large = repeated("Subject: large\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
     struct message *messages[] = {message_of(letter, sizeof letter - 1), message_of(other, sizeof other - 1),
@@ -175,7 +175,7 @@ static pid_t only_child(void)
 static void test_kept_dies(void **state)
 {
     static const char other[] = "X: y\n\n";
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     struct message *first = message_of(letter, sizeof letter - 1), *second = message_of(other, sizeof other - 1);
     struct decoding *decoding = decoding_start(first, RECORD_TEXT, &fault);
     pid_t child;
@@ -438,7 +438,7 @@ pid_t fork(void)
 
 static void test_no_process(void **state)
 {
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     struct message *message = message_of(letter, sizeof letter - 1);
     int before = dup(0), after;
 

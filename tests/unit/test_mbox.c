@@ -308,7 +308,7 @@ static void test_unclear(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct fault fault = {""};
+        struct fault fault = {.text = ""};
         int count = count_of(cases[i].text, strlen(cases[i].text), NULL, &fault);
         char *line = base_printf("line %d: ", cases[i].line);
         if (count != cases[i].count || (count < 0 && !g_str_has_prefix(fault.text, line)))
@@ -322,7 +322,7 @@ static void test_nul(void **state)
 {
     static const char text[] = F "A: a\n\n\0\n" F "c\n";
     (void)state;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     assert_int_equal(count_of(text, sizeof text - 1, NULL, &fault), 1);
 }
 

@@ -151,7 +151,7 @@ static void test_results(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct message *message = NULL, *same = NULL;
-        struct fault fault = {""};
+        struct fault fault = {.text = ""};
         size_t size = strlen(cases[i].bytes);
         enum message_result result = read_pipe(cases[i].bytes, size, cases[i].limit, &message, &fault);
 
@@ -196,7 +196,7 @@ static void check_large(size_t size)
     OD_CLEANUP(base_free) char *bytes = base_alloc(size);
     OD_CLEANUP(base_free) char *expected = base_alloc(2 * size);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     uint64_t seed = size;
     size_t n = 0;
 
@@ -242,7 +242,7 @@ static void test_memory(void **state)
     pid_t child;
     OD_CLEANUP(base_close) int fd = pipe_of(bytes, size, 65536, &child);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     struct mallinfo2 before, after;
 
     (void)state;
@@ -262,7 +262,7 @@ static void test_too_large_is_read_to_its_end(void **state)
     size_t size;
     OD_CLEANUP(base_free) char *bytes = repeated("A: b\n\n", "0123456789\n", MIB, "", &size);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
 
     (void)state;
     assert_int_equal(read_pipe(bytes, size, 2 * MIB, &message, &fault), MESSAGE_TOO_LARGE);
@@ -275,7 +275,7 @@ static void check_trouble(const char *expected)
     size_t size;
     OD_CLEANUP(base_free) char *bytes = repeated("", "0123456789\n", MIB / 8, "", &size);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
 
     assert_int_equal(message_from_bytes(bytes, size, 0, NULL, &message, &fault), MESSAGE_TROUBLE);
     assert_null(message);
@@ -311,7 +311,7 @@ static void test_default_directory(void **state)
     size_t size;
     OD_CLEANUP(base_free) char *bytes = repeated("", "0123456789\n", MIB / 8, "", &size);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
 
     (void)state;
     write_error = ENOSPC;
@@ -326,7 +326,7 @@ static void test_read_trouble(void **state)
 {
     OD_CLEANUP(base_close) int fd = open(directory, O_RDONLY | O_DIRECTORY);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
 
     (void)state;
     assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_TROUBLE);
@@ -342,7 +342,7 @@ static void check_disturbed(int flags)
 {
     static const char bytes[] = "From x\nMessage-ID: <a@b>\r\n\nbody\n";
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
     pid_t child;
     OD_CLEANUP(base_close) int fd = pipe_of(bytes, sizeof bytes - 1, 1, &child);
 
@@ -369,7 +369,7 @@ static void test_file(void **state)
 {
     OD_CLEANUP(base_close) int fd = open(directory, O_TMPFILE | O_RDWR, 0600);
     struct message *message = NULL;
-    struct fault fault = {""};
+    struct fault fault = {.text = ""};
 
     (void)state;
     assert_int_equal(write(fd, BYTES("A: b\n\nc\n")), 8);
@@ -496,7 +496,7 @@ static void test_builder(void **state)
     for (size_t chunk = 1; chunk < sizeof bytes; chunk++) {
         struct message_builder *builder = message_builder_new(0, NULL);
         struct message *message = NULL;
-        struct fault fault = {""};
+        struct fault fault = {.text = ""};
 
         for (size_t at = 0; at < sizeof bytes - 1; at += chunk) {
             size_t part = sizeof bytes - 1 - at < chunk ? sizeof bytes - 1 - at : chunk;
