@@ -54,7 +54,7 @@ static void bad_names_are_refused(void **state)
     };
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fault fault = { "" };
+        struct fault fault = { .text = "" };
         assert_null(mailbox_name_encode(cases[i], &fault));
         assert_true(fault.text[0] != '\0');
     }
@@ -63,7 +63,7 @@ static void bad_names_are_refused(void **state)
 static void names_have_a_limit(void **state)
 {
     char name[1002];
-    struct fault fault = { "" };
+    struct fault fault = { .text = "" };
     (void) state;
     for (size_t i = 0; i < 1000; i += 2)
         memcpy(name + i, i % 4 == 0 ? "\xc3\xa9" : "&&", 2);
