@@ -36,7 +36,7 @@ static void names_are_encoded(void **state)
     };
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fault fault = { "untouched" };
+        struct fault fault = { .text = "untouched" };
         char *encoded = mailbox_name_encode(cases[i].name, &fault);
         assert_non_null(encoded);
         assert_string_equal(encoded, cases[i].encoded);
