@@ -84,6 +84,20 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
 	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(LIBS)
 
+# The simulator has the real src/delivery, as it is, and stands in for all it calls. Two files read pipes and headers.
+SIMULATION_OBJECTS := $(filter-out $(BUILD)/delivery/answer.o $(BUILD)/delivery/received.o,$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
+  $(BUILD)/base/base.o
+SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
+SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make append_copy sent_report outcome_row
+
+$(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SIMULATION_OBJECTS) Makefile $(BUILD)/flags
+	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIMULATION_WRAP)) \
+	  -o $@ $(SIMULATION_SOURCES) $(SIMULATION_OBJECTS) $(PKG_LIBS)
+
+# MESSAGES=1000000 (deliveries) SEED=
+century: $(BUILD)/simulation
+	@tests/simulation/run long
+
 fuzz-programs: $(addprefix $(BUILD)/fuzz/,$(FUZZ_TARGETS))
 
 # With the sanitizers of whatever build this is; `make check` has one.

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC */
+#include "breakage.h"
+
+#include <string.h>
+
+#include "delivery/append.h"
+#include "delivery/sent.h"
+#include "world.h"
+
+enum breakage breakage;
+
+const struct breakage_row breakages[BREAKAGES] = {
+    [BREAK_NO_HOLD_OFF] = {"NO_HOLD_OFF", "claims of dead deliveries are taken over at once"},
+    [BREAK_NO_DEADLINE] = {"NO_DEADLINE", "a delivery may be alive when the hold-off of its claim is over"},
+    [BREAK_LATER_THAN_HOLD_OFF] = {"LATER_THAN_HOLD_OFF", "a server stores what it has received later than the hold-off"},
+    [BREAK_NO_SEARCH] = {"NO_SEARCH", "in doubt, the message is appended without looking for it"},
+    [BREAK_DOUBT_CLEARED_BY_REFUSAL] = {"DOUBT_CLEARED_BY_REFUSAL",
+                                        "a definite failure clears the doubt, though nobody has looked"},
+    [BREAK_ANY_NO_IS_CERTAIN] = {"ANY_NO_IS_CERTAIN", "any NO to an APPEND is taken for: not stored"},
+    [BREAK_UNDO_CLEARS_DOUBT] = {"UNDO_CLEARS_DOUBT", "undoing a claim clears the doubt that was there before"},
+    [BREAK_UNDO_BY_NUMBER] = {"UNDO_BY_NUMBER", "a claim whose COMMIT was lost is undone by its attempt number alone"},
+    [BREAK_CLAIM_BLINDLY] = {"CLAIM_BLINDLY", "under different keys, a claim does not ask whether the row is as it was read"},
+    [BREAK_SETTLE_BLINDLY] = {"SETTLE_BLINDLY", "settling does not ask whether the attempt is still its own"},
+    [BREAK_COMMIT_UNCHECKED] = {"COMMIT_UNCHECKED", "the message is appended though the claim's COMMIT was not answered"},
+    [BREAK_SETTLE_UNCHECKED] = {"SETTLE_UNCHECKED", "success is said though settling failed"},
+    [BREAK_NEVER_OVER] = {"NEVER_OVER", "a hold-off never ends"},
+    [BREAK_NO_OWNER] = {"NO_OWNER", "nobody comes again for a Sent copy that is claimed and not settled"},
+    [BREAK_FIRST_WAITS] = {"FIRST_WAITS", "the first recipient waits for Sent, not the one that claimed it"},
+    [BREAK_WAITS_AFTER_HOLD] = {"WAITS_AFTER_HOLD", "a Sent copy that is waited for is forgotten when the hold fails"},
+    [BREAK_NO_DOUBT_OF_THE_CUT_OFF] = {"NO_DOUBT_OF_THE_CUT_OFF", "a claim that takes over a cut-off one does not search"},
+    [BREAK_FAILED_SEARCH_IS_ABSENT] = {"FAILED_SEARCH_IS_ABSENT", "a search that failed is taken for one that found nothing"},
+    [BREAK_LOST_IS_STORED] = {"LOST_IS_STORED", "a lost connection behind the literal is taken for stored"},
+    [BREAK_VARIANT_IS_DUPLICATE] = {"VARIANT_IS_DUPLICATE", "another content with the Message-ID is a duplicate"},
+    [BREAK_VARIANTS_UNSEEN] = {"VARIANTS_UNSEEN", "a Sent copy under way for another content is not seen"},
+    [BREAK_HOLD_UNCHECKED] = {"HOLD_UNCHECKED", "the hold does not count the copies that are still ours"},
+    [BREAK_TROUBLE_BOUNCES] = {"TROUBLE_BOUNCES", "trouble with IMAP is told for good"},
+};
+
+bool breakage_set(const char *name)
+{
+    for (int i = BREAK_NOTHING + 1; i < BREAKAGES; i++)
+        if (strcmp(breakages[i].name, name) == 0) {
+            breakage = (enum breakage)i;
+            return true;
+        }
+    return false;
+}
+
+struct plan *__real_plan_make(const struct ledger_found *found, const struct plan_request *request);
+struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request);
+struct made __real_append_copy(struct delivery_work *work, size_t target);
+struct made __wrap_append_copy(struct delivery_work *work, size_t target);
+void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
+void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
+const struct outcome_row *__real_outcome_row(enum outcome outcome);
+const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
+
+static void first_waits(const struct plan_request *request, struct plan *plan)
+{
+    for (size_t i = request->recipient_count; i-- > 0;)
+        if (plan->sent_waits && plan_goes_on(plan, request->recipients[i]))
+            plan->sent_owner = i;
+}
+
+static void tell_plan(const struct plan *plan, const struct plan_request *request)
+{
+    static const char *const actions[] = {"duplicate", "busy", "elsewhere", "given up", "append", "search"};
+    for (size_t i = 0; i < request->target_count; i++)
+        TELL("plans for %s of %s: %s (%s)", request->targets[i].mailbox, request->targets[i].account,
+             actions[plan->targets[i].action], plan_why_text(plan->targets[i].why));
+}
+
+struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request)
+{
+    struct plan *plan = __real_plan_make(found, request);
+    for (size_t i = 0; i < request->target_count; i++) {
+        struct plan_target *target = &plan->targets[i];
+        bool by_id = request->targets[i].role == COPY_SENT && request->has_id;
+        if (breakage == BREAK_NO_SEARCH && target->action == PLAN_SEARCH)
+            target->action = PLAN_APPEND;
+        if (breakage == BREAK_NO_DOUBT_OF_THE_CUT_OFF && target->why == WHY_CUT_OFF && plan_is_made(target)) {
+            target->doubt = false;
+            target->action = by_id ? PLAN_SEARCH : PLAN_APPEND;
+        }
+    }
+    if (breakage == BREAK_NO_OWNER)
+        plan->sent_waits = false;
+    if (breakage == BREAK_FIRST_WAITS)
+        first_waits(request, plan);
+    if (world_tells)
+        tell_plan(plan, request);
+    return plan;
+}
+
+struct made __wrap_append_copy(struct delivery_work *work, size_t target)
+{
+    world.current->certain = true;
+    struct made made = __real_append_copy(work, target);
+    if (breakage == BREAK_DOUBT_CLEARED_BY_REFUSAL && made.state == COPY_PENDING && world.current->certain)
+        made.doubt = false;
+    return made;
+}
+
+void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    if (breakage != BREAK_WAITS_AFTER_HOLD || !work->plan->sent_waits || strcmp(text, "not held") != 0)
+        __real_sent_report(work, outcome, text);
+}
+
+const struct outcome_row *__wrap_outcome_row(enum outcome outcome)
+{
+    bool bounces = breakage == BREAK_TROUBLE_BOUNCES && outcome == OUTCOME_MAILBOX;
+    return __real_outcome_row(bounces ? OUTCOME_UNKNOWN_BOUNCE : outcome);
+}

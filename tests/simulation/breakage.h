@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The protocol broken in one way: the switches of tests/model that must give a counterexample, and some more. Each is
+ * asked for where it belongs, or stands around a function of src/delivery (ld --wrap). */
+#ifndef ONCEDROP_SIMULATION_BREAKAGE_H
+#define ONCEDROP_SIMULATION_BREAKAGE_H
+
+#include "base/base.h"
+
+enum breakage {
+    BREAK_NOTHING,
+    BREAK_NO_HOLD_OFF,
+    BREAK_NO_DEADLINE,
+    BREAK_LATER_THAN_HOLD_OFF,
+    BREAK_NO_SEARCH,
+    BREAK_DOUBT_CLEARED_BY_REFUSAL,
+    BREAK_ANY_NO_IS_CERTAIN,
+    BREAK_UNDO_CLEARS_DOUBT,
+    BREAK_UNDO_BY_NUMBER,
+    BREAK_CLAIM_BLINDLY,
+    BREAK_SETTLE_BLINDLY,
+    BREAK_COMMIT_UNCHECKED,
+    BREAK_SETTLE_UNCHECKED,
+    BREAK_NEVER_OVER,
+    BREAK_NO_OWNER,
+    BREAK_FIRST_WAITS,
+    BREAK_WAITS_AFTER_HOLD,
+    BREAK_NO_DOUBT_OF_THE_CUT_OFF,
+    BREAK_FAILED_SEARCH_IS_ABSENT,
+    BREAK_LOST_IS_STORED,
+    BREAK_VARIANT_IS_DUPLICATE,
+    BREAK_VARIANTS_UNSEEN,
+    BREAK_HOLD_UNCHECKED,
+    BREAK_TROUBLE_BOUNCES,
+    BREAKAGES,
+};
+
+extern enum breakage breakage;
+
+struct breakage_row {
+    const char *name, *meaning;
+};
+
+/* Of each, but BREAK_NOTHING. */
+extern const struct breakage_row breakages[BREAKAGES];
+
+/* By its name; false: there is none. */
+bool breakage_set(const char *name) OD_MUST;
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: ISC */
+#include "database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "breakage.h"
+#include "scheduler.h"
+#include "simulated_ledger.h"
+
+#define SESSIONS 8192
+#define BATCHES 8192
+#define CLOCK_MOST (3 * SECOND)     /* that a replica's clock is wrong */
+
+static struct session sessions[SESSIONS];
+static struct batch batches[BATCHES];
+static size_t session_count, batch_count;
+static int64_t skew;
+
+static struct session *holders[SESSIONS];   /* of locks */
+static size_t holder_count;
+
+/* Those that wait for a lock, in their order. */
+static struct batch *queue[PROCESSES];
+static size_t queue_count;
+
+void database_clear(void)
+{
+    session_count = batch_count = queue_count = holder_count = 0;
+    skew = 0;
+}
+
+int64_t database_clock(void)
+{
+    return now + skew;
+}
+
+struct session *database_connect(void)
+{
+    if (session_count == SESSIONS)
+        abort();
+    struct session *session = &sessions[session_count++];
+    *session = (struct session){.alive = true};
+    return session;
+}
+
+static bool is_free(uint64_t key)
+{
+    for (size_t i = 0; i < holder_count; i++)
+        if (holders[i]->lock == key)
+            return false;
+    return true;
+}
+
+static void take_lock(struct session *session, uint64_t key)
+{
+    if (session->has_lock || holder_count == SESSIONS)
+        abort();    /* a delivery has one lock at a time */
+    session->has_lock = true;
+    session->lock = key;
+    holders[holder_count++] = session;
+}
+
+static void drop_lock(struct session *session)
+{
+    size_t i = 0;
+    while (holders[i] != session)
+        i++;
+    holders[i] = holders[--holder_count];
+    session->has_lock = false;
+}
+
+/* The lock manager serves in order: who waits stands before who tries. */
+static bool is_waited_for(uint64_t key)
+{
+    for (size_t i = 0; i < queue_count; i++)
+        if (queue[i]->lock == key)
+            return true;
+    return false;
+}
+
+bool database_try_lock(struct session *session, uint64_t key)
+{
+    if (is_waited_for(key) || !is_free(key))
+        return false;
+    take_lock(session, key);
+    return true;
+}
+
+static void tell_client(void *what, uint32_t tag)
+{
+    struct batch *batch = what;
+    (void)tag;
+    if (batch->ready)
+        return;
+    batch->ready = true;
+    if (batch->process != NULL && batch->process->waiting == batch)
+        process_wake(batch->process);
+}
+
+static void answer(struct batch *batch)
+{
+    schedule(now + batch->back, tell_client, batch, 0);
+}
+
+/* What the client has not been told by now it never is. */
+static void lose(struct batch *batch, bool committed)
+{
+    if (batch->ready)
+        return;
+    batch->committed = committed;
+    batch->hold = LEDGER_TROUBLE;
+    answer(batch);
+}
+
+static void leave_queue(struct batch *batch)
+{
+    size_t i = 0;
+    while (queue[i] != batch)
+        i++;
+    memmove(&queue[i], &queue[i + 1], (--queue_count - i) * sizeof(queue[0]));
+    batch->waits = false;
+}
+
+static void hold(struct batch *batch)
+{
+    struct session *session = batch->session;
+    take_lock(session, batch->lock);
+    session->running = NULL;
+    size_t ours = tables_held(batch->statements.key, batch->statements.token, batch->held, batch->held_count);
+    batch->hold = ours == batch->held_count || breakage == BREAK_HOLD_UNCHECKED ? LEDGER_OK : LEDGER_BUSY;
+    if (batch->lost_in_hold) {
+        batch->hold = LEDGER_TROUBLE;
+        database_end_session(session);
+    }
+    answer(batch);
+}
+
+static void serve_queue(uint64_t key)
+{
+    for (size_t i = 0; i < queue_count; i++)
+        if (queue[i]->lock == key) {
+            struct batch *batch = queue[i];
+            if (is_free(key)) {
+                leave_queue(batch);
+                hold(batch);
+            }
+            return;
+        }
+}
+
+void database_rollback(struct session *session)
+{
+    if (!session->has_lock)
+        return;
+    drop_lock(session);
+    serve_queue(session->lock);
+}
+
+void database_end_session(struct session *session)
+{
+    struct batch *batch = session->running;
+    if (!session->alive)
+        return;
+    session->alive = false;
+    session->running = NULL;
+    if (batch != NULL) {
+        if (batch->waits)
+            leave_queue(batch);
+        lose(batch, batch->committed);
+    }
+    database_rollback(session);
+}
+
+static void give_up_waiting(void *what, uint32_t tag)
+{
+    struct batch *batch = what;
+    (void)tag;
+    if (!batch->waits)
+        return;
+    leave_queue(batch);
+    batch->session->running = NULL;
+    batch->hold = LEDGER_BUSY;      /* lock_timeout */
+    answer(batch);
+}
+
+static void begin_hold(void *what, uint32_t tag)
+{
+    struct batch *batch = what;
+    (void)tag;
+    if (!batch->session->alive)
+        return;
+    if (!is_waited_for(batch->lock) && is_free(batch->lock)) {
+        hold(batch);
+        return;
+    }
+    batch->waits = true;
+    queue[queue_count++] = batch;
+    schedule(now + batch->hold_wait, give_up_waiting, batch, 0);
+}
+
+static void end_lost(void *what, uint32_t tag)
+{
+    (void)tag;
+    database_end_session(what);
+}
+
+static void execute(void *what, uint32_t tag)
+{
+    struct batch *batch = what;
+    struct session *session = batch->session;
+    (void)tag;
+    if (!session->alive)
+        return;
+    if (batch->fate == FATE_LOST) {
+        database_end_session(session);
+        return;
+    }
+    bool done = batch->fate != FATE_ROLLED_BACK;
+    if (done)
+        tables_execute(&batch->statements, database_clock(), batch->taken);
+    TELL("  (database: %s %s)", batch->statements.is_claim ? "claim" : "settling", done ? "committed" : "rolled back");
+    if (batch->fate == FATE_UNTOLD || batch->fate == FATE_LATE) {
+        database_end_session(session);
+        return;
+    }
+    batch->committed = done;
+    database_rollback(session);
+    if (batch->fate == FATE_TOLD) {
+        database_end_session(session);
+    } else if (batch->held_count > 0) {
+        schedule(now + 100, begin_hold, batch, 0);
+    } else {
+        session->running = NULL;
+        answer(batch);
+    }
+}
+
+struct batch *database_batch(void)
+{
+    if (batch_count == BATCHES)
+        abort();
+    struct batch *batch = &batches[batch_count++];
+    memset(batch, 0, sizeof(*batch));
+    return batch;
+}
+
+void database_send(struct batch *batch, int64_t after)
+{
+    struct session *session = batch->session;
+    if (!session->alive) {
+        lose(batch, false);
+        return;
+    }
+    if (batch->fate == FATE_LATE) {
+        /* the client loses it; the session stays where it is, with its lock, until then */
+        batch->hold = LEDGER_TROUBLE;
+        answer(batch);
+        after += batch->late_by;
+    } else {
+        session->running = batch;
+    }
+    schedule(now + after, execute, batch, 0);
+}
+
+void database_end_session_of(struct process *process, int64_t after)
+{
+    struct session *session = ledger_session(process->ledger);
+    if (session != NULL && session->alive)
+        schedule(now + after, end_lost, session, 0);
+}
+
+void database_end_all(struct dice *dice, bool promoted)
+{
+    for (size_t i = 0; i < session_count; i++)
+        database_end_session(&sessions[i]);
+    if (promoted)
+        skew = dice_between(dice, -CLOCK_MOST, CLOCK_MOST);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The database's side: sessions, the locks of their transactions, and batches, which are executed whether their client
+ * still lives or not. */
+#ifndef ONCEDROP_SIMULATION_DATABASE_H
+#define ONCEDROP_SIMULATION_DATABASE_H
+
+#include "faults.h"
+#include "ledger/ledger.h"
+#include "tables.h"
+
+struct session {
+    bool alive;
+    bool has_lock;
+    uint64_t lock;
+    struct batch *running;
+};
+
+/* What becomes of a batch. */
+enum fate {
+    FATE_DONE,
+    FATE_LOST,          /* the connection is lost before it is executed */
+    FATE_UNTOLD,        /* executed, and the connection is lost behind its COMMIT, untold, ... */
+    FATE_TOLD,          /* ... or told */
+    FATE_ROLLED_BACK,
+    FATE_LATE,          /* given up by its client, executed later */
+};
+
+/* Statements, COMMIT, and then perhaps the hold: BEGIN, the lock (waited for), and a count. */
+struct batch {
+    struct session *session;
+    struct process *process;    /* who waits for it; NULL: nobody any more */
+    struct statements statements;
+    enum fate fate;
+    int64_t late_by, back;      /* how late; how long its answers take */
+    uint64_t lock;
+    struct place held[TARGETS];
+    size_t held_count;          /* 0: no hold */
+    int64_t hold_wait;          /* us */
+    bool lost_in_hold;
+    bool waits;                 /* in the lock's queue */
+    /* as the client is told: */
+    bool ready, committed;
+    bool taken[TARGETS];
+    enum ledger_result hold;
+};
+
+void database_clear(void);
+
+/* The database's clock. */
+int64_t database_clock(void) OD_MUST;
+
+struct session *database_connect(void) OD_MUST;
+void database_end_session(struct session *session);
+
+/* The transaction ends: its lock is free. */
+void database_rollback(struct session *session);
+
+/* pg_try_advisory_xact_lock */
+bool database_try_lock(struct session *session, uint64_t key) OD_MUST;
+
+struct batch *database_batch(void) OD_MUST;
+
+/* It is executed after so long. */
+void database_send(struct batch *batch, int64_t after);
+
+/* Whatever session the process has then ends. */
+void database_end_session_of(struct process *process, int64_t after);
+
+/* All sessions end; a replica's clock differs a little. */
+void database_end_all(struct dice *dice, bool promoted);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+#include "episode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "breakage.h"
+#include "checker.h"
+#include "database.h"
+#include "faults.h"
+#include "imap.h"
+#include "postfix.h"
+#include "scheduler.h"
+
+#define MARGIN (8 * SECOND)     /* in the hold-off, for replicas' clocks */
+
+bool job_off[JOBS];
+
+static void make_settings(struct dice *dice)
+{
+    struct config *config = &world.config;
+    static char empty[] = "", name[] = "simulation";
+    bool fast = dice_percent(dice, 30);
+    *config = (struct config){.lock = {.namespace = name}, .route = {.account_query = empty}, .record = {.notify = empty}};
+    config->delivery.deadline = fast ? 20000 : 120000;
+    config->delivery.hold_off = fast ? 60000 : 320000;
+    config->delivery.sent_retry = dice_percent(dice, 20) ? 300000 : 3600000;
+    config->delivery.reject_after = config->delivery.sent_retry;
+    config->delivery.overquota = dice_percent(dice, 20) ? OVERQUOTA_BOUNCE : OVERQUOTA_DEFER;
+    config->imap.timeout = 30000;
+    config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
+    config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
+    config->route.sent_copy = dice_percent(dice, 80) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
+    world.hold_off = config->delivery.hold_off * MS;
+    world.late_most = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
+    world.lookups = dice_percent(dice, 20);
+    world.delegates = dice_percent(dice, 10);
+    if (breakage == BREAK_NO_HOLD_OFF)
+        config->delivery.hold_off = 0;
+    if (breakage == BREAK_NEVER_OVER)
+        config->delivery.hold_off *= 1000000;
+}
+
+/* One content has a Message-ID of its own, or none, or that of the one before it. */
+static void make_content(struct dice *dice, unsigned number)
+{
+    struct content *content = &world.contents[number], *before = number > 0 ? content - 1 : NULL;
+    bool variant = before != NULL && before->message.message_id != NULL && dice_percent(dice, 50);
+    bool has_id = variant || dice_percent(dice, 85);
+    int64_t verdict = dice_below(dice, 64);
+    *content = (struct content){.number = number, .sender = NOBODY};
+    if (variant)
+        content->sender = before->sender;
+    else if (dice_percent(dice, 60))
+        content->sender = (unsigned)dice_below(dice, ACCOUNTS);
+    content->verdict = verdict == 0 ? VERDICT_REFUSED : verdict == 1 ? VERDICT_TOO_BIG : VERDICT_GOOD;
+    snprintf(content->id, sizeof(content->id), "m%u@example.org", variant ? world_number(before->id) : number);
+    content->digest = dice_next(dice);
+    struct message *message = &content->message;
+    message->data = (const unsigned char *)content;
+    message->size = message->header_size = message->content_size = 1000;
+    memcpy(message->digest, &content->digest, sizeof(content->digest));
+    if (has_id) {
+        message->message_id = content->id;
+        message->message_id_length = strlen(content->id);
+        message->message_id_folded = !variant && dice_percent(dice, 5);
+    }
+    unsigned char identity[MESSAGE_DIGEST_SIZE];
+    char digest[2 * MESSAGE_DIGEST_SIZE + 1];
+    base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
+    message_identity("", has_id ? content->id : digest, strlen(has_id ? content->id : digest), identity);
+    memcpy(&content->identity, identity, sizeof(content->identity));
+    if (breakage == BREAK_VARIANT_IS_DUPLICATE)
+        content->digest = 0;
+}
+
+/* Few addresses, so that they meet; a job has each once. */
+static void make_recipients(struct dice *dice, struct job *job)
+{
+    job->count = job->kind == JOB_PIPE || dice_percent(dice, 40) ? 1 : (size_t)dice_between(dice, 2, RECIPIENTS);
+    unsigned first = (unsigned)(dice_percent(dice, 60) ? dice_below(dice, 2) : dice_below(dice, ADDRESSES));
+    unsigned step = dice_percent(dice, 30) ? 3 : 1;     /* 0, 3, 6: the last is another address of the first */
+    for (size_t i = 0; i < job->count; i++)
+        job->addresses[i] = (first + step * (unsigned)i) % ADDRESSES;
+}
+
+static void make_job(struct dice *dice, unsigned number)
+{
+    static const enum job_kind kinds[] = {JOB_PIPE, JOB_PIPE, JOB_PIPE, JOB_PIPE, JOB_LMTP,
+                                          JOB_LMTP, JOB_LMTP, JOB_LMTP, JOB_LMTP, JOB_REPLAY};
+    struct job *job = &world.jobs[number];
+    int64_t when = dice_below(dice, 8);
+    *job = (struct job){.number = number, .kind = kinds[dice_below(dice, 10)], .off = job_off[number]};
+    job->host = (unsigned)dice_below(dice, HOSTS);
+    job->content = &world.contents[dice_below(dice, (int64_t)world.content_count)];
+    job->own_login = job->kind == JOB_PIPE && dice_percent(dice, 15);
+    make_recipients(dice, job);
+    if (job->kind == JOB_REPLAY && dice_percent(dice, 40)) {
+        job->again = dice_percent(dice, 60) ? AGAIN_VERIFY : AGAIN_FORCE;
+        job->content->again = true;
+    }
+    job->start = when < 4   ? dice_below(dice, 100 * MS)
+                 : when < 7 ? dice_below(dice, 20 * SECOND)
+                            : dice_below(dice, world.hold_off * 2);
+    job->faulty_tries = (unsigned)dice_between(dice, 1, 10);
+    job->dice = dice_of(world.seed, world.episode, ((uint64_t)(number + 32) << 32));
+}
+
+static void make(uint64_t seed, uint64_t episode)
+{
+    struct dice dice = dice_of(seed, episode, 0);
+    world.seed = seed;
+    world.episode = episode;
+    world.violation.kind = NULL;
+    world.calm_jobs = 0;
+    world.calm_at = NEVER;
+    memset(world.host_clock, 0, sizeof(world.host_clock));
+    memset(world.workers, 0, sizeof(world.workers));
+    make_settings(&dice);
+    world.content_count = (size_t)(dice_percent(&dice, 60) ? 1 : dice_between(&dice, 2, MESSAGES - 1));
+    for (unsigned i = 0; i < world.content_count; i++)
+        make_content(&dice, i);
+    world.job_count = world.open_jobs = (size_t)dice_between(&dice, 2, 8);
+    for (unsigned i = 0; i < world.job_count; i++)
+        make_job(&dice, i);
+}
+
+bool episode_run(uint64_t seed, uint64_t episode)
+{
+    make(seed, episode);
+    schedule_clear();
+    tables_clear();
+    database_clear();
+    imap_clear();
+    faults_plan_troubles(2 * world.hold_off);
+    postfix_begin();
+    counts.episodes++;
+    if (!schedule_run(NEVER - 1) || world.violation.kind != NULL) {
+        postfix_end();
+        return false;
+    }
+    checker_end();
+    postfix_end();
+    return world.violation.kind == NULL;
+}

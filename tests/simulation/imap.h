@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The mailboxes. */
+#ifndef ONCEDROP_SIMULATION_IMAP_H
+#define ONCEDROP_SIMULATION_IMAP_H
+
+#include "world.h"
+
+enum { STORED_MOST = 64 };
+
+struct stored {
+    const struct content *content;
+    int64_t internal_date;
+    uint32_t uid;
+};
+
+struct box_content {
+    size_t count;
+    struct stored stored[STORED_MOST];
+};
+
+void imap_clear(void);
+
+/* All sessions end. */
+void imap_restart(void);
+
+const struct box_content *imap_box(unsigned account, enum box box) OD_MUST;
+
+/* How many copies of this content; by_id: of its Message-ID. */
+size_t imap_count(unsigned account, enum box box, const struct content *content, bool by_id) OD_MUST;
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Deliveries by the thousand, each with something that goes wrong, until so many are made or something does not hold. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "breakage.h"
+#include "episode.h"
+#include "faults.h"
+#include "shrink.h"
+
+struct options {
+    uint64_t seed, episode, deliveries, seconds;
+    bool one, all_breakages;
+};
+
+static const char usage[] =
+    "usage: simulation [--deliveries N] [--seconds N] [--seed N] [--episode N] [--break NAME | --breakages]\n"
+    "  --deliveries, --seconds  how many, or how long (default: 1000000)\n"
+    "  --episode                only this one, told step by step\n"
+    "  --break                  with the protocol broken: it is to be noticed\n"
+    "  --breakages              so with each\n";
+
+static bool parse(int argc, char **argv, struct options *options)
+{
+    static const struct option words[] = {
+        {"deliveries", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
+        {"seed", required_argument, NULL, 'r'},       {"episode", required_argument, NULL, 'e'},
+        {"break", required_argument, NULL, 'b'},      {"breakages", no_argument, NULL, 'B'}, {0},
+    };
+    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
+        uint64_t number = optarg != NULL ? strtoull(optarg, NULL, 10) : 0;
+        if (c == 'd')
+            options->deliveries = number;
+        else if (c == 's')
+            options->seconds = number;
+        else if (c == 'r')
+            options->seed = number;
+        else if (c == 'e')
+            options->episode = number, options->one = true;
+        else if (c == 'B')
+            options->all_breakages = true;
+        else if (c != 'b' || !breakage_set(optarg))
+            return false;
+    }
+    if (options->deliveries == 0)
+        options->deliveries = options->seconds != 0 ? UINT64_MAX : 1000000;
+    return optind == argc;
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Episodes from the first on; true when all held. *ret: the one that did not. */
+static bool run(const struct options *options, double limit, uint64_t *ret)
+{
+    double end = limit > 0 ? seconds(CLOCK_MONOTONIC) + limit : 0;
+    for (uint64_t i = 0; counts.deliveries < options->deliveries; i++) {
+        *ret = i;
+        if (!episode_run(options->seed, i))
+            return false;
+        if (end > 0 && (i & 63) == 0 && seconds(CLOCK_MONOTONIC) >= end)
+            break;
+    }
+    return true;
+}
+
+static int fail(const struct options *options, uint64_t episode)
+{
+    printf("%s: %s\nseed %" PRIu64 ", episode %" PRIu64 "\n", world.violation.kind, world.violation.text, options->seed,
+           episode);
+    shrink_and_tell(options->seed, episode);
+    return 1;
+}
+
+static int run_breakages(const struct options *options)
+{
+    int missed = 0;
+    for (int i = BREAK_NOTHING + 1; i < BREAKAGES; i++) {
+        uint64_t episode;
+        breakage = (enum breakage)i;
+        memset(&counts, 0, sizeof(counts));
+        double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
+        bool found = !run(options, options->seconds != 0 ? (double)options->seconds : 60, &episode);
+        double time = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun;
+        missed += !found;
+        printf("%-26s %s after %9" PRIu64 " deliveries, %6.2f s: %s\n", breakages[i].name, found ? "found " : "MISSED",
+               counts.deliveries, time, found ? world.violation.kind : breakages[i].meaning);
+        fflush(stdout);
+    }
+    printf("breakages: %d found, %d missed\n", BREAKAGES - 1 - missed, missed);
+    return missed != 0;
+}
+
+static int century(const struct options *options)
+{
+    uint64_t episode = 0;
+    double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    if (!run(options, (double)options->seconds, &episode))
+        return fail(options, episode);
+    double time = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun;
+    for (int i = 1; i < FAULT_KINDS; i++)
+        printf("%s%s %" PRIu64, i > 1 ? ", " : "faults: ", fault_names[i], fault_counts[i]);
+    printf("\nanswers: %" PRIu64 ": stored %" PRIu64 ", duplicate %" PRIu64 ", busy %" PRIu64 ", deferred %" PRIu64
+           ", bounced %" PRIu64 "; copies %" PRIu64 "\n",
+           counts.answers, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced, counts.copies);
+    printf("century: seed %" PRIu64 ": %" PRIu64 " deliveries, %" PRIu64 " of them struck by a fault, in %" PRIu64
+           " episodes, %.0f a second: 0 lost, 0 doubled, 0 false duplicates\n",
+           options->seed, counts.deliveries, counts.struck, counts.episodes, (double)counts.deliveries / time);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.seed = 1};
+    if (!parse(argc, argv, &options)) {
+        fputs(usage, stderr);
+        return 64;
+    }
+    if (options.one) {
+        world_tells = true;
+        bool holds = episode_run(options.seed, options.episode);
+        world_tells = false;
+        return holds ? 0 : fail(&options, options.episode);
+    }
+    return options.all_breakages ? run_breakages(&options) : century(&options);
+}

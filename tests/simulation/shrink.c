@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+#include "shrink.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "episode.h"
+#include "faults.h"
+
+/* Whether it still fails in this way. */
+static bool fails(uint64_t seed, uint64_t episode, const char *kind)
+{
+    memset(fault_struck, 0, sizeof(fault_struck));
+    return !episode_run(seed, episode) && world.violation.kind != NULL && strcmp(world.violation.kind, kind) == 0;
+}
+
+/* Leaves out what can be; true when that was anything. */
+static bool leave_out(bool *off, uint64_t seed, uint64_t episode, const char *kind)
+{
+    if (*off)
+        return false;
+    *off = true;
+    if (fails(seed, episode, kind))
+        return true;
+    *off = false;
+    return false;
+}
+
+static bool leave_out_faults(uint64_t seed, uint64_t episode, const char *kind)
+{
+    static bool struck[FAULTS];
+    bool any = false;
+    (void)fails(seed, episode, kind);
+    memcpy(struck, fault_struck, sizeof(struck));
+    for (size_t i = FAULTS; i-- > 0;)
+        if (struck[i])
+            any |= leave_out(&fault_off[i], seed, episode, kind);
+    return any;
+}
+
+static bool leave_out_jobs(uint64_t seed, uint64_t episode, const char *kind)
+{
+    bool any = false;
+    size_t count = world.job_count;
+    for (size_t i = 0; i < count; i++)
+        any |= leave_out(&job_off[i], seed, episode, kind);
+    return any;
+}
+
+static void tell(uint64_t seed, uint64_t episode, const char *kind)
+{
+    size_t faults = 0, jobs = 0;
+    (void)fails(seed, episode, kind);
+    for (size_t i = 0; i < FAULTS; i++)
+        faults += fault_struck[i];
+    for (size_t i = 0; i < world.job_count; i++)
+        jobs += !job_off[i];
+    printf("shrunk to %zu jobs and %zu faults:\n", jobs, faults);
+    world_tells = true;
+    (void)fails(seed, episode, kind);
+    world_tells = false;
+}
+
+void shrink_and_tell(uint64_t seed, uint64_t episode)
+{
+    memset(fault_off, 0, sizeof(fault_off));
+    memset(job_off, 0, sizeof(job_off));
+    if (episode_run(seed, episode)) {
+        printf("episode %lu of seed %lu holds when it is run again\n", (unsigned long)episode, (unsigned long)seed);
+        return;
+    }
+    const char *kind = world.violation.kind;
+    while (leave_out_jobs(seed, episode, kind) || leave_out_faults(seed, episode, kind))
+        continue;
+    tell(seed, episode, kind);
+    memset(fault_off, 0, sizeof(fault_off));
+    memset(job_off, 0, sizeof(job_off));
+}

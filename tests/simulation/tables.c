@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+#include "tables.h"
+
+#include <stdlib.h>
+
+#include "breakage.h"
+#include "scheduler.h"
+
+/* Table message. */
+struct message_row {
+    struct key key;
+    int64_t received_at;
+};
+
+/* Table delivery. */
+struct delivery_row {
+    uint16_t message;
+    uint8_t address;
+    bool finished, whole;
+};
+
+int tables_server;
+static struct message_row messages[MESSAGES];
+static struct delivery_row deliveries[MESSAGES * ADDRESSES];
+static struct row copies[MESSAGES * (ADDRESSES + 1)];
+static size_t message_count, delivery_count, copy_count;
+
+void tables_clear(void)
+{
+    message_count = delivery_count = copy_count = 0;
+    tables_server = 0;
+}
+
+static struct message_row *find_message(struct key key)
+{
+    for (size_t i = 0; i < message_count; i++)
+        if (messages[i].key.identity == key.identity && messages[i].key.digest == key.digest)
+            return &messages[i];
+    return NULL;
+}
+
+static uint16_t number(const struct message_row *message)
+{
+    return (uint16_t)(message - messages);
+}
+
+static struct delivery_row *find_delivery(uint16_t message, uint8_t address)
+{
+    for (size_t i = 0; i < delivery_count; i++)
+        if (deliveries[i].message == message && deliveries[i].address == address)
+            return &deliveries[i];
+    return NULL;
+}
+
+static struct row *find_copy(uint16_t message, struct place place)
+{
+    for (size_t i = 0; i < copy_count; i++)
+        if (copies[i].message == message && copies[i].place.account == place.account && copies[i].place.box == place.box)
+            return &copies[i];
+    return NULL;
+}
+
+const struct row *tables_row(struct key key, struct place place)
+{
+    const struct message_row *message = find_message(key);
+    return message != NULL ? find_copy(number(message), place) : NULL;
+}
+
+static size_t recipient_place(const struct ledger_message *message, uint8_t address)
+{
+    for (size_t i = 0; i < message->recipient_count; i++)
+        if (message->recipients[i].account != NULL && world_number(message->recipients[i].address) == address)
+            return i;
+    return LEDGER_OTHER;
+}
+
+static struct place place_of(const struct ledger_target *target)
+{
+    return (struct place){(uint8_t)world_number(target->account), (uint8_t)world_box(target->mailbox),
+                          (uint8_t)target->role};
+}
+
+/* add_variant_query */
+static bool variant_has_it(struct key key, struct place place, int64_t hold_off, int64_t at)
+{
+    for (size_t i = 0; i < copy_count && breakage != BREAK_VARIANTS_UNSEEN; i++) {
+        const struct row *row = &copies[i];
+        const struct key *other = &messages[row->message].key;
+        if (other->identity == key.identity && other->digest != key.digest && row->place.account == place.account &&
+            row->place.box == place.box && row->place.role == COPY_SENT &&
+            (row->state == COPY_STORED || (row->state == COPY_APPENDING && row->attempt_at > at - hold_off)))
+            return true;
+    }
+    return false;
+}
+
+static void take_copy(const struct ledger_message *message, const struct row *row, int64_t at,
+                      struct ledger_found_copy *found)
+{
+    const struct delivery_row *delivery = find_delivery(row->message, row->claimed_by);
+    *found = (struct ledger_found_copy){
+        .state = (enum copy_state)row->state,
+        .doubt = row->doubt,
+        .attempt = row->attempt,
+        .attempt_age_ms = (at - row->attempt_at) / MS,
+        .first_age_ms = (at - row->first_at) / MS,
+        .owner = recipient_place(message, row->claimed_by),
+        .owner_finished = delivery->finished,
+        .uidvalidity = row->uid != 0,
+        .uid = row->uid,
+    };
+}
+
+void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
+                 struct ledger_found *found)
+{
+    const struct message_row *known = find_message(key);
+    found->known = known != NULL;
+    found->received_at = known != NULL ? known->received_at : message->received_at;
+    for (size_t i = 0; i < message->target_count; i++) {
+        struct place place = place_of(&message->targets[i]);
+        const struct row *row = known != NULL ? find_copy(number(known), place) : NULL;
+        found->copies[i] = (struct ledger_found_copy){.owner = LEDGER_OTHER};
+        if (row != NULL)
+            take_copy(message, row, at, &found->copies[i]);
+        if (place.role == COPY_SENT)
+            found->copies[i].elsewhere = variant_has_it(key, place, hold_off, at);
+    }
+}
+
+/* ledger_claim.c, add_answer */
+static void claim_answer(uint16_t message, const struct told *told)
+{
+    struct delivery_row *row = find_delivery(message, told->address);
+    if (row == NULL) {
+        deliveries[delivery_count++] = (struct delivery_row){message, told->address, told->finished, told->whole};
+        return;
+    }
+    row->finished |= told->finished;
+    row->whole |= told->whole;
+}
+
+/* ledger_claim.c, add_copy: without the recipient's row nothing is inserted. */
+static void claim_copy(uint16_t message, const struct wanted *wanted, int64_t token, int64_t at)
+{
+    struct row *row = find_copy(message, wanted->place);
+    if (find_delivery(message, wanted->address) == NULL)
+        return;
+    if (row == NULL) {
+        row = &copies[copy_count++];
+        *row = (struct row){.message = message, .place = wanted->place, .first_at = at};
+    } else if (breakage != BREAK_CLAIM_BLINDLY &&
+               (row->attempt != wanted->attempt - 1 || (row->state == COPY_STORED) != wanted->again)) {
+        return;
+    }
+    row->state = COPY_APPENDING;
+    row->doubt = wanted->doubt;
+    row->attempt++;
+    row->attempt_at = at;
+    row->token = token;
+    row->claimed_by = wanted->address;
+}
+
+/* ledger_settle.c, add_copy_state */
+static bool settle_copy(uint16_t message, const struct settled *settled, int64_t token)
+{
+    struct row *row = find_copy(message, settled->place);
+    if (row == NULL)
+        return false;
+    if (breakage != BREAK_SETTLE_BLINDLY &&
+        (row->attempt != settled->attempt || (row->token != token && breakage != BREAK_UNDO_BY_NUMBER)))
+        return false;
+    row->state = settled->state;
+    row->doubt = settled->doubt;
+    row->uid = settled->uid;
+    return true;
+}
+
+/* ledger_settle.c, add_variants_state */
+static void settle_variants(struct key key, const struct settled *settled)
+{
+    if (settled->place.role != COPY_SENT || settled->state != COPY_STORED)
+        return;
+    for (size_t i = 0; i < copy_count; i++) {
+        struct row *row = &copies[i];
+        const struct key *other = &messages[row->message].key;
+        if (other->identity != key.identity || other->digest == key.digest || row->place.role != COPY_SENT ||
+            row->place.account != settled->place.account || row->place.box != settled->place.box ||
+            (row->state != COPY_PENDING && row->state != COPY_APPENDING))
+            continue;
+        row->state = COPY_STORED;
+        row->doubt = false;
+        row->uid = settled->uid;
+    }
+}
+
+/* ledger_settle.c, add_answer */
+static void settle_answer(uint16_t message, const struct told *told)
+{
+    struct delivery_row *row = find_delivery(message, told->address);
+    if (row == NULL)
+        return;
+    row->finished |= told->finished;
+    row->whole |= told->whole;
+}
+
+static void execute_claim(const struct statements *it, int64_t at)
+{
+    if (it->record && find_message(it->key) == NULL)
+        messages[message_count++] = (struct message_row){it->key, it->received_at};
+    const struct message_row *message = find_message(it->key);
+    if (message == NULL)
+        return;
+    for (size_t i = 0; i < it->told_count; i++)
+        claim_answer(number(message), &it->told[i]);
+    for (size_t i = 0; i < it->wanted_count; i++)
+        claim_copy(number(message), &it->wanted[i], it->token, at);
+}
+
+void tables_execute(const struct statements *it, int64_t at, bool *ret_taken)
+{
+    if (it->is_claim) {
+        execute_claim(it, at);
+        return;
+    }
+    const struct message_row *message = find_message(it->key);
+    for (size_t i = 0; i < it->settled_count; i++)
+        ret_taken[i] = message == NULL || !settle_copy(number(message), &it->settled[i], it->token);
+    for (size_t i = 0; i < it->settled_count && message != NULL; i++)
+        settle_variants(it->key, &it->settled[i]);
+    for (size_t i = 0; i < it->told_count && message != NULL; i++)
+        settle_answer(number(message), &it->told[i]);
+}
+
+size_t tables_held(struct key key, int64_t token, const struct place *places, size_t count)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = tables_row(key, places[i]);
+        held += row != NULL && row->token == token && row->state == COPY_APPENDING;
+    }
+    return held;
+}

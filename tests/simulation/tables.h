@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The ledger's rows, and what each batch of src/ledger does to them when it is executed: ledger_look.c, ledger_claim.c and
+ * ledger_settle.c say it in SQL. No locks, no sessions, no time but what is given: the same calls could be made of a real
+ * database, and must have the same results. */
+#ifndef ONCEDROP_SIMULATION_TABLES_H
+#define ONCEDROP_SIMULATION_TABLES_H
+
+#include "world.h"
+
+/* Columns identity and digest: which message. */
+struct key {
+    uint64_t identity, digest;
+};
+
+/* Columns account, mailbox and role. */
+struct place {
+    uint8_t account, box, role;
+};
+
+/* A recipient's answer. */
+struct told {
+    uint8_t address;
+    bool finished, whole;
+};
+
+/* A copy to be claimed. */
+struct wanted {
+    struct place place;
+    uint8_t address;    /* claimed_by */
+    bool doubt, again;
+    int32_t attempt;    /* the number that it gets */
+};
+
+/* A copy to be settled. */
+struct settled {
+    struct place place;
+    int32_t attempt;
+    uint8_t state;
+    bool doubt;
+    uint32_t uid;
+};
+
+/* The batch of a claim or of a settling. */
+struct statements {
+    struct key key;
+    bool is_claim;
+    bool record;                /* the message is not known yet */
+    int64_t received_at, token;
+    uint8_t told_count, wanted_count, settled_count;
+    struct told told[RECIPIENTS];
+    struct wanted wanted[TARGETS];
+    struct settled settled[TARGETS];
+};
+
+struct row {
+    uint16_t message;
+    struct place place;
+    uint8_t state, claimed_by;
+    bool doubt;
+    int32_t attempt;
+    int64_t attempt_at, first_at, token;
+    uint32_t uid;
+};
+
+void tables_clear(void);
+
+/* The three queries behind the lock. `at` is the database's clock. */
+void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
+                 struct ledger_found *found);
+
+/* Executes a batch, up to its COMMIT. ret_taken: for each settled copy whether its UPDATE met no row. */
+void tables_execute(const struct statements *statements, int64_t at, bool *ret_taken);
+
+/* The count of the hold: copies at these places that are appending by this token. */
+size_t tables_held(struct key key, int64_t token, const struct place *places, size_t count);
+
+/* For the checker; NULL: no such row. */
+const struct row *tables_row(struct key key, struct place place);
+
+/* The server's row (ledger_server.c): 0 unknown, 1 honoured. */
+extern int tables_server;
+
+#endif

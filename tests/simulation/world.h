@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What there is in an episode: messages, their recipients, the jobs of the mail servers that bring them, the processes that
+ * deliver, and who made what go wrong. One episode at a time, in one place.
+ *
+ *     scheduler   virtual time, and who goes on when
+ *     faults      what goes wrong at a step of a process, or to everybody
+ *     tables      the ledger's rows: what each SQL statement of src/ledger means
+ *     database    its sessions, transactions, locks and batches
+ *     ledger      src/ledger/ledger.h on top of that
+ *     imap        the mailboxes, and src/mailbox/mailbox.h on top of them
+ *     layers      what else src/delivery calls: routes, decoding, clock, log
+ *     postfix     jobs: who brings which message for whom, again and again until it is told that it is done
+ *     episode     an episode made from its seed, and run
+ *     checker     what must hold
+ *     breakage    the protocol broken on purpose
+ *     shrink      a failed episode made short */
+#ifndef ONCEDROP_SIMULATION_WORLD_H
+#define ONCEDROP_SIMULATION_WORLD_H
+
+#include "delivery/delivery.h"
+#include "dice.h"
+#include "message/message.h"
+
+/* Virtual time is in microseconds. */
+#define MS INT64_C(1000)
+#define SECOND (1000 * MS)
+#define NEVER INT64_MAX
+
+enum {
+    HOSTS = 3, ACCOUNTS = 6, ADDRESSES = 8, MESSAGES = 4, JOBS = 16, RECIPIENTS = 4, TARGETS = RECIPIENTS + 1,
+    TRIES = 256, FAULTS_OF_A_TRY = 2, TROUBLES = 8, PROCESSES = JOBS,
+    FAULTS = JOBS * TRIES * FAULTS_OF_A_TRY + TROUBLES, NOBODY = 255,
+};
+
+enum box { BOX_INBOX, BOX_SENT, BOXES };
+
+/* What a server says of a content for as long as it is brought. */
+enum verdict { VERDICT_GOOD, VERDICT_REFUSED, VERDICT_TOO_BIG };
+
+/* A content. Several may have one Message-ID. */
+struct content {
+    struct message message;
+    unsigned number;
+    uint64_t identity, digest;
+    char id[24];
+    unsigned sender;            /* the account with a Sent copy, or NOBODY */
+    enum verdict verdict;
+    size_t forced;              /* how often inbox copies were asked for once more */
+    bool again;                 /* or may have been, or looked for on purpose */
+    bool bounced;
+};
+
+enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };
+
+/* A message for some recipients in one queue. */
+struct job {
+    unsigned number;
+    enum job_kind kind;
+    unsigned host;
+    struct content *content;
+    unsigned addresses[RECIPIENTS];
+    bool done[RECIPIENTS];
+    size_t count, open;
+    enum delivery_again again;
+    bool own_login;             /* by the set-group-ID program: under a lock of the account's own */
+    int64_t start;
+    unsigned tries, faulty_tries;
+    bool calm;                  /* no more faults */
+    bool off;                   /* left out (shrink.h) */
+    struct dice dice;
+};
+
+/* What a resident process keeps from message to message. */
+struct worker {
+    struct ledger *ledger;
+    struct sessions *sessions;
+    bool busy;
+};
+
+struct process {
+    struct coroutine *coroutine;
+    struct job *job;
+    struct worker *worker;      /* NULL: it ends with its message */
+    unsigned number;            /* which try of the job */
+    struct dice dice, fault_dice;
+    int64_t deadline_at;
+    int step, fault_at[FAULTS_OF_A_TRY];
+    bool dead;                  /* unwinds: nothing that it does has any effect */
+    bool struck, reader_gone, decoder_gone;
+    bool refused;               /* the server has said something that may end in a bounce */
+    bool absent;                /* a search of this try has found nothing ... */
+    bool certain;               /* ... and its APPEND stored nothing for certain */
+    uint32_t tag;               /* of the wake-up that it waits for */
+    struct batch *waiting;
+    struct ledger *ledger;
+    struct sessions *sessions;
+    struct delivery delivery;
+    struct delivery_recipient recipients[RECIPIENTS];
+    size_t place[RECIPIENTS];   /* of each recipient in the job */
+    const char *login;
+};
+
+struct violation {
+    const char *kind;           /* NULL: none */
+    char text[256];
+};
+
+struct world {
+    uint64_t seed, episode;
+    struct dice dice;           /* for what belongs to nobody */
+    struct config config;
+    int64_t hold_off;           /* as it should be, us */
+    int64_t late_most;          /* how long after its client's end a server may store what it has received */
+    bool lookups;               /* routes are asked from the database */
+    bool delegates;             /* one credential opens every account (delivery/server.h) */
+    struct content contents[MESSAGES];
+    size_t content_count;
+    struct job jobs[JOBS];
+    size_t job_count, open_jobs, calm_jobs;
+    int64_t calm_at;            /* since then nothing goes wrong */
+    int64_t host_clock[HOSTS];
+    struct worker workers[HOSTS][2];
+    struct process processes[PROCESSES];    /* each job has one at a time */
+    struct process *current;
+    struct violation violation;
+};
+
+extern struct world world;
+
+/* Names. */
+const char *world_address(unsigned number);
+const char *world_account(unsigned number);
+unsigned world_account_of(unsigned address);    /* two addresses lead to an account that has another, too */
+unsigned world_number(const char *name);        /* of an address or an account */
+enum box world_box(const char *mailbox);
+
+/* The first one counts. */
+void world_violation(const char *kind, const char *format, ...) OD_PRINTF(2, 3);
+
+/* A line of the story, when one is told. */
+extern bool world_tells;
+void world_tell(const char *format, ...) OD_PRINTF(1, 2);
+#define TELL(...) \
+    do { \
+        if (world_tells) \
+            world_tell(__VA_ARGS__); \
+    } while (0)
+
+/* Over all episodes. */
+struct counts {
+    uint64_t episodes, deliveries, struck, answers, stored, duplicates, busy, deferred, bounced, copies;
+};
+extern struct counts counts;
+
+#endif
