@@ -75,6 +75,7 @@ static void store(struct flight *flight)
     counts.copies++;
     TELL("  (server: message %u is stored in %s of %s)", flight->content->number, flight->box == BOX_SENT ? "Sent" : "INBOX",
          world_account(flight->account));
+    checker_stored(flight->content, flight->account, flight->box);
 }
 
 static void store_late(void *what, uint32_t tag)
