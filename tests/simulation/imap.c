@@ -65,8 +65,11 @@ size_t imap_count(unsigned account, enum box box, const struct content *content,
     return count;
 }
 
+/* What the server refuses it never stores. */
 static void store(struct flight *flight)
 {
+    if (flight->content->verdict != VERDICT_GOOD)
+        return;
     struct box_content *box = &boxes[flight->account][flight->box];
     if (box->count == STORED_MOST)
         abort();

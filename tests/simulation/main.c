@@ -12,6 +12,7 @@
 #include "episode.h"
 #include "faults.h"
 #include "shrink.h"
+#include "tables.h"
 
 struct options {
     uint64_t seed, episode, deliveries, seconds;
@@ -23,14 +24,16 @@ static const char usage[] =
     "  --deliveries, --seconds  how many, or how long (default: 1000000)\n"
     "  --episode                only this one, told step by step\n"
     "  --break                  with the protocol broken: it is to be noticed\n"
-    "  --breakages              so with each\n";
+    "  --breakages              so with each\n"
+    "  --mended                 a Sent copy given up in doubt is seen by variants (ledger_look.c, add_variant_query)\n";
 
 static bool parse(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {
         {"deliveries", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
         {"seed", required_argument, NULL, 'r'},       {"episode", required_argument, NULL, 'e'},
-        {"break", required_argument, NULL, 'b'},      {"breakages", no_argument, NULL, 'B'}, {0},
+        {"break", required_argument, NULL, 'b'},      {"breakages", no_argument, NULL, 'B'},
+        {"mended", no_argument, NULL, 'm'},           {0},
     };
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         uint64_t number = optarg != NULL ? strtoull(optarg, NULL, 10) : 0;
@@ -44,6 +47,8 @@ static bool parse(int argc, char **argv, struct options *options)
             options->episode = number, options->one = true;
         else if (c == 'B')
             options->all_breakages = true;
+        else if (c == 'm')
+            tables_mended = true;
         else if (c != 'b' || !breakage_set(optarg))
             return false;
     }

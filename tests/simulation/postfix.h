@@ -6,6 +6,9 @@
 
 #include "world.h"
 
+/* Tries that are left out (shrink.h). */
+extern bool try_off[JOBS][TRIES];
+
 /* Brings every job for the first time. */
 void postfix_begin(void);
 

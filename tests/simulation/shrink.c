@@ -6,6 +6,7 @@
 
 #include "episode.h"
 #include "faults.h"
+#include "postfix.h"
 
 /* Whether it still fails in this way. */
 static bool fails(uint64_t seed, uint64_t episode, const char *kind)
@@ -47,6 +48,26 @@ static bool leave_out_jobs(uint64_t seed, uint64_t episode, const char *kind)
     return any;
 }
 
+static bool leave_out_tries(uint64_t seed, uint64_t episode, const char *kind)
+{
+    bool any = false;
+    unsigned tries[JOBS];
+    (void)fails(seed, episode, kind);
+    for (size_t i = 0; i < world.job_count; i++)
+        tries[i] = world.jobs[i].tries;
+    for (size_t i = 0, count = world.job_count; i < count; i++)
+        for (unsigned k = tries[i] < TRIES ? tries[i] : TRIES; k-- > 0;)
+            any |= leave_out(&try_off[i][k], seed, episode, kind);
+    return any;
+}
+
+static void leave_out_nothing(void)
+{
+    memset(fault_off, 0, sizeof(fault_off));
+    memset(job_off, 0, sizeof(job_off));
+    memset(try_off, 0, sizeof(try_off));
+}
+
 static void tell(uint64_t seed, uint64_t episode, const char *kind)
 {
     size_t faults = 0, jobs = 0;
@@ -63,16 +84,15 @@ static void tell(uint64_t seed, uint64_t episode, const char *kind)
 
 void shrink_and_tell(uint64_t seed, uint64_t episode)
 {
-    memset(fault_off, 0, sizeof(fault_off));
-    memset(job_off, 0, sizeof(job_off));
+    leave_out_nothing();
     if (episode_run(seed, episode)) {
         printf("episode %lu of seed %lu holds when it is run again\n", (unsigned long)episode, (unsigned long)seed);
         return;
     }
     const char *kind = world.violation.kind;
-    while (leave_out_jobs(seed, episode, kind) || leave_out_faults(seed, episode, kind))
+    while (leave_out_jobs(seed, episode, kind) || leave_out_faults(seed, episode, kind) ||
+           leave_out_tries(seed, episode, kind))
         continue;
     tell(seed, episode, kind);
-    memset(fault_off, 0, sizeof(fault_off));
-    memset(job_off, 0, sizeof(job_off));
+    leave_out_nothing();
 }

@@ -20,6 +20,7 @@ struct delivery_row {
 };
 
 int tables_server;
+bool tables_mended;
 static struct message_row messages[MESSAGES];
 static struct delivery_row deliveries[MESSAGES * ADDRESSES];
 static struct row copies[MESSAGES * (ADDRESSES + 1)];
@@ -88,7 +89,9 @@ static bool variant_has_it(struct key key, struct place place, int64_t hold_off,
         const struct key *other = &messages[row->message].key;
         if (other->identity == key.identity && other->digest != key.digest && row->place.account == place.account &&
             row->place.box == place.box && row->place.role == COPY_SENT &&
-            (row->state == COPY_STORED || (row->state == COPY_APPENDING && row->attempt_at > at - hold_off)))
+            (row->state == COPY_STORED ||
+             ((row->state == COPY_APPENDING || (tables_mended && row->state == COPY_FAILED && row->doubt)) &&
+              row->attempt_at > at - hold_off)))
             return true;
     }
     return false;
