@@ -55,8 +55,10 @@ void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const 
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
 
-static void first_waits(const struct plan_request *request, struct plan *plan)
+/* As in the model, where nobody takes the place of an owner that has finished. */
+static void first_waits(const struct ledger_found *found, const struct plan_request *request, struct plan *plan)
 {
+    plan->sent_waits = plan->sent_waits && found->copies[plan->sent].owner != LEDGER_OTHER;
     for (size_t i = request->recipient_count; i-- > 0;)
         if (plan->sent_waits && plan_goes_on(plan, request->recipients[i]))
             plan->sent_owner = i;
@@ -86,7 +88,7 @@ struct plan *__wrap_plan_make(const struct ledger_found *found, const struct pla
     if (breakage == BREAK_NO_OWNER)
         plan->sent_waits = false;
     if (breakage == BREAK_FIRST_WAITS)
-        first_waits(request, plan);
+        first_waits(found, request, plan);
     if (world_tells)
         tell_plan(plan, request);
     return plan;

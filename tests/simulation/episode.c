@@ -51,7 +51,7 @@ static void make_content(struct dice *dice, unsigned number)
     *content = (struct content){.number = number, .sender = NOBODY};
     if (variant)
         content->sender = before->sender;
-    else if (dice_percent(dice, 60))
+    else if (dice_percent(dice, 75))
         content->sender = (unsigned)dice_below(dice, ACCOUNTS);
     content->verdict = verdict == 0 ? VERDICT_REFUSED : verdict == 1 ? VERDICT_TOO_BIG : VERDICT_GOOD;
     snprintf(content->id, sizeof(content->id), "m%u@example.org", variant ? world_number(before->id) : number);
@@ -75,16 +75,23 @@ static void make_content(struct dice *dice, unsigned number)
 }
 
 /* Few addresses, so that they meet; a job has each once. */
-static void make_recipients(struct dice *dice, struct job *job)
+static void make_recipients(struct dice *dice, struct job *job, bool narrow)
 {
     job->count = job->kind == JOB_PIPE || dice_percent(dice, 40) ? 1 : (size_t)dice_between(dice, 2, RECIPIENTS);
     unsigned first = (unsigned)(dice_percent(dice, 60) ? dice_below(dice, 2) : dice_below(dice, ADDRESSES));
     unsigned step = dice_percent(dice, 30) ? 3 : 1;     /* 0, 3, 6: the last is another address of the first */
+    if (narrow) {
+        job->count = job->count < 2 ? 1 : 2;
+        first = (unsigned)dice_below(dice, 2);
+        job->addresses[1] = 1 - first;
+        step = 0;
+    }
     for (size_t i = 0; i < job->count; i++)
-        job->addresses[i] = (first + step * (unsigned)i) % ADDRESSES;
+        if (i == 0 || step != 0)
+            job->addresses[i] = (first + step * (unsigned)i) % ADDRESSES;
 }
 
-static void make_job(struct dice *dice, unsigned number)
+static void make_job(struct dice *dice, unsigned number, bool narrow)
 {
     static const enum job_kind kinds[] = {JOB_PIPE, JOB_PIPE, JOB_PIPE, JOB_PIPE, JOB_LMTP,
                                           JOB_LMTP, JOB_LMTP, JOB_LMTP, JOB_LMTP, JOB_REPLAY};
@@ -94,7 +101,7 @@ static void make_job(struct dice *dice, unsigned number)
     job->host = (unsigned)dice_below(dice, HOSTS);
     job->content = &world.contents[dice_below(dice, (int64_t)world.content_count)];
     job->own_login = job->kind == JOB_PIPE && dice_percent(dice, 15);
-    make_recipients(dice, job);
+    make_recipients(dice, job, narrow);
     if (job->kind == JOB_REPLAY && dice_percent(dice, 40)) {
         job->again = dice_percent(dice, 60) ? AGAIN_VERIFY : AGAIN_FORCE;
         job->content->again = true;
@@ -117,12 +124,13 @@ static void make(uint64_t seed, uint64_t episode)
     memset(world.host_clock, 0, sizeof(world.host_clock));
     memset(world.workers, 0, sizeof(world.workers));
     make_settings(&dice);
+    bool narrow = dice_percent(&dice, 50);  /* two recipients, and most meet */
     world.content_count = (size_t)(dice_percent(&dice, 60) ? 1 : dice_between(&dice, 2, MESSAGES - 1));
     for (unsigned i = 0; i < world.content_count; i++)
         make_content(&dice, i);
-    world.job_count = world.open_jobs = (size_t)dice_between(&dice, 2, 8);
+    world.job_count = world.open_jobs = (size_t)dice_between(&dice, 2, narrow ? 4 : 8);
     for (unsigned i = 0; i < world.job_count; i++)
-        make_job(&dice, i);
+        make_job(&dice, i, narrow);
 }
 
 bool episode_run(uint64_t seed, uint64_t episode)

@@ -5,7 +5,6 @@
 #include "imap.h"
 #include "scheduler.h"
 
-#define STEPS 13        /* as many as a delivery with two mailboxes has */
 #define POSSIBLE 10
 
 const char *const fault_names[FAULT_KINDS] = {
@@ -65,10 +64,11 @@ static unsigned fault_id(const struct process *process, int which)
 void faults_plan(struct process *process)
 {
     struct dice *dice = &process->fault_dice;
+    int steps = 9 + 3 * (int)process->job->count;   /* about as many as it has, if all goes well */
     for (int i = 0; i < FAULTS_OF_A_TRY; i++) {
         process->fault_at[i] = 0;
         bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 25));
-        int step = (int)dice_between(dice, 1, dice_percent(dice, 30) ? 4 : STEPS);
+        int step = (int)dice_between(dice, 1, dice_percent(dice, 30) ? 6 : steps);
         if (planned && !fault_off[fault_id(process, i)])
             process->fault_at[i] = step;
     }
