@@ -34,6 +34,7 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_VARIANTS_UNSEEN] = {"VARIANTS_UNSEEN", "a Sent copy under way for another content is not seen"},
     [BREAK_HOLD_UNCHECKED] = {"HOLD_UNCHECKED", "the hold does not count the copies that are still ours"},
     [BREAK_TROUBLE_BOUNCES] = {"TROUBLE_BOUNCES", "trouble with IMAP is told for good"},
+    [BREAK_DATE_OF_THIS_TRY] = {"DATE_OF_THIS_TRY", "a copy is looked for by this host's clock, not by the recorded date"},
 };
 
 bool breakage_set(const char *name)

@@ -46,6 +46,16 @@ void checker_answer(const struct process *process)
     }
 }
 
+/* Given up for a reason: refused by the server, or in a try that began sent_retry after the first one. */
+static bool given_up(const struct content *content)
+{
+    struct key key = {content->identity, content->digest};
+    const struct row *row = tables_row(key, (struct place){(uint8_t)content->sender, BOX_SENT, COPY_SENT});
+    int64_t clocks = 8 * SECOND;    /* that replicas' clocks may differ by */
+    return row != NULL && row->state == COPY_FAILED &&
+           (content->sent_refused || row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
+}
+
 /* Whether the Sent copy of it was due, and no reason is known why it should not be there: a bounce, or that it was given up. */
 static bool sent_is_expected(const struct content *content)
 {
@@ -58,14 +68,9 @@ static bool sent_is_expected(const struct content *content)
             return false;
         due = due || (job->content == content && !job->own_login);
     }
-    for (size_t i = 0; i < world.content_count; i++) {
-        const struct content *other = &world.contents[i];
-        struct key key = {other->identity, other->digest};
-        const struct row *row = tables_row(key, (struct place){(uint8_t)content->sender, BOX_SENT, COPY_SENT});
-        if (other->identity == content->identity && row != NULL && row->state == COPY_FAILED &&
-            (now - row->first_at >= world.config.delivery.sent_retry * MS || other->verdict != VERDICT_GOOD))
+    for (size_t i = 0; i < world.content_count; i++)
+        if (world.contents[i].identity == content->identity && given_up(&world.contents[i]))
             return false;
-    }
     return due && world.config.route.sent_copy != SENT_COPY_OFF;
 }
 

@@ -30,7 +30,7 @@ static void make_settings(struct dice *dice)
     config->imap.timeout = 30000;
     config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
-    config->route.sent_copy = dice_percent(dice, 80) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
+    config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
     world.hold_off = config->delivery.hold_off * MS;
     world.late_most = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
     world.lookups = dice_percent(dice, 20);
@@ -51,7 +51,7 @@ static void make_content(struct dice *dice, unsigned number)
     *content = (struct content){.number = number, .sender = NOBODY};
     if (variant)
         content->sender = before->sender;
-    else if (dice_percent(dice, 75))
+    else if (dice_percent(dice, 85))
         content->sender = (unsigned)dice_below(dice, ACCOUNTS);
     content->verdict = verdict == 0 ? VERDICT_REFUSED : verdict == 1 ? VERDICT_TOO_BIG : VERDICT_GOOD;
     snprintf(content->id, sizeof(content->id), "m%u@example.org", variant ? world_number(before->id) : number);
@@ -77,18 +77,12 @@ static void make_content(struct dice *dice, unsigned number)
 /* Few addresses, so that they meet; a job has each once. */
 static void make_recipients(struct dice *dice, struct job *job, bool narrow)
 {
-    job->count = job->kind == JOB_PIPE || dice_percent(dice, 40) ? 1 : (size_t)dice_between(dice, 2, RECIPIENTS);
-    unsigned first = (unsigned)(dice_percent(dice, 60) ? dice_below(dice, 2) : dice_below(dice, ADDRESSES));
+    bool one = job->kind == JOB_PIPE || dice_percent(dice, narrow ? 20 : 40);
+    unsigned first = (unsigned)dice_below(dice, narrow || dice_percent(dice, 60) ? 2 : ADDRESSES);
     unsigned step = dice_percent(dice, 30) ? 3 : 1;     /* 0, 3, 6: the last is another address of the first */
-    if (narrow) {
-        job->count = job->count < 2 ? 1 : 2;
-        first = (unsigned)dice_below(dice, 2);
-        job->addresses[1] = 1 - first;
-        step = 0;
-    }
-    for (size_t i = 0; i < job->count; i++)
-        if (i == 0 || step != 0)
-            job->addresses[i] = (first + step * (unsigned)i) % ADDRESSES;
+    job->count = one ? 1 : narrow ? 2 : (size_t)dice_between(dice, 2, RECIPIENTS);
+    for (unsigned i = 0; i < job->count; i++)
+        job->addresses[i] = narrow ? (first + i) % 2 : (first + step * i) % ADDRESSES;
 }
 
 static void make_job(struct dice *dice, unsigned number, bool narrow)
@@ -128,7 +122,7 @@ static void make(uint64_t seed, uint64_t episode)
     world.content_count = (size_t)(dice_percent(&dice, 60) ? 1 : dice_between(&dice, 2, MESSAGES - 1));
     for (unsigned i = 0; i < world.content_count; i++)
         make_content(&dice, i);
-    world.job_count = world.open_jobs = (size_t)dice_between(&dice, 2, narrow ? 4 : 8);
+    world.job_count = world.open_jobs = (size_t)(narrow ? dice_between(&dice, 1, 3) : dice_between(&dice, 2, 8));
     for (unsigned i = 0; i < world.job_count; i++)
         make_job(&dice, i, narrow);
 }

@@ -64,10 +64,10 @@ static unsigned fault_id(const struct process *process, int which)
 void faults_plan(struct process *process)
 {
     struct dice *dice = &process->fault_dice;
-    int steps = 9 + 3 * (int)process->job->count;   /* about as many as it has, if all goes well */
+    int steps = 8 + 3 * (int)process->job->count;   /* about as many as it has, if all goes well */
     for (int i = 0; i < FAULTS_OF_A_TRY; i++) {
         process->fault_at[i] = 0;
-        bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 25));
+        bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 40));
         int step = (int)dice_between(dice, 1, dice_percent(dice, 30) ? 6 : steps);
         if (planned && !fault_off[fault_id(process, i)])
             process->fault_at[i] = step;
@@ -118,12 +118,13 @@ struct call call_begin(enum call_kind kind)
     struct call call = {.fault = FAULT_NONE};
     if (process->dead)
         return call;
-    process->step++;
+    if (kind != CALL_DECODE || dice_percent(&process->dice, 20))    /* dull: nothing has been done yet */
+        process->step++;
     call.time[0] = duration(process);
     call.time[1] = duration(process);
     call.dice = dice_of(dice_next(&process->dice), 0, 0);
     for (int i = 0; i < FAULTS_OF_A_TRY; i++)
-        if (process->fault_at[i] == process->step && call.fault == FAULT_NONE)
+        if (process->fault_at[i] == process->step && process->step > 0 && call.fault == FAULT_NONE)
             strike(&call, kind, i);
     return call;
 }

@@ -21,7 +21,7 @@ struct mailbox {
 
 /* A message that the server has, and not stored yet. */
 struct flight {
-    const struct content *content;
+    struct content *content;
     unsigned account;
     enum box box;
     int64_t internal_date;
@@ -155,8 +155,6 @@ static enum append_result answered(enum append_result result, const char *name)
 {
     TELL("APPEND: %s", name);
     world.current->certain = result > APPEND_STORED;
-    if (result == APPEND_REFUSED || result == APPEND_LIMIT || result == APPEND_TOOBIG || result == APPEND_OVERQUOTA)
-        world.current->refused = true;
     return result;
 }
 
@@ -267,6 +265,10 @@ enum append_result mailbox_append(struct mailbox *mailbox, const struct append *
     if (result == APPEND_STORED) {
         *ret_uidvalidity = 1;
         *ret_uid = flight->uid;
+    }
+    if (result == APPEND_REFUSED || result == APPEND_LIMIT || result == APPEND_TOOBIG || result == APPEND_OVERQUOTA) {
+        world.current->refused = true;
+        flight->content->sent_refused |= flight->box == BOX_SENT;
     }
     return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Deliveries by the thousand, each with something that goes wrong, until so many are made or something does not hold. */
+ * Deliveries by the million, nearly each with something that goes wrong, until there are so many or something does not
+ * hold. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct options {
 
 static const char usage[] =
     "usage: simulation [--deliveries N] [--seconds N] [--seed N] [--episode N] [--break NAME | --breakages]\n"
-    "  --deliveries, --seconds  how many, or how long (default: 1000000)\n"
+    "  --deliveries, --seconds  how many that a fault strikes, or how long (default: 1000000)\n"
     "  --episode                only this one, told step by step\n"
     "  --break                  with the protocol broken: it is to be noticed\n"
     "  --breakages              so with each\n"
@@ -68,7 +69,7 @@ static double seconds(clockid_t clock)
 static bool run(const struct options *options, double limit, uint64_t *ret)
 {
     double end = limit > 0 ? seconds(CLOCK_MONOTONIC) + limit : 0;
-    for (uint64_t i = 0; counts.deliveries < options->deliveries; i++) {
+    for (uint64_t i = 0; counts.struck < options->deliveries; i++) {
         *ret = i;
         if (!episode_run(options->seed, i))
             return false;
@@ -94,7 +95,7 @@ static int run_breakages(const struct options *options)
         breakage = (enum breakage)i;
         memset(&counts, 0, sizeof(counts));
         double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
-        bool found = !run(options, options->seconds != 0 ? (double)options->seconds : 60, &episode);
+        bool found = !run(options, (double)options->seconds, &episode);
         double time = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun;
         missed += !found;
         printf("%-26s %s after %9" PRIu64 " deliveries, %6.2f s: %s\n", breakages[i].name, found ? "found " : "MISSED",
@@ -117,9 +118,9 @@ static int century(const struct options *options)
     printf("\nanswers: %" PRIu64 ": stored %" PRIu64 ", duplicate %" PRIu64 ", busy %" PRIu64 ", deferred %" PRIu64
            ", bounced %" PRIu64 "; copies %" PRIu64 "\n",
            counts.answers, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced, counts.copies);
-    printf("century: seed %" PRIu64 ": %" PRIu64 " deliveries, %" PRIu64 " of them struck by a fault, in %" PRIu64
-           " episodes, %.0f a second: 0 lost, 0 doubled, 0 false duplicates\n",
-           options->seed, counts.deliveries, counts.struck, counts.episodes, (double)counts.deliveries / time);
+    printf("century: seed %" PRIu64 ": %" PRIu64 " deliveries with at least one fault, %" PRIu64 " without, in %" PRIu64
+           " episodes, %.0f deliveries a second: 0 lost, 0 doubled, 0 false duplicates\n",
+           options->seed, counts.struck, counts.deliveries - counts.struck, counts.episodes, (double)counts.deliveries / time);
     return 0;
 }
 

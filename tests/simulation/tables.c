@@ -119,7 +119,7 @@ void tables_look(const struct ledger_message *message, struct key key, int64_t h
 {
     const struct message_row *known = find_message(key);
     found->known = known != NULL;
-    found->received_at = known != NULL ? known->received_at : message->received_at;
+    found->received_at = known != NULL && breakage != BREAK_DATE_OF_THIS_TRY ? known->received_at : message->received_at;
     for (size_t i = 0; i < message->target_count; i++) {
         struct place place = place_of(&message->targets[i]);
         const struct row *row = known != NULL ? find_copy(number(known), place) : NULL;

@@ -49,6 +49,7 @@ struct content {
     size_t forced;              /* how often inbox copies were asked for once more */
     bool again;                 /* or may have been, or looked for on purpose */
     bool bounced;
+    bool sent_refused;          /* the server has said of the Sent copy what ends it */
 };
 
 enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };
