@@ -67,7 +67,10 @@ static void first_waits(const struct ledger_found *found, const struct plan_requ
 
 static void tell_plan(const struct plan *plan, const struct plan_request *request)
 {
-    static const char *const actions[] = {"duplicate", "busy", "elsewhere", "given up", "append", "search"};
+    static const char *const actions[] = {
+        [PLAN_DUPLICATE] = "duplicate", [PLAN_BUSY] = "busy", [PLAN_ELSEWHERE] = "elsewhere", [PLAN_GIVEN_UP] = "given up",
+        [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
+    };
     for (size_t i = 0; i < request->target_count; i++)
         TELL("plans for %s of %s: %s (%s)", request->targets[i].mailbox, request->targets[i].account,
              actions[plan->targets[i].action], plan_why_text(plan->targets[i].why));

@@ -447,16 +447,16 @@ static void tell_settling(const struct statements *it)
              it->settled[i].doubt ? " in doubt" : "");
 }
 
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_made *made,
-                                 size_t made_count, struct ledger_answers answers, size_t next, bool *ret_next,
-                                 bool *ret_taken, struct fault *fault)
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_settling *settling,
+                                 bool *ret_next, bool *ret_taken, struct fault *fault)
 {
+    const struct ledger_made *made = settling->made;
     struct statements it = {.key = key_of(claim->message), .token = claim->token};
     *ret_next = false;
     (void)trouble(fault, "dead");
     if (dead())
         return LEDGER_TROUBLE;
-    for (size_t i = 0; i < made_count; i++) {
+    for (size_t i = 0; i < settling->made_count; i++) {
         size_t place = claimed(claim, made[i].target);
         claim->settled[place] = true;
         it.settled[it.settled_count++] = (struct settled){
@@ -464,10 +464,10 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
             .state = (uint8_t)made[i].state, .doubt = made[i].doubt, .uid = made[i].uid,
         };
     }
-    add_answers(&it, claim->message, answers);
+    add_answers(&it, claim->message, settling->answers);
     if (world_tells)
         tell_settling(&it);
-    enum ledger_result result = settle(ledger, claim, &it, next, ret_next, ret_taken, fault);
+    enum ledger_result result = settle(ledger, claim, &it, settling->next, ret_next, ret_taken, fault);
     if (result == LEDGER_TROUBLE && !dead()) {
         lose_session(ledger);
         TELL("settles on a new session");
@@ -476,7 +476,7 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
             lose_session(ledger);
     }
     if (result == LEDGER_TROUBLE && breakage == BREAK_SETTLE_UNCHECKED) {
-        memset(ret_taken, 0, made_count);
+        memset(ret_taken, 0, settling->made_count);
         return LEDGER_OK;
     }
     return result;
@@ -501,7 +501,10 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
                 .doubt = claim->copies[i].doubt && breakage != BREAK_UNDO_CLEARS_DOUBT,
             };
     TELL("abandons its claim");
-    if (ledger_settle(ledger, claim, made, count, answers, LEDGER_NO_TARGET, &next, taken, &fault) == LEDGER_TROUBLE)
+    const struct ledger_settling settling = {
+        .made = made, .made_count = count, .answers = answers, .next = LEDGER_NO_TARGET,
+    };
+    if (ledger_settle(ledger, claim, &settling, &next, taken, &fault) == LEDGER_TROUBLE)
         TELL("cannot undo it");
 }
 
