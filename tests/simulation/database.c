@@ -6,7 +6,7 @@
 
 #include "breakage.h"
 #include "scheduler.h"
-#include "simulated_ledger.h"
+#include "client.h"
 
 #define SESSIONS 8192
 #define BATCHES 8192

@@ -6,7 +6,7 @@
 #include "checker.h"
 #include "coroutine.h"
 #include "scheduler.h"
-#include "simulated_ledger.h"
+#include "client.h"
 
 static void plan_next(struct job *job);
 

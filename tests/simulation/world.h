@@ -7,7 +7,7 @@
  *     faults      what goes wrong at a step of a process, or to everybody
  *     tables      the ledger's rows: what each SQL statement of src/ledger means
  *     database    its sessions, transactions, locks and batches
- *     ledger      src/ledger/ledger.h on top of that
+ *     client      src/ledger/ledger.h on top of that
  *     imap        the mailboxes, and src/mailbox/mailbox.h on top of them
  *     layers      what else src/delivery calls: routes, decoding, clock, log
  *     postfix     jobs: who brings which message for whom, again and again until it is told that it is done
@@ -90,8 +90,7 @@ struct process {
     bool dead;                  /* unwinds: nothing that it does has any effect */
     bool struck, reader_gone, decoder_gone;
     bool refused;               /* the server has said something that may end in a bounce */
-    bool absent;                /* a search of this try has found nothing ... */
-    bool certain;               /* ... and its APPEND stored nothing for certain */
+    bool certain;               /* its last APPEND stored nothing for certain */
     uint32_t tag;               /* of the wake-up that it waits for */
     struct batch *waiting;
     struct ledger *ledger;

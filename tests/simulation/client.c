@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The session with the database, and what is asked of it besides deliveries. */
+#include "client.h"
+
+#include <string.h>
+
+#include "breakage.h"
+#include "ledger/ledger_server.h"
+#include "scheduler.h"
+
+struct session *ledger_session(const struct ledger *ledger)
+{
+    return ledger != NULL ? ledger->session : NULL;
+}
+
+static void end_session(void *what, uint32_t tag)
+{
+    (void)tag;
+    database_end_session(what);
+}
+
+void ledger_died(struct ledger *ledger, int64_t after)
+{
+    if (ledger->session != NULL && ledger->session->alive)
+        schedule(now + after, end_session, ledger->session, 0);
+    ledger->session = NULL;
+}
+
+struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
+{
+    struct ledger *ledger = base_alloc(sizeof(*ledger));
+    (void)queue_id;
+    (void)fault;
+    ledger->config = config;
+    return ledger;
+}
+
+/* Where the process is dead, its session was left to ledger_died. */
+static void drop_session(struct ledger *ledger)
+{
+    if (ledger->session != NULL)
+        database_end_session(ledger->session);
+    ledger->session = NULL;
+    ledger->broken = false;
+    ledger->in_transaction = false;
+}
+
+void ledger_close(struct ledger **ledger)
+{
+    if (*ledger == NULL)
+        return;
+    drop_session(*ledger);
+    base_free(ledger);
+}
+
+bool client_trouble(struct fault *fault, const char *text)
+{
+    strcpy(fault->text, text);
+    return false;
+}
+
+bool client_dead(void)
+{
+    return world.current->dead;
+}
+
+/* ledger_connect: a lost session is mostly, not always, seen before it is used. */
+bool client_connect(struct ledger *ledger, struct fault *fault)
+{
+    if (client_dead())
+        return client_trouble(fault, "dead");
+    if (ledger->session != NULL && !ledger->session->alive && dice_percent(&world.current->dice, 75))
+        ledger->broken = true;
+    if (ledger->session != NULL && !ledger->broken)
+        return true;
+    drop_session(ledger);
+    struct call call = call_begin(CALL_CONNECT);
+    if (!call_pass(&call, 0) || !call_pass(&call, 1))
+        return client_trouble(fault, "dead");
+    if (call.fault == FAULT_DATABASE_AWAY)
+        return client_trouble(fault, "no connection to the database");
+    ledger->session = database_connect();
+    return true;
+}
+
+void client_lose(struct ledger *ledger)
+{
+    if (client_dead())
+        return;
+    ledger->broken = true;
+    ledger->in_transaction = false;
+    if (ledger->session != NULL)
+        database_end_session(ledger->session);
+}
+
+void client_rollback(struct ledger *ledger)
+{
+    ledger->in_transaction = false;
+    if (!client_dead() && ledger->session != NULL && ledger->session->alive)
+        database_rollback(ledger->session);
+}
+
+static uint64_t first_bytes(const unsigned char *bytes)
+{
+    uint64_t value;
+    memcpy(&value, bytes, sizeof(value));
+    return value;
+}
+
+struct key client_key(const struct ledger_message *message)
+{
+    return (struct key){first_bytes(message->identity),
+                        breakage != BREAK_VARIANT_IS_DUPLICATE ? first_bytes(message->digest) : 0};
+}
+
+uint64_t client_lock(const struct ledger_message *message)
+{
+    uint64_t key = first_bytes(message->identity);
+    return message->lock_account != NULL ? dice_mix(key + world_number(message->lock_account) + 1) : key;
+}
+
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+                   char *ret_columns[3], struct fault *fault)
+{
+    (void)query;
+    for (int i = 0; i < 2; i++) {
+        bool kept = ledger->session != NULL;
+        if (!client_connect(ledger, fault))
+            return false;
+        struct call call = call_begin(CALL_LOOKUP);
+        if (!call_pass(&call, 0) || !call_pass(&call, 1))
+            return client_trouble(fault, "dead");
+        if (call.fault != FAULT_DATABASE_AWAY && ledger->session->alive) {
+            memset(ret_columns, 0, 3 * sizeof(ret_columns[0]));
+            *ret_found = world_number(address) < ADDRESSES;
+            if (*ret_found)
+                ret_columns[0] = base_strdup(world_account(world_account_of(world_number(address))));
+            return true;
+        }
+        client_lose(ledger);
+        (void)client_trouble(fault, "[route] account_query: connection lost");
+        if (!kept)
+            return false;
+    }
+    return false;
+}
+
+bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
+                        struct fault *fault)
+{
+    bool found;
+    char *columns[3] = {NULL};
+    if (!ledger_lookup(ledger, server, world_address(0), &found, columns, fault))
+        return false;
+    base_free(&columns[0]);
+    *ret = tables_server ? LEDGER_SERVER_HONOURED : LEDGER_SERVER_NEW;
+    *ret_look = !tables_server;
+    return true;
+}
+
+bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
+{
+    (void)ledger;
+    (void)server;
+    (void)fault;
+    if (!client_dead())
+        tables_server = honoured;
+    return !client_dead();
+}

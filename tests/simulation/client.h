@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * src/ledger/ledger.h, on a database that is simulated: call for call as ledger_look.c, ledger_claim.c and ledger_settle.c,
+ * and what these share. A process that has died is told of trouble by each of them, at once and without effect. */
+#ifndef ONCEDROP_SIMULATION_CLIENT_H
+#define ONCEDROP_SIMULATION_CLIENT_H
+
+#include "database.h"
+
+struct ledger {
+    const struct config *config;
+    struct session *session;
+    bool broken;            /* the session is known to be lost */
+    bool in_transaction;
+};
+
+struct ledger_claim {
+    const struct ledger_message *message;
+    struct ledger_copy copies[TARGETS];
+    int32_t attempts[TARGETS];
+    bool settled[TARGETS];
+    size_t count;
+    int64_t token;
+    struct batch *batch;    /* NULL: it could not be sent */
+    struct call call;
+    bool committed;         /* it certainly stands in the ledger */
+};
+
+/* Its session, or NULL. */
+struct session *ledger_session(const struct ledger *ledger) OD_MUST;
+
+/* Its process has died: the database finds out after so long. */
+void ledger_died(struct ledger *ledger, int64_t after);
+
+bool client_dead(void) OD_MUST;
+bool client_trouble(struct fault *fault, const char *text);     /* false */
+
+/* ledger_connect */
+bool client_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* It is lost, and the process knows. */
+void client_lose(struct ledger *ledger);
+void client_rollback(struct ledger *ledger);
+
+struct key client_key(const struct ledger_message *message) OD_MUST;
+uint64_t client_lock(const struct ledger_message *message) OD_MUST;
+struct place client_place(const struct ledger_message *message, size_t target) OD_MUST;
+
+/* Parts of a batch. */
+void client_add_answers(struct statements *statements, const struct ledger_message *message, struct ledger_answers answers);
+void client_add_hold(const struct ledger *ledger, const struct ledger_claim *claim, size_t target, struct batch *batch);
+
+/* What a fault makes of a batch. */
+void client_set_fate(struct batch *batch, struct call *call);
+
+/* Waits for its results. False: the process is dead. */
+bool client_await(struct batch *batch) OD_MUST;
+
+/* After that: where the connection was lost, the process knows now. */
+void client_note_loss(struct ledger *ledger, const struct batch *batch);
+
+#endif

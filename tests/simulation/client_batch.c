@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What claims and settlings have in common: what is put into a batch, and how its results are waited for. */
+#include "client.h"
+
+#include "scheduler.h"
+
+void client_add_answers(struct statements *statements, const struct ledger_message *message, struct ledger_answers answers)
+{
+    for (size_t i = 0; i < answers.count; i++)
+        statements->told[statements->told_count++] = (struct told){
+            .address = (uint8_t)world_number(message->recipients[answers.answers[i].recipient].address),
+            .finished = answers.answers[i].finished, .whole = answers.answers[i].whole,
+        };
+}
+
+struct place client_place(const struct ledger_message *message, size_t target)
+{
+    const struct ledger_target *it = &message->targets[target];
+    return (struct place){(uint8_t)world_number(it->account), (uint8_t)world_box(it->mailbox), (uint8_t)it->role};
+}
+
+void client_add_hold(const struct ledger *ledger, const struct ledger_claim *claim, size_t target, struct batch *batch)
+{
+    for (size_t i = 0; i < claim->count; i++)
+        if (!claim->settled[i] && (target == LEDGER_NO_TARGET || claim->copies[i].target == target))
+            batch->held[batch->held_count++] = client_place(claim->message, claim->copies[i].target);
+    batch->hold_wait = ledger_hold_wait_ms(ledger->config) * MS;
+}
+
+int64_t ledger_hold_wait_ms(const struct config *config)
+{
+    return config->lock.wait > 1000 ? config->lock.wait : 1000;
+}
+
+/* What a fault makes of a batch. */
+void client_set_fate(struct batch *batch, struct call *call)
+{
+    static const enum fate fates[FAULT_KINDS] = {
+        [FAULT_DATABASE_AWAY] = FATE_LOST, [FAULT_ANSWER_LOST] = FATE_UNTOLD, [FAULT_HOLD_LOST] = FATE_TOLD,
+        [FAULT_ROLLED_BACK] = FATE_ROLLED_BACK, [FAULT_LATE_COMMIT] = FATE_LATE,
+    };
+    batch->fate = fates[call->fault];
+    if (batch->fate == FATE_TOLD && batch->held_count > 0 && call->half == 1) {
+        batch->fate = FATE_DONE;
+        batch->lost_in_hold = true;
+    }
+    int64_t most = dice_percent(&call->dice, 50) ? SECOND : world.config.delivery.deadline * MS;
+    batch->late_by = dice_below(&call->dice, most);
+    batch->process = world.current;
+    batch->back = call->time[1];
+}
+
+/* The results of a batch that was sent. */
+bool client_await(struct batch *batch)
+{
+    struct process *process = world.current;
+    process->waiting = batch;
+    bool alive = !process->dead;
+    while (alive && !batch->ready)
+        alive = process_wait();
+    process->waiting = NULL;
+    return alive;
+}
+
+static bool is_lost(const struct batch *batch)
+{
+    return batch->fate == FATE_LOST || batch->fate == FATE_UNTOLD || batch->fate == FATE_TOLD ||
+           batch->fate == FATE_LATE || batch->lost_in_hold ||
+           (!batch->session->alive && (!batch->committed || batch->hold == LEDGER_TROUBLE));
+}
+
+/* After a batch whose connection is lost: a late one's session is left to the database. */
+void client_note_loss(struct ledger *ledger, const struct batch *batch)
+{
+    if (!is_lost(batch))
+        return;
+    ledger->broken = true;
+    if (batch->fate == FATE_LATE && ledger->session == batch->session)
+        ledger->session = NULL;
+}

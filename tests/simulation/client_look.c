@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * As src/ledger/ledger_look.c. */
+#include "client.h"
+
+#include "scheduler.h"
+
+#define POLL_FIRST (5 * MS)
+#define POLL_LONGEST (100 * MS)
+
+static void tell_found(const struct ledger_message *message, const struct ledger_found *found)
+{
+    static const char *const states[] = {"none", "pending", "appending", "stored", "failed"};
+    TELL("has the lock, and finds:");
+    for (size_t i = 0; i < message->target_count; i++)
+        TELL("    %s of %s: %s%s, attempt %d, %.3f s ago%s", message->targets[i].mailbox, message->targets[i].account,
+             states[found->copies[i].state], found->copies[i].doubt ? " in doubt" : "", (int)found->copies[i].attempt,
+             (double)found->copies[i].attempt_age_ms / 1000, found->copies[i].elsewhere ? ", a variant has it" : "");
+}
+
+static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
+                                   struct ledger_found **ret, struct fault *fault)
+{
+    (void)client_trouble(fault, "database: connection lost");
+    if (!client_connect(ledger, fault))
+        return LEDGER_TROUBLE;
+    struct call call = call_begin(CALL_LOOK);
+    if (!call_pass(&call, 0))
+        return LEDGER_TROUBLE;
+    if (call.fault == FAULT_DATABASE_AWAY || !ledger->session->alive) {
+        client_lose(ledger);
+        return LEDGER_TROUBLE;
+    }
+    if (!database_try_lock(ledger->session, client_lock(message))) {
+        TELL("does not get the lock");
+        call_last(&call, CALL_LOOK);
+        return call_pass(&call, 1) ? LEDGER_BUSY : LEDGER_TROUBLE;
+    }
+    struct ledger_found *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
+    tables_look(message, client_key(message), ledger->config->delivery.hold_off * MS, database_clock(), found);
+    if (world_tells)
+        tell_found(message, found);
+    if (call_pass(&call, 1) && call.fault != FAULT_ANSWER_LOST) {
+        ledger->in_transaction = true;
+        *ret = found;
+        return LEDGER_OK;
+    }
+    client_lose(ledger);
+    base_free(&found);
+    return LEDGER_TROUBLE;
+}
+
+static bool just_claimed(const struct ledger_message *message, const struct ledger_found *found, int64_t within_ms)
+{
+    for (size_t i = 0; i < message->target_count; i++) {
+        const struct ledger_found_copy *copy = &found->copies[i];
+        bool concerns_us = message->targets[i].role == COPY_INBOX || (copy->owner != LEDGER_OTHER && !copy->owner_finished);
+        if (concerns_us && copy->state == COPY_APPENDING && copy->attempt_age_ms < within_ms)
+            return true;
+    }
+    return false;
+}
+
+enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
+                               struct fault *fault)
+{
+    int64_t wait = ledger->config->lock.wait, until = now + wait * MS;
+    for (int64_t pause = POLL_FIRST;; pause = pause * 2 < POLL_LONGEST ? pause * 2 : POLL_LONGEST) {
+        struct ledger_found *found = NULL;
+        bool kept = ledger->session != NULL;
+        enum ledger_result result = try_look(ledger, message, &found, fault);
+        if (result == LEDGER_TROUBLE && kept && ledger->broken && !client_dead())
+            result = try_look(ledger, message, &found, fault);
+        bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(message, found, wait));
+        if (client_dead() || !again || now >= until) {
+            if (result == LEDGER_OK)
+                *ret = found;
+            return result;
+        }
+        if (result == LEDGER_OK)
+            client_rollback(ledger);
+        base_free(&found);
+        if (!process_sleep(pause / 2 + dice_below(&world.current->dice, pause)))
+            return LEDGER_TROUBLE;
+    }
+}
+
+void ledger_leave(struct ledger *ledger)
+{
+    client_rollback(ledger);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The search of src/mailbox/mailbox.h, and the comparison that it is judged by (src/message/message_comparison.h). */
+#include <string.h>
+
+#include "breakage.h"
+#include "faults.h"
+#include "imap.h"
+#include "mailbox/mailbox.h"
+#include "message/message_comparison.h"
+#include "scheduler.h"
+
+static bool is_candidate(const struct search *search, const struct stored *stored)
+{
+    if (search->message_id != NULL)
+        return stored->content->message.message_id != NULL &&
+               strcmp(stored->content->message.message_id, search->message_id) == 0;
+    int64_t size = (int64_t)stored->content->message.size;
+    int64_t apart = stored->internal_date - search->internal_date;
+    return apart >= -86400 && apart <= 86400 && (search->largest == 0 || (size >= search->smallest && size <= search->largest));
+}
+
+static enum search_result look_through(unsigned account, const struct search *search, uint32_t *ret_uid)
+{
+    const struct box_content *box = imap_box(account, world_box(search->mailbox));
+    size_t first = search->newest != 0 && box->count > search->newest ? box->count - search->newest : 0;
+    for (size_t i = first; i < box->count; i++) {
+        if (!is_candidate(search, &box->stored[i]))
+            continue;
+        search->feed(search->context, box->stored[i].content, sizeof(*box->stored[i].content));
+        if (search->end(search->context) == CANDIDATE_SAME) {
+            *ret_uid = box->stored[i].uid;
+            return SEARCH_FOUND;
+        }
+    }
+    return SEARCH_ABSENT;
+}
+
+enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
+                                  uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+{
+    uint32_t uid = 0;
+    (void)config;
+    strcpy(fault->text, "IMAP: SEARCH");
+    struct call call = call_begin(CALL_SEARCH);
+    if (!call_pass(&call, 0))
+        return SEARCH_TROUBLE;
+    enum search_result result = look_through(world_number(account), search, &uid);
+    if (!call_pass(&call, 1))
+        return SEARCH_TROUBLE;
+    world.current->certain = true;
+    if (call.fault == FAULT_SEARCH_FAILED) {
+        TELL("cannot search");
+        return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_TROUBLE;
+    }
+    TELL("searches %s of %s: %s", search->mailbox, account, result == SEARCH_FOUND ? "found" : "not there");
+    if (result == SEARCH_FOUND) {
+        *ret_uidvalidity = 1;
+        *ret_uid = uid;
+    }
+    return result;
+}
+
+bool mailbox_searchable(const char *id, size_t length, bool folded)
+{
+    return length <= 200 && !folded && id != NULL;
+}
+
+/* A candidate is fed as the content that it is. */
+struct message_comparison {
+    const struct content *looked_for, *candidate;
+    bool by_id;
+};
+
+static struct message_comparison *comparison(const struct message *message, bool by_id)
+{
+    struct message_comparison *it = base_alloc(sizeof(*it));
+    it->looked_for = (const struct content *)(const void *)message->data;
+    it->by_id = by_id;
+    return it;
+}
+
+struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore)
+{
+    (void)ignore;
+    return comparison(message, false);
+}
+
+struct message_comparison *message_comparison_new_id(const struct message *message)
+{
+    return comparison(message, true);
+}
+
+void message_comparison_feed(struct message_comparison *it, const void *bytes, size_t size)
+{
+    (void)size;
+    it->candidate = bytes;
+}
+
+enum message_likeness message_comparison_end(struct message_comparison *it)
+{
+    bool same = it->candidate == it->looked_for || (it->by_id && it->candidate->identity == it->looked_for->identity);
+    return same ? MESSAGE_SAME : MESSAGE_OTHER;
+}
+
+void message_comparison_free(struct message_comparison **it)
+{
+    base_free(it);
+}
