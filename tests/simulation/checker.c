@@ -4,6 +4,8 @@
 #include "scheduler.h"
 #include "tables.h"
 
+bool checker_strict;
+
 static const char *box_name(enum box box)
 {
     return box == BOX_SENT ? "Sent" : "INBOX";
@@ -29,6 +31,9 @@ static void check_success(const struct content *content, const struct delivery_r
     else if (row == NULL || (row->state != COPY_STORED && !content->again))
         world_violation("untrue", "%s is told \"%s\", but the ledger does not say so", recipient->address,
                         recipient->report.text);
+    else if (checker_strict && !tables_finished(key, (uint8_t)world_number(recipient->address)))
+        world_violation("unfinished", "%s is told \"%s\", but the record says that Postfix comes again",
+                        recipient->address, recipient->report.text);
 }
 
 void checker_answer(const struct process *process)
@@ -56,17 +61,16 @@ static bool given_up(const struct content *content)
            (content->sent_refused || row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
 }
 
-/* Whether the Sent copy of it was due, and no reason is known why it should not be there: a bounce, or that it was given up. */
+/* Whether the Sent copy of it was due, and no reason is known why it should not be there: that it was given up, or a
+ * bounce. */
 static bool sent_is_expected(const struct content *content)
 {
     bool due = false;
     for (size_t i = 0; i < world.job_count; i++) {
         const struct job *job = &world.jobs[i];
-        if (job->content->identity != content->identity || job->off)
-            continue;
-        if (job->content->bounced)
+        if (job->content->identity == content->identity && job->content->bounced)
             return false;
-        due = due || (job->content == content && !job->own_login);
+        due = due || (job->content == content && !job->own_login && !job->off);
     }
     for (size_t i = 0; i < world.content_count; i++)
         if (world.contents[i].identity == content->identity && given_up(&world.contents[i]))

@@ -9,6 +9,9 @@
 /* When the server has stored something: nothing is there twice. */
 void checker_stored(const struct content *content, unsigned account, enum box box);
 
+/* Who is told that he is done must be so in the record, too. */
+extern bool checker_strict;
+
 /* When a process answers: a success is true now, and nothing bounces for our own trouble. */
 void checker_answer(const struct process *process);
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "breakage.h"
+#include "checker.h"
 #include "episode.h"
 #include "faults.h"
 #include "shrink.h"
@@ -26,6 +27,7 @@ static const char usage[] =
     "  --episode                only this one, told step by step\n"
     "  --break                  with the protocol broken: it is to be noticed\n"
     "  --breakages              so with each\n"
+    "  --strict                 who is told that he is done must be so in the record, too\n"
     "  --mended                 a Sent copy given up in doubt is seen by variants (ledger_look.c, add_variant_query)\n";
 
 static bool parse(int argc, char **argv, struct options *options)
@@ -34,7 +36,7 @@ static bool parse(int argc, char **argv, struct options *options)
         {"deliveries", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
         {"seed", required_argument, NULL, 'r'},       {"episode", required_argument, NULL, 'e'},
         {"break", required_argument, NULL, 'b'},      {"breakages", no_argument, NULL, 'B'},
-        {"mended", no_argument, NULL, 'm'},           {0},
+        {"mended", no_argument, NULL, 'm'},           {"strict", no_argument, NULL, 'S'},           {0},
     };
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         uint64_t number = optarg != NULL ? strtoull(optarg, NULL, 10) : 0;
@@ -48,6 +50,8 @@ static bool parse(int argc, char **argv, struct options *options)
             options->episode = number, options->one = true;
         else if (c == 'B')
             options->all_breakages = true;
+        else if (c == 'S')
+            checker_strict = true;
         else if (c == 'm')
             tables_mended = true;
         else if (c != 'b' || !breakage_set(optarg))

@@ -67,6 +67,13 @@ const struct row *tables_row(struct key key, struct place place)
     return message != NULL ? find_copy(number(message), place) : NULL;
 }
 
+bool tables_finished(struct key key, uint8_t address)
+{
+    const struct message_row *message = find_message(key);
+    const struct delivery_row *row = message != NULL ? find_delivery(number(message), address) : NULL;
+    return row != NULL && row->finished;
+}
+
 static size_t recipient_place(const struct ledger_message *message, uint8_t address)
 {
     for (size_t i = 0; i < message->recipient_count; i++)

@@ -81,6 +81,9 @@ const struct row *tables_row(struct key key, struct place place);
 /* As if add_variant_query saw a Sent copy that was given up in doubt a short time ago. */
 extern bool tables_mended;
 
+/* Whether the record says that Postfix will not bring this recipient again. */
+bool tables_finished(struct key key, uint8_t address);
+
 /* The server's row (ledger_server.c): 0 unknown, 1 honoured. */
 extern int tables_server;
 
