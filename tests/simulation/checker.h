@@ -9,7 +9,8 @@
 /* When the server has stored something: nothing is there twice. */
 void checker_stored(const struct content *content, unsigned account, enum box box);
 
-/* Who is told that he is done must be so in the record, too. */
+/* What is known to be open is looked for, too: who is told that he is done must be so in the record; and where a Message-ID
+ * cannot be searched for, a variant received on another day must find the Sent copy. */
 extern bool checker_strict;
 
 /* When a process answers: a success is true now, and nothing bounces for our own trouble. */

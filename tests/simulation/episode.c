@@ -45,7 +45,8 @@ static void make_settings(struct dice *dice)
 static void make_content(struct dice *dice, unsigned number)
 {
     struct content *content = &world.contents[number], *before = number > 0 ? content - 1 : NULL;
-    bool variant = before != NULL && before->message.message_id != NULL && dice_percent(dice, 50);
+    bool variant = before != NULL && before->message.message_id != NULL && dice_percent(dice, 50) &&
+                   (!before->message.message_id_folded || checker_strict);
     bool has_id = variant || dice_percent(dice, 85);
     int64_t verdict = dice_below(dice, 64);
     *content = (struct content){.number = number, .sender = NOBODY};

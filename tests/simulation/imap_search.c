@@ -53,7 +53,8 @@ enum search_result mailbox_search(const struct config *config, const char *accou
         TELL("cannot search");
         return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_TROUBLE;
     }
-    TELL("searches %s of %s: %s", search->mailbox, account, result == SEARCH_FOUND ? "found" : "not there");
+    TELL("searches %s of %s by %s: %s", search->mailbox, account, search->message_id != NULL ? "its id" : "its date",
+         result == SEARCH_FOUND ? "found" : "not there");
     if (result == SEARCH_FOUND) {
         *ret_uidvalidity = 1;
         *ret_uid = uid;

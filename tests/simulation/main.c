@@ -27,7 +27,7 @@ static const char usage[] =
     "  --episode                only this one, told step by step\n"
     "  --break                  with the protocol broken: it is to be noticed\n"
     "  --breakages              so with each\n"
-    "  --strict                 who is told that he is done must be so in the record, too\n"
+    "  --strict                 what is known to be open is looked for, too (checker.h)\n"
     "  --mended                 a Sent copy given up in doubt is seen by variants (ledger_look.c, add_variant_query)\n";
 
 static bool parse(int argc, char **argv, struct options *options)
