@@ -115,7 +115,6 @@ static void make(uint64_t seed, uint64_t episode)
     world.episode = episode;
     world.violation.kind = NULL;
     world.calm_jobs = 0;
-    world.calm_at = NEVER;
     memset(world.host_clock, 0, sizeof(world.host_clock));
     memset(world.workers, 0, sizeof(world.workers));
     make_settings(&dice);

@@ -69,15 +69,14 @@ static double seconds(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Episodes from the first on; true when all held. *ret: the one that did not. */
-static bool run(const struct options *options, double limit, uint64_t *ret)
+/* Episodes from *episode on; true when all held. *episode: the one that did not. */
+static bool run(const struct options *options, uint64_t *episode)
 {
-    double end = limit > 0 ? seconds(CLOCK_MONOTONIC) + limit : 0;
-    for (uint64_t i = 0; counts.struck < options->deliveries; i++) {
-        *ret = i;
-        if (!episode_run(options->seed, i))
+    double end = options->seconds > 0 ? seconds(CLOCK_MONOTONIC) + (double)options->seconds : 0;
+    for (; counts.struck < options->deliveries; ++*episode) {
+        if (!episode_run(options->seed, *episode))
             return false;
-        if (end > 0 && (i & 63) == 0 && seconds(CLOCK_MONOTONIC) >= end)
+        if (end > 0 && (*episode & 63) == 0 && seconds(CLOCK_MONOTONIC) >= end)
             break;
     }
     return true;
@@ -91,15 +90,29 @@ static int fail(const struct options *options, uint64_t episode)
     return 1;
 }
 
+/* An episode that does not hold, but does without the breakage. */
+static bool notice(const struct options *options, enum breakage broken)
+{
+    for (uint64_t episode = 0;; episode++) {
+        breakage = broken;
+        if (run(options, &episode))
+            return false;
+        const struct violation found = world.violation;
+        breakage = BREAK_NOTHING;
+        if (episode_run(options->seed, episode)) {
+            world.violation = found;
+            return true;
+        }
+    }
+}
+
 static int run_breakages(const struct options *options)
 {
     int missed = 0;
     for (int i = BREAK_NOTHING + 1; i < BREAKAGES; i++) {
-        uint64_t episode;
-        breakage = (enum breakage)i;
         memset(&counts, 0, sizeof(counts));
         double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
-        bool found = !run(options, (double)options->seconds, &episode);
+        bool found = notice(options, (enum breakage)i);
         double time = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun;
         missed += !found;
         printf("%-26s %s after %9" PRIu64 " deliveries, %6.2f s: %s\n", breakages[i].name, found ? "found " : "MISSED",
@@ -114,7 +127,7 @@ static int century(const struct options *options)
 {
     uint64_t episode = 0;
     double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (!run(options, (double)options->seconds, &episode))
+    if (!run(options, &episode))
         return fail(options, episode);
     double time = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun;
     for (int i = 1; i < FAULT_KINDS; i++)

@@ -177,7 +177,6 @@ static void too_long(void *what, uint32_t tag)
 static void calm_down(void)
 {
     int64_t refused = (world.config.delivery.reject_after + world.config.delivery.sent_retry) * MS;
-    world.calm_at = now;
     schedule(now + 6 * world.hold_off + 2 * world.config.delivery.deadline * MS + refused, too_long, NULL, 0);
 }
 

@@ -98,7 +98,6 @@ struct process {
     struct delivery delivery;
     struct delivery_recipient recipients[RECIPIENTS];
     size_t place[RECIPIENTS];   /* of each recipient in the job */
-    const char *login;
 };
 
 struct violation {
@@ -108,7 +107,6 @@ struct violation {
 
 struct world {
     uint64_t seed, episode;
-    struct dice dice;           /* for what belongs to nobody */
     struct config config;
     int64_t hold_off;           /* as it should be, us */
     int64_t late_most;          /* how long after its client's end a server may store what it has received */
@@ -117,8 +115,8 @@ struct world {
     struct content contents[MESSAGES];
     size_t content_count;
     struct job jobs[JOBS];
-    size_t job_count, open_jobs, calm_jobs;
-    int64_t calm_at;            /* since then nothing goes wrong */
+    size_t job_count, open_jobs;
+    size_t calm_jobs;           /* when all are, nothing goes wrong any more */
     int64_t host_clock[HOSTS];
     struct worker workers[HOSTS][2];
     struct process processes[PROCESSES];    /* each job has one at a time */
