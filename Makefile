@@ -218,7 +218,7 @@ FORCE:
 #: make fuzz        parsers, decoding and dialogues with inputs of libFuzzer, each judged by an oracle:
 #:                    TIME=60 (seconds of each target)  RUNS= (inputs of each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make century     simulated deliveries, each with at least one fault: MESSAGES=10000000 SEED=; a century of a site with
-#:                  10,000 messages a day are 365,000,000, some 20 minutes of one processor
+#:                  10,000 messages a day are 365,000,000, some 25 minutes of one processor
 #: make mutants     breaks the program in each way of tests/mutants/*.patch and says whether the tests notice:
 #:                  PART= (only those with one of these words in their names) JOBS= (at a time); 15 minutes
 #: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
