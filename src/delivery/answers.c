@@ -28,6 +28,14 @@ void answers_ledger(struct delivery_work *work, enum ledger_result result, const
         answers_rest(work, OUTCOME_DATABASE, fault->text);
 }
 
+void answers_unrecorded(struct delivery_work *work, const char *text)
+{
+    struct delivery *delivery = work->delivery;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        if (plan_goes_on(work->plan, work->targets.of_recipient[i]))
+            report_set(&delivery->recipients[i].report, OUTCOME_DATABASE, "%s", text);
+}
+
 void answers_of_plan(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -85,7 +93,7 @@ static bool sent_is_open(const struct delivery_work *work)
     return plan->sent_waits || (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
 }
 
-struct ledger_answer *answers_record(const struct delivery_work *work, struct ledger_answers *ret)
+struct ledger_answers answers_record(const struct delivery_work *work)
 {
     const struct delivery *delivery = work->delivery;
     struct ledger_answer *answers = base_alloc((delivery->recipient_count + 1) * sizeof(*answers));
@@ -103,6 +111,10 @@ struct ledger_answer *answers_record(const struct delivery_work *work, struct le
             .whole = work->whole,
         };
     }
-    *ret = (struct ledger_answers){.answers = answers, .count = count};
-    return answers;
+    return (struct ledger_answers){.answers = answers, .count = count};
+}
+
+void answers_clear(struct ledger_answers *answers)
+{
+    base_free(&answers->answers);
 }

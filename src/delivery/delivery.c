@@ -110,8 +110,7 @@ static void open_first_session(struct delivery_work *work)
 static void claim(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    struct ledger_answers answers;
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     size_t count = 0, target_count = work->targets.message.target_count;
     struct ledger_copy *copies OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*copies));
     for (size_t i = 0; i < target_count; i++)
@@ -131,8 +130,7 @@ static void claim(struct delivery_work *work)
 /* Nothing was sent, and nothing will be: the claim is given back. */
 static void abandon(struct delivery_work *work)
 {
-    struct ledger_answers answers;
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 
@@ -148,8 +146,10 @@ static bool hold(struct delivery_work *work)
         return true;
     if (result == LEDGER_OK)
         answers_rest(work, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
+    else if (result == LEDGER_BUSY)
+        answers_busy(work);
     else
-        answers_ledger(work, result, &fault);
+        answers_unrecorded(work, fault.text);
     if (work->plan->sent_waits || sent_is_due(work))
         sent_report(work, OUTCOME_BUSY, "not held");
     abandon(work);
@@ -162,8 +162,7 @@ static void record(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     struct fault fault;
-    struct ledger_answers answers;
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     if (answers.count == 0) {
         ledger_leave(delivery->ledger);
         return;
@@ -172,8 +171,7 @@ static void record(struct delivery_work *work)
     if (ledger_hold(delivery->ledger, work->claim, &fault) == LEDGER_OK)
         return;
     ledger_abandon(delivery->ledger, work->claim, answers);
-    for (size_t i = 0; i < answers.count; i++)
-        report_set(&delivery->recipients[list[i].recipient].report, OUTCOME_DATABASE, "%s", fault.text);
+    answers_unrecorded(work, fault.text);
 }
 
 /* Time that the next copy may take, if its server is silent, and the settling after it: the deadline would leave all the
@@ -233,8 +231,7 @@ static void retract(struct delivery_work *work, size_t target, enum outcome outc
 static bool settle_inboxes(struct delivery_work *work, const struct made *made)
 {
     struct fault fault;
-    struct ledger_settling settling = {.next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET};
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &settling.answers);
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     size_t count = 0, target_count = work->targets.message.target_count;
     struct ledger_made *settled OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*settled));
     bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
@@ -242,8 +239,10 @@ static bool settle_inboxes(struct delivery_work *work, const struct made *made)
     for (size_t i = 0; i < target_count; i++)
         if (is_made_inbox(work, i))
             settled[count++] = append_settled(i, &made[i]);
-    settling.made = settled;
-    settling.made_count = count;
+    const struct ledger_settling settling = {
+        .made = settled, .made_count = count, .answers = answers,
+        .next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET,
+    };
     enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
     for (size_t i = 0; i < count; i++) {
         if (result == LEDGER_TROUBLE)

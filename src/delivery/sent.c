@@ -104,8 +104,10 @@ static void settle(struct delivery_work *work, const struct made *made)
     struct fault fault;
     bool next, taken;
     const struct ledger_made settled = append_settled(work->plan->sent, made);
-    struct ledger_settling settling = {.made = &settled, .made_count = 1, .next = LEDGER_NO_TARGET};
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &settling.answers);
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
+    const struct ledger_settling settling = {
+        .made = &settled, .made_count = 1, .answers = answers, .next = LEDGER_NO_TARGET,
+    };
     switch (ledger_settle(work->delivery->ledger, work->claim, &settling, &next, &taken, &fault)) {
     case LEDGER_OK:
         break;
@@ -120,9 +122,8 @@ static void settle(struct delivery_work *work, const struct made *made)
 
 void sent_put_off(struct delivery_work *work, const char *text)
 {
-    struct ledger_answers answers;
     sent_report(work, OUTCOME_BUSY, text);
-    struct ledger_answer *list OD_CLEANUP(base_free) = answers_record(work, &answers);
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 

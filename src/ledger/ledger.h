@@ -119,7 +119,7 @@ struct ledger_answer {
 };
 
 struct ledger_answers {
-    const struct ledger_answer *answers;
+    struct ledger_answer *answers;
     size_t count;
 };
 

@@ -98,7 +98,7 @@ static bool write_all(struct ledger *ledger, const struct ledger_message *messag
     };
     const struct ledger_copy copy = {.target = 0, .recipient = 0};
     const struct ledger_made made = {.target = 0, .state = COPY_STORED};
-    const struct ledger_answer answer = {.recipient = 0, .outcome = "stored", .finished = true};
+    struct ledger_answer answer = {.recipient = 0, .outcome = "stored", .finished = true};
     const struct ledger_answers answers = {.answers = &answer, .count = 1};
     struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
     size_t mark;

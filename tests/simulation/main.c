@@ -27,8 +27,7 @@ static const char usage[] =
     "  --episode                only this one, told step by step\n"
     "  --break                  with the protocol broken: it is to be noticed\n"
     "  --breakages              so with each\n"
-    "  --strict                 what is known to be open is looked for, too (checker.h)\n"
-    "  --mended                 a Sent copy given up in doubt is seen by variants (ledger_look.c, add_variant_query)\n";
+    "  --strict                 what is known to be open is looked for, too (checker.h)\n";
 
 static bool parse(int argc, char **argv, struct options *options)
 {
@@ -36,7 +35,7 @@ static bool parse(int argc, char **argv, struct options *options)
         {"deliveries", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
         {"seed", required_argument, NULL, 'r'},       {"episode", required_argument, NULL, 'e'},
         {"break", required_argument, NULL, 'b'},      {"breakages", no_argument, NULL, 'B'},
-        {"mended", no_argument, NULL, 'm'},           {"strict", no_argument, NULL, 'S'},           {0},
+        {"strict", no_argument, NULL, 'S'},           {0},
     };
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         uint64_t number = optarg != NULL ? strtoull(optarg, NULL, 10) : 0;
@@ -52,8 +51,6 @@ static bool parse(int argc, char **argv, struct options *options)
             options->all_breakages = true;
         else if (c == 'S')
             checker_strict = true;
-        else if (c == 'm')
-            tables_mended = true;
         else if (c != 'b' || !breakage_set(optarg))
             return false;
     }

@@ -20,7 +20,6 @@ struct delivery_row {
 };
 
 int tables_server;
-bool tables_mended;
 static struct message_row messages[MESSAGES];
 static struct delivery_row deliveries[MESSAGES * ADDRESSES];
 static struct row copies[MESSAGES * (ADDRESSES + 1)];
@@ -97,7 +96,7 @@ static bool variant_has_it(struct key key, struct place place, int64_t hold_off,
         if (other->identity == key.identity && other->digest != key.digest && row->place.account == place.account &&
             row->place.box == place.box && row->place.role == COPY_SENT &&
             (row->state == COPY_STORED ||
-             ((row->state == COPY_APPENDING || (tables_mended && row->state == COPY_FAILED && row->doubt)) &&
+             ((row->state == COPY_APPENDING || (row->state == COPY_FAILED && row->doubt)) &&
               row->attempt_at > at - hold_off)))
             return true;
     }

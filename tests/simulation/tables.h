@@ -78,9 +78,6 @@ size_t tables_held(struct key key, int64_t token, const struct place *places, si
 /* For the checker; NULL: no such row. */
 const struct row *tables_row(struct key key, struct place place);
 
-/* As if add_variant_query saw a Sent copy that was given up in doubt a short time ago. */
-extern bool tables_mended;
-
 /* Whether the record says that Postfix will not bring this recipient again. */
 bool tables_finished(struct key key, uint8_t address);
 

@@ -44,14 +44,15 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
 
 static void record(struct situation *it)
 {
-    base_free(&it->list);
-    it->list = answers_record(&it->work, &it->answers);
+    answers_clear(&it->answers);
+    it->answers = answers_record(&it->work);
+    it->list = it->answers.answers;
 }
 
 static void clear(struct situation *it)
 {
     base_free(&it->plan);
-    base_free(&it->list);
+    answers_clear(&it->answers);
 }
 
 static void test_finished(void **state)
