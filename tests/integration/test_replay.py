@@ -302,8 +302,8 @@ def test_sender_and_sent_copy(site, files):
 DATES = {
     "Received": ("Received: from a by b; Sun, 2 Feb 2020 03:02:02 +0100 (CET)\n"
                  "Received: from c by a; Sat, 1 Feb 2020 03:02:02 +0100\n", "02-Feb-2020 02:02:02"),
-    "Date": ("", " 1-Aug-2025 08:00:00"),
-    "unreadable": ("Received: from a by b; yesterday\n", " 1-Aug-2025 08:00:00"),
+    "Date": ("", "01-Aug-2025 08:00:00"),
+    "unreadable": ("Received: from a by b; yesterday\n", "01-Aug-2025 08:00:00"),
 }
 
 
@@ -311,7 +311,7 @@ DATES = {
 def test_date_of_arrival(site, files, headers, date):
     scuba = site.account()
     site.run("replay", "-d", scuba, files.write("a", headers.encode() + message()))
-    assert site.messages(scuba)[0].internal_date.replace("01-", " 1-").startswith(date)
+    assert site.messages(scuba)[0].internal_date.startswith(date)
 
 
 # What it says and does about trouble

@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import datetime
 import grp
 import imaplib
 import os
@@ -150,4 +151,10 @@ class Dovecot(process.Server):
 def stored(head, raw):
     uid = int(re.search(rb"UID (\d+)", head)[1])
     flags = set(re.search(rb"FLAGS \(([^)]*)\)", head)[1].decode().split()) - {r"\Recent"}
-    return Stored(uid, flags, re.search(rb'INTERNALDATE "([^"]*)"', head)[1].decode(), raw)
+    return Stored(uid, flags, in_utc(re.search(rb'INTERNALDATE "([^"]*)"', head)[1].decode()), raw)
+
+
+def in_utc(date):
+    """A date of IMAP's; Dovecot tells those of its own time zone."""
+    form = "%d-%b-%Y %H:%M:%S %z"
+    return datetime.datetime.strptime(date, form).astimezone(datetime.timezone.utc).strftime(form)
