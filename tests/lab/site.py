@@ -21,7 +21,7 @@ from .proxy import Proxy
 
 Done = collections.namedtuple("Done", "exit out err seconds")
 
-PROCESS_TIMEOUT = 90
+PROCESS_TIMEOUT = 300
 
 # From a leak check whose process a test killed.
 KILLED_MEANWHILE = re.compile(r"^==\d+==Unable to get registers from thread \d+\.\n", re.M)
@@ -228,6 +228,10 @@ class Site:
         self.closing.append(thing)
         return thing
 
+    def close_used(self):
+        while self.closing:
+            self.closing.pop().close()
+
     def sanitizer_reports(self):
         reports = []
         for path in glob.glob(os.path.join(self.directory, "sanitizer.*")):
@@ -238,8 +242,7 @@ class Site:
     def close(self):
         for process in self.running:
             process.stop()
-        for thing in reversed(self.closing):
-            thing.close()
+        self.close_used()
         if self.ledgers:
             self.ledgers.give_back(self.lent)
 
