@@ -14,7 +14,6 @@ import signal
 import smtplib
 import socket
 import stat
-import subprocess
 import termios
 import time
 
@@ -116,11 +115,9 @@ def end_database_session(site, _imap, _database):
 
 def end_imap_session(site, imap, _database):
     """Dovecot says BYE."""
-    def ended():
-        subprocess.run(["doveadm", "-c", site.lab.dovecot.path("dovecot.conf"), "kick", "*"], stdout=subprocess.DEVNULL,
-                       check=False)
-        return imap.connections[-1].ended[SERVER]
-    wait_until(ended, "the session's end")
+    account = site.value("SELECT DISTINCT account FROM oncedrop.copy")
+    os.kill(site.lab.dovecot.newest_process(account, sessions=imap.accepted), signal.SIGTERM)
+    wait_until(lambda: imap.connections[-1].ended[SERVER], "the session's end")
 
 
 def cut_both(site, imap, database):
