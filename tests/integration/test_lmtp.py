@@ -389,6 +389,7 @@ def swallowing(accounts):
 def test_a_broken_mailbox_holds_up_no_other_one(site, broken_first):
     broken, whole = site.account("broken"), site.account("whole")
     plain_imap(site)
+    site.settings["imap.timeout"] = "10s"
     site.imap_proxy(swallowing({broken}))
     mail = message()
     recipients = [broken, whole] if broken_first else [whole, broken]

@@ -140,6 +140,7 @@ def test_a_connection_lost_between_two_messages_is_made_anew(site, lose):
 def test_a_kept_session_that_does_not_answer_is_replaced(site):
     scuba = site.account()
     silent = []
+    site.settings["imap.timeout"] = "10s"
     imap = site.imap_proxy(lambda connection, side, data: b"" if connection in silent else data)
     session = start(site)
     stored(session.deliver(message(), scuba)[0])

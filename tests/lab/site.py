@@ -89,7 +89,7 @@ class Site:
             "imap.ca_file": lab.authority.certificate,
             "imap.master_user": dovecot.MASTER,
             "imap.password_file": self.password_file,
-            "imap.timeout": "10s",
+            "imap.timeout": "25s",
             "route.sent_copy": "from",
             "delivery.deadline": "60s",
         }
