@@ -159,7 +159,7 @@ def over_postfix_time_limit(postfix):
     limits = ("command_time_limit", "oncedrop_time_limit", "oncedrop-lmtp_time_limit")
     postfix.settings = {**usual, **dict.fromkeys(limits, "3s")}
     postfix.restart()
-    with held(postfix, lambda *_: None, **PATIENT) as act:
+    with held(postfix, lambda *_: None, **PATIENT, **{"imap.timeout": "10s"}) as act:
         yield act
     postfix.settings = usual
     postfix.restart()
