@@ -330,6 +330,31 @@ static void work_exit_first(struct decode_writer *writer, const struct message *
     _exit(1);
 }
 
+static void work_wait_first(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    for (;;)
+        pause();
+}
+
+/* That poll(2) fails is trouble of ours, whatever the message. */
+static void test_not_waited_for(void **state)
+{
+    struct decoding *decoding = start(work_wait_first, generous);
+    struct rlimit old, none;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);   // EINVAL, for its one descriptor is more than that
+    assert_non_null(decoding_result(decoding));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    check_fault(decoding, "could not be waited for");
+    assert_true(decoding_cut_off(decoding));
+    decoding_free(&decoding);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 /* What the message can bring about is no reason to try it again. */
 static void test_cut_off(void **state)
 {
@@ -477,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_kept_dies),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_not_waited_for),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_freed),
         cmocka_unit_test(test_parent_killed),
