@@ -103,7 +103,7 @@ def test_a_verified_server_is_spoken_to(site, address):
     scuba = site.account()
     site.settings["database.conninfo"] = behind_tls(site, address, "DNS:db.example.org") + " sslmode=verify-full"
     expect.stored(site.deliver(message(), scuba))
-    assert "certificate and name verified" in " ".join(site.run("check").out.split())
+    assert "certificate and name verified" in " ".join(site.check().out.split())
 
 
 def test_a_server_with_another_name_is_not(site, address):
@@ -115,7 +115,7 @@ def test_a_server_with_another_name_is_not(site, address):
     assert site.count(scuba) == 0
     site.settings["database.tls"] = "conninfo"
     expect.stored(site.deliver(message(), scuba))
-    assert "not verified" in " ".join(site.run("check").out.split())
+    assert "not verified" in " ".join(site.check().out.split())
 
 
 def unix(site, more):
@@ -137,8 +137,8 @@ def test_requirepeer(site):
     owner = site.lab.postgres.user.pw_name
     for more, said in ((f"requirepeer={owner}", "the user that requirepeer names"), ("", "would make sure who answers")):
         site.settings["database.conninfo"] = unix(site, more)
-        assert said in " ".join(site.run("check").out.split())
+        assert said in " ".join(site.check().out.split())
 
 
 def test_check_warns_of_a_port_that_anybody_can_take(site):
-    assert "any local user can take the port" in " ".join(site.run("check").out.split())
+    assert "any local user can take the port" in " ".join(site.check().out.split())
