@@ -166,7 +166,7 @@ def finish(bench, case, first):
 
 def repeat(case, done):
     """Runs it again until it succeeds, less and less often."""
-    end, pause = time.monotonic() + 240, 0.05
+    end, pause = time.monotonic() + 60, 0.05
     while True:
         if done.returncode not in case.statuses and done.returncode > 0:
             return Wrong("other", f"exit {done.returncode} would bounce: {done}")
