@@ -20,11 +20,11 @@ static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
     struct rlimit now;
 
     if (getrlimit(resource, &now) < 0)
-        _exit(1);
+        _exit(DECODER_NOT_SET_UP);
     most = most < now.rlim_max ? most : now.rlim_max;
     grace = grace < now.rlim_max - most ? grace : now.rlim_max - most;
     if (setrlimit(resource, &(struct rlimit){most, most + grace}) < 0)
-        _exit(1);
+        _exit(DECODER_NOT_SET_UP);
 }
 
 /* Our handlers write an answer to Postfix: the child must not. */
@@ -62,7 +62,7 @@ static void enter(pid_t parent, size_t memory, int end)
 {
     // the order: a parent that died before the call is noticed after it
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
-        _exit(1);
+        _exit(DECODER_NOT_SET_UP);
     reset_signals();
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_DATA, base_data_size() + memory, 0);

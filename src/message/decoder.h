@@ -53,6 +53,8 @@ enum decoder_state {
     DECODER_UNKNOWN,    /* it could not be waited for: trouble of our own */
 };
 
+#define DECODER_NOT_SET_UP 75       /* exit status of a child that could not begin */
+
 /* Waits for the child's answer, or its end, until base_now_ms() is that. */
 enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms) OD_MUST;
 

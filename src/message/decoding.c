@@ -106,11 +106,12 @@ static void describe(struct decoding *decoding, enum decoder_state state, int st
         fault_set(&decoding->fault, "decoding it ended early");
 }
 
-/* Killed by somebody else, for want of memory, say, or not able to set itself up, or not waited for. */
+/* Killed by somebody else, for want of memory, say, or not able to set itself up, or not waited for. Only what certainly is
+ * none of the message's doing: it would be brought again for days, and bounce in the end. */
 static bool is_not_its_doing(enum decoder_state state, int status)
 {
     if (state == DECODER_ENDED)
-        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) != 0;
+        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == DECODER_NOT_SET_UP;
     return state == DECODER_UNKNOWN;
 }
 

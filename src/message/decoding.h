@@ -29,8 +29,8 @@ const struct decoded *decoding_result(struct decoding *decoding);
 const char *decoding_fault(const struct decoding *decoding) OD_MUST;
 
 /* After decoding_result: whether the child was killed by somebody else, or could not set itself up, or be waited for, before
- * it had come to the From field. That is no matter of the message either: recorded without its sender it would have no Sent copy for
- * ever. */
+ * it had come to the From field. That is no matter of the message either: recorded without its sender it would have no
+ * Sent copy for ever. */
 bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
 
 /* Ends the child, if need be, and frees the result. */

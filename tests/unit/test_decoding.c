@@ -330,6 +330,12 @@ static void work_exit_first(struct decode_writer *writer, const struct message *
     _exit(1);
 }
 
+static void work_not_set_up(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    _exit(DECODER_NOT_SET_UP);
+}
+
 static void work_wait_first(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
     (void)writer, (void)message, (void)level;
@@ -361,7 +367,7 @@ static void test_cut_off(void **state)
     static const struct {
         decoder_work work;
         bool cut_off;
-    } cases[] = {{work_abort_first, false}, {work_killed_first, true}, {work_exit_first, true}};
+    } cases[] = {{work_abort_first, false}, {work_killed_first, true}, {work_exit_first, false}, {work_not_set_up, true}};
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
