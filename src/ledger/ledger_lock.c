@@ -47,7 +47,8 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_claim *c
                   3, params, fault);
 }
 
-/* For the Sent copy the Message-ID alone decides: has another content with this id one, or one under way? */
+/* For the Sent copy the Message-ID alone decides: has another content with this id one, or one that may still come to be?
+ * That is also one that was given up while its APPEND was not known to have failed. */
 static bool add_variant_query(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy *sent,
                               struct fault *fault)
 {
@@ -59,7 +60,7 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_claim *
     return pg_add(ledger->pg,
                   "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
-                  " AND (c.state = 'stored' OR c.state = 'appending'"
+                  " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
                   " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
                   5, params, fault);
 }

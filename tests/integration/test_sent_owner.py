@@ -195,6 +195,23 @@ def test_a_variant_whose_copy_is_under_way_makes_it(site):
     assert site.sql("SELECT DISTINCT state FROM oncedrop.copy WHERE role = 'sent'") == [("stored",)]
 
 
+@pytest.mark.parametrize("doubt", [True, False])
+def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
+    """In doubt, the server may still be storing it."""
+    lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
+    first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
+    expect.stored(site.deliver(first, scuba, sender=lisa))
+    with site.lab.dovecot.session(lisa) as session:
+        session.delete("Sent")
+    site.sql("UPDATE oncedrop.copy SET state = 'failed', doubt = %s, uid = NULL, attempt_at = now() WHERE role = 'sent'",
+             (doubt,))
+    expect.stored(site.deliver(second, doug, sender=lisa))
+    assert site.count(lisa, "Sent") == (0 if doubt else 1)
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
+    expect.duplicate(site.deliver(second, doug, sender=lisa))
+    assert site.count(lisa, "Sent") == 1
+
+
 def test_a_duplicate_that_cannot_be_recorded_comes_again(site):
     """Else its delivery would stay open in the record for ever."""
     scuba = site.account()
