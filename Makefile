@@ -145,7 +145,7 @@ demo:
 faults:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults
 
 # PART="claim undo" JOBS=2
 mutants:

@@ -79,5 +79,6 @@ bool answer_reader_gone(void)
     struct pollfd output = {.fd = answer_fd, .events = 0};
     if (fstat(answer_fd, &output_status) != 0 || !S_ISFIFO(output_status.st_mode))
         return false;
-    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+    int ready = poll(&output, 1, 0);
+    return ready < 0 || (ready == 1 && (output.revents & POLLERR) != 0);    /* what cannot be told is no good news */
 }

@@ -20,11 +20,11 @@ static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
     struct rlimit now;
 
     if (getrlimit(resource, &now) < 0)
-        _exit(1);
+        _exit(DECODER_NOT_SET_UP);
     most = most < now.rlim_max ? most : now.rlim_max;
     grace = grace < now.rlim_max - most ? grace : now.rlim_max - most;
     if (setrlimit(resource, &(struct rlimit){most, most + grace}) < 0)
-        _exit(1);
+        _exit(DECODER_NOT_SET_UP);
 }
 
 /* Our handlers write an answer to Postfix: the child must not. */
@@ -62,7 +62,7 @@ static void enter(pid_t parent, size_t memory, int end)
 {
     // the order: a parent that died before the call is noticed after it
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
-        _exit(1);
+        _exit(DECODER_NOT_SET_UP);
     reset_signals();
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_DATA, base_data_size() + memory, 0);
@@ -119,7 +119,7 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
 
 int decoder_end(struct decoder *decoder)
 {
-    int status = 0;
+    int status = SIGKILL;
 
     (void)kill(decoder->child, SIGKILL);
     while (waitpid(decoder->child, &status, 0) < 0 && errno == EINTR)
@@ -169,22 +169,21 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
     return send(decoder->socket, &request, sizeof request, MSG_NOSIGNAL) == sizeof request;
 }
 
-bool decoder_wait(const struct decoder *decoder, int64_t until_ms, bool *ret_ended)
+enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms)
 {
     struct pollfd answer = {.fd = decoder->socket, .events = POLLIN};
     char byte;
 
-    *ret_ended = false;
     for (;;) {
         int64_t left = until_ms - base_now_ms();
         int ready = poll(&answer, 1, left > 0 ? (int)left : 0);
 
-        if (ready > 0) {
-            *ret_ended = read(answer.fd, &byte, 1) != 1;
-            return true;
-        }
-        if (ready == 0 || errno != EINTR)
-            return false;
+        if (ready > 0)
+            return read(answer.fd, &byte, 1) == 1 ? DECODER_DONE : DECODER_ENDED;
+        if (ready == 0)
+            return DECODER_TOO_LONG;
+        if (errno != EINTR)
+            return DECODER_UNKNOWN;
     }
 }
 

@@ -46,11 +46,20 @@ struct decoder *decoder_new(decoder_work work, const struct message *message, st
 /* Gives a child that waits one more message, of at most DECODER_KEPT_SIZE; false when it is gone. */
 bool decoder_ask(struct decoder *decoder, const struct message *message, struct decoder_request request) OD_MUST;
 
-/* Waits for the child's answer, or its end, until base_now_ms() is that; false when it took too long. *ret_ended: it
- * does not run any more, or will not for long. */
-bool decoder_wait(const struct decoder *decoder, int64_t until_ms, bool *ret_ended) OD_MUST;
+enum decoder_state {
+    DECODER_DONE,       /* it has answered, and waits for another message if it was to */
+    DECODER_ENDED,      /* it does not run any more, or will not for long */
+    DECODER_TOO_LONG,   /* it still runs */
+    DECODER_UNKNOWN,    /* it could not be waited for: trouble of our own */
+};
 
-/* Ends the child. Returns its wait status (waitpid(2)): that of its own end, if it came to that before. */
+#define DECODER_NOT_SET_UP 75       /* exit status of a child that could not begin */
+
+/* Waits for the child's answer, or its end, until base_now_ms() is that. */
+enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms) OD_MUST;
+
+/* Ends the child. Returns its wait status (waitpid(2)): that of its own end, if it came to that before; of a kill, if nobody
+ * can tell. */
 int decoder_end(struct decoder *decoder);
 
 void decoder_free(struct decoder **decoder);

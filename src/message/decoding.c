@@ -92,9 +92,11 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return new_decoding(decoder, half < clock_ms ? half : clock_ms);
 }
 
-static void describe(struct decoding *decoding, bool in_time, int status)
+static void describe(struct decoding *decoding, enum decoder_state state, int status)
 {
-    if (!in_time)
+    if (state == DECODER_UNKNOWN)
+        fault_set(&decoding->fault, "decoding it could not be waited for");
+    else if (state == DECODER_TOO_LONG)
         fault_set(&decoding->fault, "decoding it took too long");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         fault_set(&decoding->fault, "decoding it took too much time of the processor");
@@ -104,10 +106,13 @@ static void describe(struct decoding *decoding, bool in_time, int status)
         fault_set(&decoding->fault, "decoding it ended early");
 }
 
-/* Killed by somebody else, for want of memory, say, or not able to set itself up. */
-static bool is_not_its_doing(int status)
+/* Killed by somebody else, for want of memory, say, or not able to set itself up, or not waited for. Only what certainly is
+ * none of the message's doing: it would be brought again for days, and bounce in the end. */
+static bool is_not_its_doing(enum decoder_state state, int status)
 {
-    return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) != 0;
+    if (state == DECODER_ENDED)
+        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == DECODER_NOT_SET_UP;
+    return state == DECODER_UNKNOWN;
 }
 
 /* Keeps a child that has done well for the next message; any other ends. */
@@ -126,18 +131,18 @@ static void put_away(struct decoding *decoding)
 
 const struct decoded *decoding_result(struct decoding *decoding)
 {
-    bool in_time, ended;
+    enum decoder_state state;
     int status = 0;
 
     if (decoding->result)
         return decoding->result;
-    in_time = decoder_wait(decoding->decoder, decoding->until_ms, &ended);
-    if (!in_time || ended)
+    state = decoder_wait(decoding->decoder, decoding->until_ms);
+    if (state != DECODER_DONE)
         status = decoder_end(decoding->decoder);
     decoding->result = decoded_new();
     if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
-        describe(decoding, in_time, status);
-    decoding->cut_off = in_time && ended && !decoding->result->from && is_not_its_doing(status);
+        describe(decoding, state, status);
+    decoding->cut_off = !decoding->result->from && is_not_its_doing(state, status);
     put_away(decoding);
     return decoding->result;
 }

@@ -28,9 +28,9 @@ const struct decoded *decoding_result(struct decoding *decoding);
 /* Why the result is not whole: a text for the log; NULL when it is, and before decoding_result. */
 const char *decoding_fault(const struct decoding *decoding) OD_MUST;
 
-/* After decoding_result: whether the child was killed by somebody else, or could not set itself up, before it had come to
- * the From field. That is no matter of the message either: recorded without its sender it would have no Sent copy for
- * ever. */
+/* After decoding_result: whether the child was killed by somebody else, or could not set itself up, or be waited for, before
+ * it had come to the From field. That is no matter of the message either: recorded without its sender it would have no
+ * Sent copy for ever. */
 bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
 
 /* Ends the child, if need be, and frees the result. */

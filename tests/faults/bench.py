@@ -26,6 +26,8 @@ UNFINISHED = """SELECT c::text FROM oncedrop.copy c WHERE c.state <> 'stored'
 NUMBERS = itertools.count(1)
 STARTING = threading.Lock()
 AGAIN = threading.Semaphore(6)      # further tries at a time: more would take longer than the deadline on a slow machine
+# Options of a run that has to come to its end, or to its point, at once, however busy the machine is.
+PATIENT = ("-o", "delivery.deadline=60s", "-o", "delivery.hold_off=70s", "-o", "imap.timeout=30s")
 
 # A command that is repeated until succeeded(done). statuses: those it may end with. beside: a case that runs at the
 # same time. database: one that is this case's alone.
@@ -68,6 +70,11 @@ class Bench:
     def command(self, *arguments, mail, inboxes, sent=None, stdin=b"", **more):
         """Any command of the program, to be repeated until it exits 0 and those mailboxes have that message."""
         return Case([*self.program, *arguments], stdin, mail, inboxes, sent, lambda done: done.returncode == 0, **more)
+
+    def with_options(self, case, *options):
+        """Words of the case's command with more options."""
+        size = len(self.program)
+        return [*case.words[:size], *options, *case.words[size:]]
 
     def by_port(self, port):
         """Options for another port of an IMAP server that is known already: or it would be looked at first."""
@@ -116,7 +123,7 @@ class Bench:
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
         self.site.lab.postgres.admin("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING",
                                      (self.site.server(),), database)
-        recorded = [*program, "-o", "record.level=raw", "-o", "imap.tls=starttls", "-o", "imap.server_name=other.example",
+        recorded = [*program, *PATIENT, "-o", "record.level=raw", "-o", "imap.tls=starttls", "-o", "imap.server_name=other.example",
                     *case.words[len(self.program):]]
         done = death.run(recorded, case.stdin)
         assert done.returncode == 75, done
@@ -125,15 +132,14 @@ class Bench:
     def in_doubt(self):
         """A delivery that died behind its APPEND's literal, and whose hold-off is over: it will search."""
         case = self.deliver()
-        point = self.after_literal
-        death.run(death.killed_at(point) + case.words, case.stdin)
+        death.run(death.killed_at(self.after_literal) + self.with_options(case, *PATIENT), case.stdin)
         self.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
                       " WHERE state = 'appending' AND account IN (%s, %s)", (case.inboxes[0], case.sent))
         return case
 
     def trace(self, case):
         path = os.path.join(self.site.directory, "trace")
-        done = death.run(death.strace("-s", "200", "-o", path) + case.words, case.stdin)
+        done = death.run(death.strace("-s", "200", "-o", path) + self.with_options(case, *PATIENT), case.stdin)
         assert case.succeeded(done), done
         return path
 

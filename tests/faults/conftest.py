@@ -5,22 +5,25 @@ import collections
 
 import pytest
 
-TRIED = collections.Counter()
-FOUND = collections.Counter()
+TRIED, FOUND = "faults tried", "faults found"   # properties of a test's report: they come from every worker
 
 
 @pytest.fixture
-def tally():
+def tally(request):
     """Counts so many `what` (in the plural) as tried; wrong: a list of bench.Wrong, of which there must be none."""
     def add(what, tried, wrong):
-        TRIED[what] += tried
-        FOUND.update(item.kind for item in wrong)
+        request.node.user_properties += [(TRIED, (what, tried)), *((FOUND, (item.kind, 1)) for item in wrong)]
         assert not wrong, "\n".join(f"{item.kind}: {item.text}" for item in wrong)
     return add
 
 
 def pytest_terminal_summary(terminalreporter):
-    tried = ", ".join(f"{count} {what}" for what, count in sorted(TRIED.items()))
-    other = f", {FOUND['other']} otherwise wrong" if FOUND["other"] else ""
-    terminalreporter.write_line(f"Faults tried: {tried}; {FOUND['lost']} lost, {FOUND['doubled']} doubled, "
-                                f"{FOUND['false duplicate']} false duplicates{other}.")
+    counts = {TRIED: collections.Counter(), FOUND: collections.Counter()}
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, (what, count) in report.user_properties if report.when == "call" else []:
+            counts[name][what] += count
+    tried = ", ".join(f"{count} {what}" for what, count in sorted(counts[TRIED].items()))
+    found = counts[FOUND]
+    other = f", {found['other']} otherwise wrong" if found["other"] else ""
+    terminalreporter.write_line(f"Faults tried: {tried}; {found['lost']} lost, {found['doubled']} doubled, "
+                                f"{found['false duplicate']} false duplicates{other}.")

@@ -80,7 +80,7 @@ def environment():
     return {"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0"}
 
 
-def run(words, stdin, seconds=60):
+def run(words, stdin, seconds=180):
     """After so many seconds it is ended, with what it started (what strace traces outlives strace), and
     subprocess.TimeoutExpired raised."""
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",

@@ -17,7 +17,7 @@ import signal
 
 import death
 import pytest
-from bench import Bench, Wrong, check_ledger, judge, pooler, repeat, run_points
+from bench import PATIENT, Bench, Wrong, check_ledger, judge, pooler, repeat, run_points
 from lab.dovecot import MASTER, Dovecot
 from lab.fake_imap import FakeImap
 from lab.messages import message, on_the_wire
@@ -26,8 +26,6 @@ from lab.proxy import SERVER, Proxy
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 AT_ONCE = 24            # many wait for an answer that does not come
-# Where nothing is killed, and no hold-off waited for: a busy machine is no fault.
-PATIENT = ("-o", "delivery.deadline=30s", "-o", "delivery.hold_off=40s")
 
 CERTAIN = ("TRYCREATE", "OVERQUOTA", "TOOBIG", "NOPERM")    # a server that says so and stores breaks its word
 CODES = (*CERTAIN, "LIMIT", "UNAVAILABLE", "INUSE", "SERVERBUG", "CONTACTADMIN", "CANNOT", "ALREADYEXISTS", "EXPIRED",
@@ -126,7 +124,8 @@ class Dialogue:
         self.server = KeepingImap()
         self.inbox, self.sender = bench.account(), bench.account() if sent else "lisa@elsewhere.example"
         self.mail = message(sender=self.sender, to=self.inbox)
-        options = [*bench.by_port(self.server.port), "-o", "imap.timeout=1s", *PATIENT]
+        # Nothing is killed here, and no hold-off waited for: a busy machine is no fault.
+        options = [*bench.by_port(self.server.port), *PATIENT, "-o", "imap.timeout=5s"]
         case = bench.command(*options, "deliver", "-f", self.sender, "-d", self.inbox, stdin=self.mail,
                              mail=self.mail, inboxes=[self.inbox])
         self.case = case._replace(statuses=(0, 75, 69))
@@ -451,14 +450,14 @@ def try_kill(bench, place, kill, revive):
 
     def kill_now():
         if place == WAITING:
-            wait_until(lambda: size_of_temporary(dovecot, inbox) == len(case.mail), "all is taken", 2)
+            wait_until(lambda: size_of_temporary(dovecot, inbox) == len(case.mail), "all is taken")
         kill(inbox)
     killer.kill = kill_now
     with contextlib.ExitStack() as held:
         dovecot.count(inbox)    # makes the mailbox
         if place == WAITING:
             held.enter_context(dovecot.uid_list_locked(inbox))
-        first = death.run(case.words, case.stdin)
+        first = death.run(bench.with_options(case, *PATIENT), case.stdin)
     try:
         if not killer.connection:
             return Wrong("other", f"it was not killed: {first}")

@@ -18,14 +18,13 @@ import subprocess
 import time
 
 import death
-from bench import Bench, Wrong, check_ledger, finish, run_points
+from bench import PATIENT, Bench, Wrong, check_ledger, finish, run_points
 from lab.dovecot import quoted
 from lab.messages import on_the_wire
 from lab.process import wait_until
 from lab.proxy import CLIENT, Proxy
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
-HOLD_OFF = 12       # seconds: enough for REPEATED deliveries on a busy machine
 REPEATED = 3        # deliveries while the lock is held
 
 # lock: how to hold it; file: what, in the account's home; mail: the account's mail_location; blind: who looks for the
@@ -69,9 +68,7 @@ def make_case(bench, kind):
     if kind.mail:
         dovecot.add_account(inbox, location=kind.mail)
     put_to_rest(dovecot, inbox)
-    words = case.words.copy()
-    words[words.index("deliver"):0] = ["-o", f"delivery.hold_off={HOLD_OFF}s"]
-    return case._replace(words=words)
+    return case
 
 
 def put_to_rest(dovecot, account):
@@ -96,11 +93,10 @@ class Appending:
         self.end = on_the_wire(case.mail)[-40:] + b"\r\n"
         self.said = b""
         self.proxy = Proxy(self.dovecot.port, self.watch)
-        words = case.words.copy()
-        words[words.index("deliver"):0] = bench.by_port(self.proxy.port)
         self.before = len(self.dovecot.log())
         self.on_ready = lambda: None
-        self.words, self.stdin = words, case.stdin
+        self.words = bench.with_options(case, *PATIENT, *bench.by_port(self.proxy.port))
+        self.stdin = case.stdin
 
     def watch(self, _connection, side, data):
         if side == CLIENT:
@@ -146,7 +142,7 @@ def try_kind(bench, kind):
         first = appending.run_and_kill()
         if first.returncode != -signal.SIGKILL:
             return Wrong("other", f"the APPEND was answered under the lock: {first}")
-        others = [death.run(case.words, case.stdin) for _ in range(REPEATED)]
+        others = [death.run(bench.with_options(case, *PATIENT), case.stdin) for _ in range(REPEATED)]
         early = kind.blind and count_without_lock(dovecot, inbox)
     wait_until(lambda: bench.site.count(inbox), "the message is stored late")
     return finish(bench, case, first) or not_held(others) or \

@@ -19,7 +19,7 @@ import os
 import random
 
 import pytest
-from bench import Bench, Wrong, check_ledger, finish, pooler, run_points
+from bench import PATIENT, Bench, Wrong, check_ledger, finish, pooler, run_points
 from lab.process import wait_until
 from lab.proxy import SERVER
 from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
@@ -27,7 +27,7 @@ from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wir
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 SILENCES_AT_ONCE = 20   # they do nothing but wait
 STRIDE = 40             # bytes between the ends tried within a long message
-TRIES = 3               # to come to the point
+TRIES = 6               # to come to the point
 
 LITERAL, COMMIT = ("literal of APPEND", "end of APPEND", "go-ahead for APPEND", "OK to APPEND"), " of COMMIT"
 
@@ -59,7 +59,7 @@ def open_wire(bench, way, point=None):
 def record(bench, way, case):
     """The pieces of a whole dialogue."""
     wire = open_wire(bench, way)
-    done = wire.run(case)
+    done = wire.run(case._replace(words=bench.with_options(case, *PATIENT)))
     wire.close()
     assert case.succeeded(done), done
     return units(wire)
@@ -92,7 +92,7 @@ def found_in_doubt(bench):
     """A delivery whose APPEND's answer was lost, and whose hold-off is over: it will find the message."""
     case = bench.deliver(sent=False)
     wire = open_wire(bench, to_imap, Point(CLOSE, bench.behind_literal, None))
-    done = wire.run(case)
+    done = wire.run(case._replace(words=bench.with_options(case, *PATIENT)))
     wire.close()
     assert done.returncode == 75 and wire.reached.is_set(), done
     wait_until(lambda: bench.site.count(case.inboxes[0]) == 1, "the server has stored it")

@@ -74,7 +74,7 @@ class ChangingImap(FakeImap):
 
 def changing(site, change):
     server = site.use(ChangingImap(change))
-    site.settings.update({"imap.host": "127.0.0.1", "imap.port": server.port, "imap.tls": "none", "imap.timeout": "5s"})
+    site.settings.update({"imap.host": "127.0.0.1", "imap.port": server.port, "imap.tls": "none"})
     return server
 
 

@@ -51,7 +51,7 @@ send "cd ${(q)PWD}; print -r -- re''ady"
 await ready
 zpty -w -n shell "$2"$'\t'$'\x18'
 integer tries=0
-until [[ -e $OFFERED.done ]] || ((tries++ > 1000)); do
+until [[ -e $OFFERED.done ]] || ((tries++ > 10000)); do
     zpty -r -t shell text
     zselect -t 1 2>/dev/null || { zmodload zsh/zselect; }
 done
@@ -66,7 +66,7 @@ def words_of(line):
 
 def in_bash(line, directory, path, _dump):
     done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", FILES["bash"], line, *words_of(line)], cwd=directory,
-                          env={"PATH": path, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=True, text=True, timeout=30)
+                          env={"PATH": path, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=True, text=True, timeout=180)
     return done.stdout.split()
 
 
@@ -76,7 +76,7 @@ def in_zsh(line, directory, path, dump):
     for name in (offered, offered + ".done"):
         if os.path.exists(name):
             os.remove(name)
-    done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", FILES["zsh"], line], cwd=directory, text=True, timeout=60,
+    done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", FILES["zsh"], line], cwd=directory, text=True, timeout=180,
                           env={"PATH": path, "HOME": directory, "OFFERED": offered, "DUMP": dump, "TERM": "dumb",
                                "LC_ALL": "C"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
     assert os.path.exists(offered + ".done"), done.stdout

@@ -74,20 +74,20 @@ def test_lock_wait_is_how_long_a_held_lock_is_waited_for(site):
     with lock_held(site, lock_key(site, id)):
         done = site.deliver(message(id=id), scuba)
         expect.held(done)
-        assert 0.9 < done.seconds < 10
+        assert 0.9 < done.seconds < 40      # the deadline is 60 s
 
 
 def test_with_lock_wait_the_first_try_succeeds_when_the_lock_comes_free(site):
     scuba = site.account()
     id = new_id()
-    site.settings["lock.wait"] = "20s"
+    site.settings["lock.wait"] = "50s"
     with lock_held(site, lock_key(site, id)):
         delivery = site.start_delivery(message(id=id), scuba)
         time.sleep(0.3)     # not a condition: some time spent waiting
         assert delivery.process.poll() is None
     done = delivery.finish()
     expect.stored(done)
-    assert done.seconds < 5
+    assert done.seconds < 40
 
 
 def claimed_elsewhere(site, id=None):
@@ -105,7 +105,7 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
     id = new_id()
     scuba, mail = claimed_elsewhere(site, id)
     key = lock_key(site, id)
-    site.settings["lock.wait"] = "15s"
+    site.settings["lock.wait"] = "50s"
     tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: len(tries) > 1 or delivery.process.poll() is not None, "it tries again")
@@ -118,10 +118,11 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
 def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
     """It may be that of a delivery that died."""
     scuba, mail = claimed_elsewhere(site)
+    site.sql("UPDATE oncedrop.copy SET attempt_at = now() + interval '1 min'")      # fresh, however long starting takes
     site.settings["lock.wait"] = "1s"
     done = site.deliver(mail, scuba)
     expect.held(done)
-    assert 0.5 < done.seconds < 10
+    assert 0.9 < done.seconds < 40
     site.settings["lock.wait"] = "20s"
     site.sql("UPDATE oncedrop.copy SET attempt_at = now() - interval '21 s'")
     tries = count_tries(site)
@@ -137,15 +138,15 @@ def test_the_namespace_separates_systems_in_one_database(site):
 
 
 def finish_with_retries(site, mail, recipient, sender, results):
-    results += site.deliver_with_retries(mail, recipient, sender=sender)
+    results += site.deliver_with_retries(mail, recipient, sender=sender, seconds=300)
 
 
-@pytest.mark.parametrize("wait", ["0s", "30s"])
+@pytest.mark.parametrize("wait", ["0s", "240s"])
 def test_twenty_at_once(site, wait):
     lisa = site.account("lisa")
     recipients = [site.account(f"r{number}") for number in range(10)]
     mail = message(sender=lisa, to=", ".join(recipients))
-    site.settings["lock.wait"] = wait
+    site.settings.update({"lock.wait": wait, "delivery.deadline": "250s", "imap.timeout": "60s"})
     results = []
     threads = [threading.Thread(target=finish_with_retries, args=(site, mail, recipient, lisa, results))
                for recipient in recipients * 2]
@@ -183,6 +184,8 @@ def test_one_recipient_is_stored_once_however_many_try(site):
     for delivery in deliveries:
         done = delivery.finish()
         assert done.exit in (0, 75), done
+    tries = site.deliver_with_retries(mail, scuba)
+    assert tries[-1].exit == 0, tries
     expect.duplicate(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
 
@@ -207,6 +210,7 @@ def test_through_pgbouncer(site):
 def test_locks_lists_what_is_in_progress(site):
     scuba = site.account()
     id = new_id()
+    site.settings["imap.timeout"] = "50s"
     proxy = site.imap_proxy()
     proxy.stall()
     delivery = site.start_delivery(message(id=id), scuba)

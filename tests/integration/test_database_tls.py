@@ -13,15 +13,16 @@ from lab.fake_postgres import FakePostgres, TlsFront, own_address
 from lab.messages import message
 
 FAR = "198.51.100.1"    # TEST-NET-2: nobody's
+NAME = "db..invalid"    # has an empty label: no name server is asked
 WORDS = "dbname=mail user=mailer password=secret"
 
 REMOTE = {
-    "a name": f"host=db.invalid {WORDS}",
+    "a name": f"host={NAME} {WORDS}",
     "an address": f"host={FAR} {WORDS}",
     "an address of version 6": f"host=2001:db8::1 {WORDS}",
     "hostaddr": f"hostaddr={FAR} {WORDS}",
     "hostaddr behind a name of this machine": f"host=localhost hostaddr={FAR} {WORDS}",
-    "a second host": f"host=127.0.0.1,db.invalid port=1,5432 {WORDS}",
+    "a second host": f"host=127.0.0.1,{NAME} port=1,5432 {WORDS}",
     "a second address": f"host=a,b hostaddr=127.0.0.1,{FAR} port=1,5432 {WORDS}",
     "URI": f"postgresql://mailer:secret@{FAR}/mail",
     **{mode: f"host={FAR} {WORDS} sslmode={mode}" for mode in ("disable", "allow", "prefer", "require", "verify-ca")},
@@ -33,8 +34,8 @@ def test_refused_by_name(site, conninfo):
     site.settings["database.conninfo"] = conninfo
     done = site.deliver(message(), "scuba@example.org")
     line = expect.deferred(done, r"4\.3\.\d", "sslmode=verify-full", "[database] tls")
-    assert any(far in line for far in ("db.invalid", FAR, "2001:db8::1"))
-    assert "secret" not in line and done.seconds < 10
+    assert any(far in line for far in (NAME, FAR, "2001:db8::1"))
+    assert "secret" not in line and done.seconds < 40
 
 
 @pytest.mark.parametrize("command", [["list"], ["check"], ["schema", "version"], ["replay", "-d", "scuba@example.org", "-"]],
@@ -52,13 +53,13 @@ def service_file(site, text):
 def test_of_the_environment_and_the_service_file(site):
     """Wherever the options come from, those in force count. Deliveries see no environment."""
     site.settings["database.conninfo"] = "dbname=mail"
-    for environment in ({"PGHOST": "db.invalid"}, {"PGHOSTADDR": FAR}):
+    for environment in ({"PGHOST": NAME}, {"PGHOSTADDR": FAR}):
         done = site.run("list", env=environment)
         assert done.exit and "sslmode=verify-full" in " ".join(done.err.split()), done
     site.settings["database.conninfo"] = "service=mail"
-    done = site.run("list", env=service_file(site, "[mail]\nhost=db.invalid\nuser=mailer\n"))
+    done = site.run("list", env=service_file(site, f"[mail]\nhost={NAME}\nuser=mailer\n"))
     assert done.exit and "sslmode=verify-full" in " ".join(done.err.split()), done
-    done = site.run("list", env=service_file(site, "[mail]\nhost=db.invalid\nuser=mailer\nsslmode=verify-full\n"))
+    done = site.run("list", env=service_file(site, f"[mail]\nhost={NAME}\nuser=mailer\nsslmode=verify-full\n"))
     assert done.exit and "[database] tls" not in " ".join(done.err.split()), done
 
 
@@ -102,7 +103,7 @@ def test_a_verified_server_is_spoken_to(site, address):
     scuba = site.account()
     site.settings["database.conninfo"] = behind_tls(site, address, "DNS:db.example.org") + " sslmode=verify-full"
     expect.stored(site.deliver(message(), scuba))
-    assert "certificate and name verified" in " ".join(site.run("check").out.split())
+    assert "certificate and name verified" in " ".join(site.check().out.split())
 
 
 def test_a_server_with_another_name_is_not(site, address):
@@ -114,7 +115,7 @@ def test_a_server_with_another_name_is_not(site, address):
     assert site.count(scuba) == 0
     site.settings["database.tls"] = "conninfo"
     expect.stored(site.deliver(message(), scuba))
-    assert "not verified" in " ".join(site.run("check").out.split())
+    assert "not verified" in " ".join(site.check().out.split())
 
 
 def unix(site, more):
@@ -136,8 +137,8 @@ def test_requirepeer(site):
     owner = site.lab.postgres.user.pw_name
     for more, said in ((f"requirepeer={owner}", "the user that requirepeer names"), ("", "would make sure who answers")):
         site.settings["database.conninfo"] = unix(site, more)
-        assert said in " ".join(site.run("check").out.split())
+        assert said in " ".join(site.check().out.split())
 
 
 def test_check_warns_of_a_port_that_anybody_can_take(site):
-    assert "any local user can take the port" in " ".join(site.run("check").out.split())
+    assert "any local user can take the port" in " ".join(site.check().out.split())

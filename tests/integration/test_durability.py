@@ -19,10 +19,11 @@ def seen(site):
     """A function that gives what the transactions saw that wrote copies: (state of the copy, settings)."""
     columns = ", ".join(f"current_setting('{name}') AS {name}" for name in SETTINGS)
     site.sql(f"CREATE TABLE public.seen AS SELECT ''::text AS state, {columns} LIMIT 0")
+    site.sql("ALTER TABLE public.seen ADD number serial")
     site.sql("CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS"
              f" $$BEGIN INSERT INTO public.seen SELECT NEW.state, {columns}; RETURN NULL; END$$")
     site.sql("CREATE TRIGGER look AFTER INSERT OR UPDATE ON oncedrop.copy FOR EACH ROW EXECUTE FUNCTION public.look()")
-    return lambda: site.sql("SELECT * FROM public.seen")
+    return lambda: site.sql(f"SELECT state, {', '.join(SETTINGS)} FROM public.seen ORDER BY number")
 
 
 def with_options(site, **settings):

@@ -14,6 +14,7 @@ from lab.fake_imap import FakeImap
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import CLIENT, SERVER
+from test_changed_by_server import forget_hold_off
 
 
 def closed_database(site):
@@ -88,7 +89,7 @@ def silent_database(site):
 
 
 def unknown_imap_host(site):
-    site.settings["imap.host"] = "nowhere.invalid"
+    site.settings["imap.host"] = "nowhere..invalid"      # an empty label: no name server is asked
 
 
 def mailbox_name_with_line_end(site):
@@ -139,7 +140,7 @@ TROUBLE = [
     (tls_to_a_plain_port, r"4\.\d\.\d", []),
     (plain_to_a_tls_port, r"4\.\d\.\d", []),
     (silent_imap, r"4\.\d\.\d", []),
-    (unknown_imap_host, r"4\.\d\.\d", ["nowhere.invalid"]),
+    (unknown_imap_host, r"4\.\d\.\d", ["nowhere..invalid"]),
     (mailbox_name_with_line_end, r"4\.\d\.\d", []),
     (unknown_setting, r"4\.3\.5", ["imap", "hots", "oncedrop.conf"]),
     (unknown_group, r"4\.3\.5", ["imapp", "oncedrop.conf"]),
@@ -160,7 +161,7 @@ def test_trouble_defers_and_mended_it_is_delivered_once(site, break_it, code, wo
     for merge in (False, True):
         done = site.deliver(mail, scuba, merge=merge)
         expect.deferred(done, code, *words)
-        assert done.seconds < 15
+        assert done.seconds < 50    # the deadline is 60 s
     assert site.count(scuba) == 0
     site.settings = right
     if break_it is missing_rights:
@@ -199,10 +200,12 @@ def test_impossible_recipients_defer(site, recipient):
 def plain_imap(site, watch):
     site.settings["imap.tls"] = "none"
     site.settings["imap.port"] = site.lab.dovecot.port
-    site.settings["delivery.hold_off"] = "3s"
-    site.settings["delivery.deadline"] = "2s"
-    site.settings["imap.timeout"] = "1s"
     return site.imap_proxy(watch)
+
+
+def claimed(site):
+    """Waits until a delivery's claim is committed."""
+    wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
 
 
 def cut_when(side, text, only_first=True):
@@ -239,7 +242,8 @@ def test_imap_connection_cut(site, side, text):
     assert len(watch.cuts) == 1
     if done.exit:
         expect.deferred(done)
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert [stored.raw for stored in site.messages(scuba)] == [on_the_wire(mail)]
     expect.duplicate(site.deliver(mail, scuba))
@@ -249,19 +253,21 @@ def test_what_may_have_been_stored_is_looked_for_after_the_hold_off(site):
     scuba = site.account()
     mail = message()
     plain_imap(site, cut_when(SERVER, b"APPENDUID"))
-    site.settings["delivery.hold_off"] = "6s"
+    site.settings["delivery.hold_off"] = "300s"
     expect.deferred(site.deliver(mail, scuba))
-    claimed = time.monotonic()
     [copy] = site.sql("SELECT state, doubt FROM oncedrop.copy")
     assert copy.state == "appending"
     assert site.count(scuba) == 1
     expect.held(site.deliver(mail, scuba))
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    # By the database's clock, which is the one that counts: it alone says when the rest is over.
+    [before] = site.sql("UPDATE oncedrop.copy SET attempt_at = clock_timestamp() - interval '297 s' RETURNING attempt_at")
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
-    assert time.monotonic() - claimed > 4       # 6 s by the database's clock, counted from the claim
     assert site.count(scuba) == 1
-    [copy] = site.sql("SELECT state, uid FROM oncedrop.copy")
+    [copy] = site.sql("SELECT state, uid, extract(epoch FROM attempt_at - %s) AS waited FROM oncedrop.copy",
+                      (before.attempt_at,))
     assert (copy.state, copy.uid) == ("stored", site.messages(scuba)[0].uid)
+    assert copy.waited > 299.9
 
 
 @pytest.mark.parametrize("id", [False, b"x" * 300 + b"@example.org", b"=?utf-8?q?abc?=@example.org", b"\xff@example.org"],
@@ -273,7 +279,8 @@ def test_it_is_found_without_a_searchable_message_id(site, id):
     with site.lab.dovecot.session(scuba) as session:
         session.append("INBOX", "", None, on_the_wire(message(id=id, body="Hallo!\n")))
     expect.deferred(site.deliver(mail, scuba))
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 2
 
@@ -293,12 +300,16 @@ def test_imap_that_stalls_is_given_up(site):
     scuba = site.account()
     mail = message()
     proxy = plain_imap(site, None)
+    patient = dict(site.settings)
+    site.settings["imap.timeout"] = "1s"
     proxy.stall()
     done = site.deliver(mail, scuba)
     expect.deferred(done)
-    assert done.seconds < 5
+    assert done.seconds < 30    # the deadline is 60 s
     proxy.resume()
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    site.settings = patient
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 1
 
@@ -308,7 +319,7 @@ def test_the_deadline_ends_it(site):
     scuba = site.account()
 
     def drip(client, tag, _arguments):
-        for _ in range(100):
+        for _ in range(1000):
             client.send("* OK still here")
             time.sleep(0.1)
     server = site.use(FakeImap(script={"CAPABILITY": drip, "AUTHENTICATE": drip, "NOOP": drip}))
@@ -317,7 +328,7 @@ def test_the_deadline_ends_it(site):
     done = site.deliver(message(), scuba)
     assert done.exit == 75 or done.exit < 0, done
     assert done.exit < 0 or expect.deferred(done)
-    assert 1 < done.seconds < 9     # the first command alone drips for 10 s
+    assert 1 < done.seconds < 60    # the first command alone drips for 100 s
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
@@ -326,19 +337,21 @@ def test_a_signal_defers(site, number):
     mail = message()
     proxy = plain_imap(site, None)
     brief = dict(site.settings)
-    site.settings.update({"imap.timeout": "30s", "delivery.deadline": "40s", "delivery.hold_off": "50s"})
+    site.settings.update({"imap.timeout": "200s", "delivery.deadline": "250s"})
     proxy.stall()
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: proxy.accepted, "it is at the IMAP server")
+    claimed(site)
     delivery.signal(number)
     done = delivery.finish()
     assert done.exit == 75 or done.exit == -number, done
-    assert done.seconds < 20, done
+    assert done.seconds < 150, done     # neither of these two times
     if done.exit == 75:
         expect.deferred(done)
     proxy.resume()
     site.settings = brief
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 1
 
@@ -393,8 +406,9 @@ def test_the_database_goes_after_the_append_and_comes_back(site):
     assert done.exit == 75, done
     expect.deferred(done)
     assert site.count(scuba) == 1
-    site.settings = {**right, "delivery.hold_off": "3s", "delivery.deadline": "2s"}
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    site.settings = right
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 1
 
@@ -413,7 +427,8 @@ def test_the_database_connection_is_lost_before_the_append(site):
     plain_imap(site, lose_the_database)
     done = site.deliver(mail, scuba)
     assert done.exit in (0, 75), done
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 1
 
@@ -423,13 +438,17 @@ def test_a_holder_that_was_stopped_loses_its_lock_and_does_no_harm(site):
     scuba = site.account()
     mail = message()
     proxy = plain_imap(site, None)
-    site.settings["imap.timeout"] = "30s"
+    patient = dict(site.settings)
+    site.settings.update({"imap.timeout": "30s", "delivery.deadline": "15s"})
     proxy.stall()
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: proxy.accepted, "it is at the IMAP server")
+    claimed(site)
     delivery.signal(signal.SIGSTOP)
     proxy.resume()
-    tries = site.deliver_with_retries(mail, scuba, seconds=20)
+    site.settings = patient
+    forget_hold_off(site)
+    tries = site.deliver_with_retries(mail, scuba)
     delivery.signal(signal.SIGCONT)
     done = delivery.finish()
     assert tries[-1].exit == 0, tries
@@ -462,6 +481,6 @@ def test_a_reader_that_is_gone_stops_the_delivery(site):
     process.stdin.flush()
     os.close(read)
     process.stdin.close()
-    assert process.wait(20) == 75
+    assert process.wait(120) == 75
     assert site.count(scuba) == 0
     expect.stored(site.deliver(mail, scuba))

@@ -57,6 +57,7 @@ def test_a_full_disk_under_postgresql(site):
         assert site.run("schema", "install").exit == 0
         server.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
         site.settings["database.conninfo"] = server.conninfo(database, lab_module.DELIVERY)
+        server.admin("SELECT pg_switch_wal()")      # a new file, for which there is still room: else the whole server ends
         expect.stored(site.deliver(message(), scuba))
         mail = message(body=words(500_000))
         disk.fill()

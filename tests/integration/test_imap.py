@@ -14,8 +14,7 @@ SCUBA = "scuba@example.org"
 
 def fake(site, **options):
     server = site.use(FakeImap(**options))
-    site.settings.update({"imap.host": "127.0.0.1", "imap.port": server.port, "imap.tls": "none",
-                          "imap.timeout": "2s"})
+    site.settings.update({"imap.host": "127.0.0.1", "imap.port": server.port, "imap.tls": "none"})
     return server
 
 
@@ -70,7 +69,8 @@ def test_preauth_command(site):
     script = site.write("imap", f"#!/bin/sh\nexec {' '.join(site.lab.dovecot.command(scuba))}\n", 0o700)
     for name in ("imap.host", "imap.port", "imap.ca_file", "imap.master_user", "imap.password_file"):
         site.settings[name] = None
-    site.settings.update({"imap.command": script, "route.sent_copy": "off"})
+    # By name it could not be started while another process, forked as it was written, has it open for writing.
+    site.settings.update({"imap.command": f"sh {script}", "route.sent_copy": "off"})
     small, large = message(sender=lisa), message(sender=lisa, body=b"0123456789abcde\n" * 200_000)
     for mail in (small, large):
         expect.stored(site.deliver(mail, scuba))
@@ -84,7 +84,7 @@ def test_a_command_that_does_not_work(site, command):
                           "imap.ca_file": None, "imap.master_user": None, "imap.password_file": None})
     done = site.deliver(message(), SCUBA)
     expect.deferred(done)
-    assert done.seconds < 5
+    assert done.seconds < 40    # the deadline is 60 s
 
 
 # What the server answers to the APPEND, before or after the literal: (answer, exit, code, state in the ledger, doubt).
@@ -254,7 +254,7 @@ def test_strange_greetings(site, greeting):
     fake(site, script={"GREETING": lambda client, *_: client.send(greeting)})
     done = site.deliver(message(), SCUBA)
     expect.deferred(done)
-    assert done.seconds < 8
+    assert done.seconds < 40
 
 
 def test_search_always_looks_first(site):

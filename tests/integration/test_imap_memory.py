@@ -32,11 +32,12 @@ def deliver(site, mail):
 
 @pytest.fixture
 def usual(site):
-    """What a delivery takes that looks into an empty mailbox."""
+    """What a delivery takes that looks into an empty mailbox. The most of three: we look only now and then."""
     fake(site)
-    done, most = deliver(site, message())
-    expect.stored(done)
-    return most
+    tries = [deliver(site, message()) for _ in range(3)]
+    for done, _ in tries:
+        expect.stored(done)
+    return max(most for _, most in tries)
 
 
 def one_message(client, tag, _arguments):

@@ -19,6 +19,7 @@ from lab.lmtp import Session, start, stored
 from lab.messages import message, new_id, on_the_wire
 from lab.process import wait_until
 from lab.site import Site, new_site
+from test_changed_by_server import forget_hold_off
 from test_concurrent import lock_held, lock_key
 
 
@@ -42,12 +43,18 @@ def nothing_claimed(site):
 
 
 @pytest.fixture(scope="module")
-def wordy(lab):
-    """A site without a database: for sessions that never come to a message."""
+def wordy_site(lab):
     site = Site(lab)
     site.settings["delivery.size_limit"] = "1000000"
     yield site
     site.close()
+
+
+@pytest.fixture
+def wordy(wordy_site):
+    """A site without a database: for sessions that never come to a message."""
+    yield wordy_site
+    wordy_site.close_used()
 
 
 def test_greeting_and_extensions(wordy):
@@ -177,12 +184,19 @@ def test_too_many_errors(wordy):
 
 
 @pytest.fixture(scope="module")
-def roomy(lab, ledgers):
-    """A site for tests that each deliver to an account of their own."""
+def roomy_site(lab, ledgers):
     site = new_site(lab, ledgers)
     yield site
     site.close()
     assert not site.sanitizer_reports()
+
+
+@pytest.fixture
+def roomy(roomy_site):
+    """A site for tests that each deliver to an account of their own. Sessions end with their test: each has a connection
+    to the database, which takes only so many."""
+    yield roomy_site
+    roomy_site.close_used()
 
 
 COUNTER = itertools.count(1)
@@ -317,6 +331,7 @@ def test_unknown_may_be_deferred(site):
 def test_all_recipients_are_under_one_lock(site):
     recipients = [site.account(name) for name in ("a", "b", "c")]
     id = new_id()
+    site.settings["imap.timeout"] = "50s"
     proxy = site.imap_proxy()
     proxy.stall()
     session = start(site)
@@ -374,7 +389,7 @@ def swallowing(accounts):
 def test_a_broken_mailbox_holds_up_no_other_one(site, broken_first):
     broken, whole = site.account("broken"), site.account("whole")
     plain_imap(site)
-    site.settings["imap.timeout"] = "1s"
+    site.settings["imap.timeout"] = "10s"
     site.imap_proxy(swallowing({broken}))
     mail = message()
     recipients = [broken, whole] if broken_first else [whole, broken]
@@ -395,11 +410,18 @@ def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
     order is another each time, the one that works gets its message after a few tries (4 of 7 are tried in each)."""
     silent, whole = [site.account(f"silent{number}") for number in range(6)], site.account("whole")
     plain_imap(site)
-    site.settings.update({"imap.timeout": "2s", "delivery.deadline": "10s", "delivery.hold_off": "300s"})
+    site.settings.update({"imap.timeout": "3s", "delivery.deadline": "15s", "delivery.hold_off": "300s"})
     site.imap_proxy(swallowing(set(silent)))
     mail = message()
+    overdue = 0
     for _ in range(40):
-        replies = start(site).deliver(mail, *silent, whole)
+        try:
+            replies = start(site).deliver(mail, *silent, whole)
+        except lmtp.Gone:   # where little gets done in a second, the deadline may end it before the settling
+            overdue += 1
+            assert overdue <= 3
+            forget_hold_off(site)
+            continue
         assert {reply.code for reply in replies[:6]} == {451}
         assert "appending" not in states(site).values()
         if replies[6].code == 250:
@@ -469,7 +491,8 @@ def test_xforward_tells_the_queue_id(site):
         stored(session.deliver(message(id=id), scuba)[0])
         assert site.value("SELECT queue_id FROM oncedrop.delivery JOIN oncedrop.message ON message.id = delivery.message "
                           "WHERE message_id = %s", (id,)) == expected
-        line = re.search(rf"(\S+): message-id=<{id}>, to=<{scuba}>.* dsn=2.1.5, status=stored", session.log())
+        pattern = rf"(\S+): message-id=<{id}>, to=<{scuba}>.* dsn=2.1.5, status=stored"
+        line = wait_until(lambda: re.search(pattern, session.log()), "the delivery's line in the log")
         assert line[1] == (expected or "NOQUEUE").replace("\\", r"\\"), line
 
 

@@ -15,6 +15,7 @@ from lab.process import peak_until_end
 FLOOD = 768 << 20       # bytes that are sent at most
 ROOM = 200 << 20        # what the program may have: far more than it needs, a sanitizer's share included
 ROWS = row(b"x" * 1000) * 1000
+PATIENT = {"delivery.deadline": "800s", "delivery.hold_off": "900s", "imap.timeout": "300s"}  # for large messages
 STARTED = packet(b"1") + packet(b"2") + description("a")
 
 ANSWERS = {
@@ -96,21 +97,25 @@ def test_a_notice_before_the_session_is_not_printed(site):
 def test_more_than_the_memory_is_deferred(site):
     """Without any count RLIMIT_DATA is left: what cannot be had ends the delivery, and that is no bounce."""
     scuba = site.account()
-    site.settings["delivery.memory"] = "64M"
+    site.settings.update({"delivery.memory": "64M", **PATIENT})
     big = message(body=b"0123456789abcdef\n" * 2_000_000)
-    expect.stored(site.deliver(big, scuba))
+
+    def deliver():
+        return site.start_delivery(big, scuba).finish(900)
+    expect.stored(deliver())
     site.settings["delivery.memory"] = "1M"
-    expect.deferred(site.deliver(big, scuba), r"4\.3\.5", "memory")
+    expect.deferred(deliver(), r"4\.3\.5", "memory")
     site.settings["delivery.memory"] = "0"
-    expect.duplicate(site.deliver(big, scuba))
+    expect.duplicate(deliver())
 
 
 @pytest.mark.parametrize("level", ["text", "raw"])
 def test_a_large_message_fits_into_the_least_there_is(site, level):
     scuba = site.account()
-    site.settings.update({"delivery.memory": "64M", "record.level": level, "delivery.size_limit": "0"})
+    site.settings.update({"delivery.memory": "64M", "record.level": level, "delivery.size_limit": "0", **PATIENT})
     big = message(body=b"0123456789abcdef\n" * 3_000_000)
     session = lmtp.Session(site)
+    session.socket.settimeout(900)
     session.hello()
     for reply in session.deliver(big, scuba):
         lmtp.stored(reply)

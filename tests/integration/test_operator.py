@@ -6,6 +6,7 @@ ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make 
 Seen to fail with: `why` without the duplicates; --since taken for seconds; purge by received_at alone; purge without
 the lock; copies of all states counted as stored; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
 
+import collections
 import datetime
 import json
 import os
@@ -13,6 +14,7 @@ import re
 import signal
 import statistics
 import threading
+import time
 
 import expect
 import psycopg2
@@ -23,8 +25,8 @@ from lab.process import wait_until
 from lab.site import new_site
 
 ROWS = int(os.environ.get("ONCEDROP_LEDGER_ROWS", "20000"))
-QUICK = 0.05    # what a person does not notice; the tests allow a machine that is busy ten times as long
-SLACK = 10
+QUICK = 0.05    # what a person does not notice; the tests allow a machine that is busy ten times as long,
+SLACK = 10      # or ten times what a command takes there that asks for next to nothing
 
 
 def answers(site, *arguments, exit=0):
@@ -218,14 +220,15 @@ def test_locks_of_a_delivery_under_way(site):
     """Its APPEND waits: the claim is there, and the lock."""
     scuba = site.account()
     id = new_id()
-    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.deadline": "30s"})
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "60s",
+                          "delivery.deadline": "80s"})
     waits = threading.Event()
     go_on = threading.Event()
 
     def watch(_connection, _side, data):
         if b"APPEND" in data:
             waits.set()
-            go_on.wait(20)
+            go_on.wait(80)
         return data
     site.imap_proxy(watch)
     run = site.start_delivery(message(id=id), scuba)
@@ -235,7 +238,7 @@ def test_locks_of_a_delivery_under_way(site):
     assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session"}
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
         (lock_of(site, id), id, scuba, "appending", run.process.pid)
-    assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 30
+    assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 80
     go_on.set()
     expect.stored(run.finish())
     assert answers(site, "locks") == []
@@ -450,13 +453,27 @@ def large(lab, ledgers):
     site.close()
 
 
-def median(site, *arguments, exit=0):
-    times = []
-    for _ in range(7):
+# Medians, in seconds: of a command, and of one that asks for next to nothing
+Figure = collections.namedtuple("Figure", "seconds usual")
+
+
+def figure(site, *arguments, exit=0):
+    """Of seven runs, with three of the other command in between."""
+    times, usual = [], []
+    for number in range(7):
+        if number % 3 == 0:
+            known = site.run("schema", "version")
+            assert known.exit == 0, known
+            usual.append(known.seconds)
         done = site.run(*arguments)
         assert done.exit == exit, done
         times.append(done.seconds)
-    return statistics.median(times)
+    return Figure(statistics.median(times), statistics.median(usual))
+
+
+def slow(figures, times=1):
+    return {name: figure for name, figure in figures.items()
+            if figure.seconds > times * SLACK * max(QUICK, figure.usual)}
 
 
 def questions(large):
@@ -475,16 +492,15 @@ def questions(large):
 
 @ONE_WORKER
 def test_questions_to_a_large_ledger_are_quick(large, capsys):
-    figures = {name: median(large, *words) for name, words in questions(large).items()}
-    figures["show (unknown)"] = median(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
-    slower = {"stats": median(large, "stats"),
-              "purge --dry-run": median(large, "purge", "--older-than", "30d", "--dry-run")}
+    figures = {name: figure(large, *words) for name, words in questions(large).items()}
+    figures["show (unknown)"] = figure(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
+    slower = {"stats": figure(large, "stats"),
+              "purge --dry-run": figure(large, "purge", "--older-than", "30d", "--dry-run")}
     with capsys.disabled():
         print(f"\nA ledger of {ROWS} messages, ms: " +
-              ", ".join(f"{name} {seconds * 1000:.0f}" for name, seconds in {**figures, **slower}.items()))
-    slow = {name: seconds for name, seconds in figures.items() if seconds > QUICK * SLACK}
-    assert not slow
-    assert all(seconds < 10 for seconds in slower.values())
+              ", ".join(f"{name} {figure.seconds * 1000:.0f}" for name, figure in {**figures, **slower}.items()))
+    assert not slow(figures)
+    assert not slow(slower, times=20)
 
 
 def read_from_end_to_end(site):
@@ -531,7 +547,8 @@ def test_no_table_is_read_from_end_to_end(large):
 
 @ONE_WORKER
 def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
-    """The usual time of a delivery, first alone and then while the purge goes on."""
+    """The usual time of a delivery, alone, and then while the purge goes on; alone once more, for the machine may have
+    become busy."""
     scuba = large.account()
 
     def deliver():
@@ -540,7 +557,8 @@ def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
         return done.seconds
     usual = sorted(deliver() for _ in range(20))
     half = f"{DAYS // 2}d"
-    old = "received_at < now() - interval '30 days'"
+    moment, started = large.value("SELECT clock_timestamp() - interval '30 days'"), time.monotonic()
+    old = f"received_at < '{moment.isoformat()}'"
     due = large.value(f"SELECT count(*) FROM oncedrop.message m WHERE {old} AND NOT EXISTS"
                       " (SELECT FROM oncedrop.delivery d WHERE d.message = m.id AND finished_at IS NULL)")
     before = large.value("SELECT count(*) FROM oncedrop.message")
@@ -550,12 +568,14 @@ def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
     while purge.process.poll() is None or len(meanwhile) < 5:
         meanwhile.append(deliver())
     done = purge.finish(600)
-    assert done.exit == 0 and abs(json.loads(done.out)["messages"] - due) <= ROWS // (DAYS * 24 * 60) + 1, (done, due)
+    aged = ROWS * (time.monotonic() - started) / (DAYS * 86400) + 1     # became old since
+    assert done.exit == 0 and due <= json.loads(done.out)["messages"] <= due + aged, (done, due)
     removed = json.loads(done.out)["messages"]
     assert large.value("SELECT count(*) FROM oncedrop.message") == before - removed + len(meanwhile)
     assert large.value(f"SELECT count(*) FROM oncedrop.message WHERE {old}") == \
         large.value(f"SELECT count(*) FROM oncedrop.message WHERE {old} AND id % 5000 = 0")
     meanwhile.sort()
+    usual = max(usual, sorted(deliver() for _ in range(20)), key=statistics.median)
     with capsys.disabled():
         print(f"\npurge of {removed} of {before} messages in {done.seconds:.1f} s; a delivery takes {usual[10] * 1000:.0f} ms"
               f" at the median, {usual[-1] * 1000:.0f} at most; meanwhile {statistics.median(meanwhile) * 1000:.0f} and"

@@ -17,7 +17,7 @@ def check(site, main=None, master=PIPE, maxproc="20"):
                                            master.format(maxproc=maxproc))
     site.settings["lock.wait"] = "10s"
     site.settings["delivery.hold_off"] = "300s"
-    done = site.run("check", site.account(), env={"MAIL_CONFIG": directory})
+    done = site.check(site.account(), env={"MAIL_CONFIG": directory})
     assert done.exit == 0, done
     lines = [line.split(None, 2) for line in done.out.splitlines()]
     assert ["ok", "postfix", "settings read"] in lines, done.out

@@ -66,7 +66,7 @@ def test_pgbouncer(site):
                                                                     port=server.port)
     mail = message()
     scuba = site.account()
-    deliveries = [site.start_delivery(mail, scuba, options=["-o", "lock.wait=20s"]) for _ in range(8)]
+    deliveries = [site.start_delivery(mail, scuba, options=["-o", "lock.wait=50s"]) for _ in range(8)]
     answers = [delivery.finish().out.split()[1] for delivery in deliveries]
     assert sorted(answers) == ["duplicate"] * 7 + ["stored"]
     assert site.count(scuba) == 1

@@ -4,11 +4,13 @@
 import json
 import os
 import signal
+import threading
 
 import expect
 import pytest
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
+from lab.proxy import SERVER
 
 FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
 
@@ -302,8 +304,8 @@ def test_sender_and_sent_copy(site, files):
 DATES = {
     "Received": ("Received: from a by b; Sun, 2 Feb 2020 03:02:02 +0100 (CET)\n"
                  "Received: from c by a; Sat, 1 Feb 2020 03:02:02 +0100\n", "02-Feb-2020 02:02:02"),
-    "Date": ("", " 1-Aug-2025 08:00:00"),
-    "unreadable": ("Received: from a by b; yesterday\n", " 1-Aug-2025 08:00:00"),
+    "Date": ("", "01-Aug-2025 08:00:00"),
+    "unreadable": ("Received: from a by b; yesterday\n", "01-Aug-2025 08:00:00"),
 }
 
 
@@ -311,7 +313,7 @@ DATES = {
 def test_date_of_arrival(site, files, headers, date):
     scuba = site.account()
     site.run("replay", "-d", scuba, files.write("a", headers.encode() + message()))
-    assert site.messages(scuba)[0].internal_date.replace("01-", " 1-").startswith(date)
+    assert site.messages(scuba)[0].internal_date.startswith(date)
 
 
 # What it says and does about trouble
@@ -370,7 +372,7 @@ def test_a_held_message_is_tried_again_while_others_go_on(site, files):
 def test_the_deadline_costs_one_message(site, files):
     """The worker ends; another one goes on."""
     scuba, stuck = site.account("scuba"), site.account("stuck")
-    site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "300s", "imap.tls": "none",
+    site.settings.update({"delivery.deadline": "7s", "delivery.hold_off": "300s", "imap.tls": "none",
                           "imap.port": site.lab.dovecot.port, "imap.timeout": "30s"})
     site.imap_proxy(lambda _connection, _side, data: b"" if b"stuck body" in data else data)
     files.write("1.eml", message(body="stuck body\n"))
@@ -382,12 +384,24 @@ def test_the_deadline_costs_one_message(site, files):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_in_order_when_asked_to(site, files, number):
+    """The server holds back its answers from the tenth on, or it might be through before it is asked."""
     scuba = site.account()
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "60s"})
+    asked, answers = threading.Event(), []
+
+    def watch(_connection, side, data):
+        if side == SERVER and b"APPENDUID" in data:
+            answers.append(data)
+            if len(answers) >= 10:
+                asked.wait(50)
+        return data
+    site.imap_proxy(watch)
     mails = [message() for _ in range(300)]
     path = files.mbox("mbox", mails)
     run = site.start("replay", "-j", "2", "-d", scuba, path)
     wait_until(lambda: site.count(scuba) > 3, "it is at work")
     run.signal(number)
+    asked.set()
     done = run.finish()
     assert done.exit == 75 and "run it again" in done.err, done
     stored = site.count(scuba)
@@ -400,7 +414,7 @@ def test_it_ends_in_order_when_asked_to(site, files, number):
 
 def test_killed_and_run_again(site, files):
     accounts = [site.account(f"a{number}") for number in range(4)]
-    site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "6s"})
+    site.settings.update({"delivery.deadline": "20s", "delivery.hold_off": "21s"})
     mails = [f"Delivered-To: {accounts[number % 4]}\n".encode() + message() for number in range(120)]
     path = files.maildir("Maildir", mails)
     for there in (20, 60):
@@ -408,6 +422,7 @@ def test_killed_and_run_again(site, files):
         wait_until(lambda: sum(map(site.count, accounts)) >= there, f"{there} are there")
         run.signal(signal.SIGKILL)
         run.finish()
+        site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '15 s' WHERE state = 'appending'")
     done = site.run("replay", "-j", "4", path)
     assert done.exit == 0, done
     assert sorted(sum((raws(site, account) for account in accounts), [])) == wires(mails)
@@ -446,10 +461,11 @@ def test_force(site, files):
 def test_a_forced_message_that_is_held_is_repeated_for_those_that_were_held_only(site, files):
     """One of two copies waits for its hold-off: the other one is not made a third time meanwhile."""
     scuba, doug = site.account("scuba"), site.account("doug")
-    site.settings.update({"delivery.deadline": "5s", "delivery.hold_off": "6s"})
+    site.settings.update({"delivery.deadline": "30s", "delivery.hold_off": "31s"})
     path = files.write("a", message())
     counted(site.run("replay", "-d", scuba, "-d", doug, path), stored=2)
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() WHERE account = %s", (doug,))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() - interval '25 s'"
+             " WHERE account = %s", (doug,))
     counted(site.run("replay", "--force", "-d", scuba, "-d", doug, path), stored=2)
     assert (site.count(scuba), site.count(doug)) == (2, 1)
 

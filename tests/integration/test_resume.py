@@ -20,8 +20,7 @@ from lab.process import free_port, wait_until
 @pytest.fixture
 def raw(site):
     """A site that records the bytes, and whose IMAP server is down."""
-    site.settings.update({"record.level": "raw", "delivery.hold_off": "11s", "delivery.deadline": "10s",
-                          "imap.timeout": "5s"})
+    site.settings.update({"record.level": "raw", "delivery.hold_off": "31s", "delivery.deadline": "30s"})
     site.right = dict(site.settings)
     site.settings["imap.port"] = free_port()
     return site
@@ -29,6 +28,11 @@ def raw(site):
 
 def mend(site):
     site.settings = dict(site.right)
+
+
+def nearly_over(site):
+    """The hold-off of what is appending: six seconds are left of it."""
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '25 s' WHERE state = 'appending'")
 
 
 def unfinished(site):
@@ -152,17 +156,17 @@ def test_what_may_be_cut_short_is_never_resumed(raw):
     """The delivery dies while it waits for the claim's result: nobody has looked at the reader of its answer since."""
     scuba = raw.account()
     mend(raw)
-    claims = []
+    claims, deliveries = [], []
 
     def stop_at_the_claims_result(connection, side, data):
         if side == "client" and b"INSERT INTO" in data:
             claims.append(connection)
         elif connection in claims:
-            delivery.signal(signal.SIGKILL)
+            wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
         return data
     raw.database_proxy(stop_at_the_claims_result)
-    delivery = raw.start_delivery(message(), scuba)
-    assert delivery.finish().exit == -signal.SIGKILL
+    deliveries.append(raw.start_delivery(message(), scuba))
+    assert deliveries[0].finish().exit == -signal.SIGKILL
     wait_until(lambda: raw.sql("SELECT 1 FROM oncedrop.copy"), "the claim is committed")
     raw.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
     mend(raw)
@@ -237,15 +241,17 @@ def test_an_attempt_that_may_be_under_way_is_waited_for(raw):
     mend(raw)
     raw.settings.update({"imap.tls": "none", "imap.port": raw.lab.dovecot.port})
     expect.deferred(raw.deliver(message(id="other"), scuba + "x"))     # an account that is not there
+    deliveries = []
 
     def kill(_connection, side, data):
         if side == "server" and b"APPENDUID" in data:
-            delivery.signal(signal.SIGKILL)
+            wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
             return None
         return data
     raw.imap_proxy(kill)
-    delivery = raw.start_delivery(message(), scuba)
-    assert delivery.finish().exit == -signal.SIGKILL
+    deliveries.append(raw.start_delivery(message(), scuba))
+    assert deliveries[0].finish().exit == -signal.SIGKILL
+    nearly_over(raw)
     raw.sql("UPDATE oncedrop.delivery SET whole = true")
     mend(raw)
     done = raw.run("resume", "--json")
@@ -262,8 +268,6 @@ def test_several_at_once_each_message_by_one(raw):
     deliveries = [raw.start_delivery(mail, accounts[number % 4], sender=accounts[0]) for number, mail in enumerate(mails)]
     assert all(delivery.finish().exit == 75 for delivery in deliveries)
     mend(raw)
-    raw.settings["delivery.deadline"] = "20s"
-    raw.settings["delivery.hold_off"] = "30s"
     runs = [raw.start("resume", "-j", "2") for _ in range(4)]
     for run in runs:
         done = run.finish()
@@ -302,6 +306,7 @@ def test_killed_and_run_again(raw):
         wait_until(lambda: raw.count(scuba) >= stored, f"{stored} are there")
         run.signal(signal.SIGKILL)
         run.finish()
+        nearly_over(raw)
     done = raw.run("resume", "-j", "2")
     assert done.exit == 0, done
     assert sorted(stored.raw for stored in raw.messages(scuba)) == sorted(map(on_the_wire, mails))

@@ -94,7 +94,7 @@ def test_deliveries(site, level):
     for options in ([], ["--dry-run"], ["--verify"], ["--force"]):
         done = site.run("replay", *options, "-d", scuba, path)
         assert done.exit == 0, done
-    done = site.run("check")
+    done = site.check()
     assert done.exit == 0, done
 
 
@@ -120,7 +120,7 @@ def test_a_delivery_says_which_role_it_needs(site):
     try:
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "nobody_special")
         expect.deferred(site.deliver(message(), site.account()), r"4\.3\.0", "grant the role oncedrop_delivery")
-        done = site.run("check")
+        done = site.check()
         assert done.exit == 1 and "grant the role oncedrop_delivery" in " ".join(done.out.split()), done
     finally:
         site.lab.postgres.admin("DROP ROLE nobody_special")

@@ -133,13 +133,15 @@ def test_deliveries_go_on_while_it_is_upgraded(old):
     busy = [threading.Thread(target=deliver) for _ in range(3)]
     for thread in busy:
         thread.start()
-    process.wait_until(lambda: len(results) > 3, "deliveries before it")
-    done = as_owner(old, "schema", "upgrade")
-    before = len(results)
-    process.wait_until(lambda: len(results) > before + 3, "deliveries after it")
-    ended.set()
-    for thread in busy:
-        thread.join()
+    try:
+        process.wait_until(lambda: len(results) > 3, "deliveries before it")
+        done = as_owner(old, "schema", "upgrade")
+        before = len(results)
+        process.wait_until(lambda: len(results) > before + 3, "deliveries after it")
+    finally:
+        ended.set()
+        for thread in busy:
+            thread.join()
     assert done.exit == 0, done
     for result in results:
         expect.stored(result)

@@ -202,11 +202,11 @@ def two_in_doubt(site):
 def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
     """The first mailbox takes the time there is for the message; which one that is, chance says."""
     server, mail = two_in_doubt
-    site.settings.update({"imap.timeout": "6s", "delivery.deadline": "6s", "delivery.hold_off": "300s"})
+    site.settings.update({"imap.timeout": "11s", "delivery.deadline": "11s", "delivery.hold_off": "300s"})
     waiting = threading.Event()
 
     def slowly(client, tag, arguments):
-        waiting.wait(2.6)       # not a condition: nearly half of the deadline
+        waiting.wait(4.6)       # not a condition: nearly half of the deadline
         client.server.do_append(client, tag, arguments)
     server.script["APPEND"] = slowly
     replies = lmtp.start(site).deliver(mail, SCUBA, DOUG)
@@ -298,9 +298,10 @@ def test_a_second_claim_whose_delivery_is_killed(site):
     expect.stored(site.deliver(mail, SCUBA))
     site.sql("UPDATE oncedrop.copy SET state = 'appending', doubt = false, error = 'died', uid = NULL,"
              " attempt_at = attempt_at - interval '1 day'")
-    server.script["EXAMINE"] = lambda *_: delivery.signal(signal.SIGKILL)
-    delivery = site.start_delivery(mail, SCUBA)
-    assert delivery.finish().exit == -signal.SIGKILL
+    deliveries = []
+    server.script["EXAMINE"] = lambda *_: wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
+    deliveries.append(site.start_delivery(mail, SCUBA))
+    assert deliveries[0].finish().exit == -signal.SIGKILL
     [copy] = copies(site)
     assert (copy.state, copy.doubt, copy.attempt, copy.error) == ("appending", True, 2, None)
     expect.held(site.deliver(mail, SCUBA))
@@ -448,13 +449,16 @@ def test_only_what_is_stored_is_told(site):
     mail = message()
     server = fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
     expect.deferred(site.deliver(mail, SCUBA))
-    listener.poll()
-    assert listener.notifies == []
     del server.script["APPEND"]
     expect.stored(site.deliver(mail, SCUBA))
     expect.duplicate(site.deliver(mail, SCUBA))
-    listener.poll()
-    assert [note.payload for note in listener.notifies] == [str(site.value("SELECT id FROM oncedrop.message"))]
+    site.sql("NOTIFY news, 'the end'")      # they come in the order of the commits
+
+    def told():
+        listener.poll()
+        return [note.payload for note in listener.notifies]
+    wait_until(lambda: "the end" in told(), "the end is told")
+    assert told() == [str(site.value("SELECT id FROM oncedrop.message")), "the end"]
     listener.close()
 
 

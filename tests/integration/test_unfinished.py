@@ -51,17 +51,17 @@ def test_a_second_try_that_is_killed_leaves_the_mark(raw):
     scuba, mail = raw.account(), message()
     whole_and_deferred(raw, mail, scuba)
     right = dict(raw.settings)
-    claims = []
+    claims, deliveries = [], []
 
     def stop_at_the_claims_result(connection, side, data):
         if side == CLIENT and b"INSERT INTO" in data:
             claims.append(connection)
         elif connection in claims:
-            delivery.signal(signal.SIGKILL)
+            wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
         return data
     raw.database_proxy(stop_at_the_claims_result)
-    delivery = raw.start_delivery(mail, scuba)
-    assert delivery.finish().exit == -signal.SIGKILL
+    deliveries.append(raw.start_delivery(mail, scuba))
+    assert deliveries[0].finish().exit == -signal.SIGKILL
     wait_until(lambda: raw.value("SELECT tries FROM oncedrop.delivery") == 2, "the claim is committed")
     raw.settings = right
     age(raw, "attempt_at")
@@ -153,16 +153,16 @@ def test_a_sent_copy_that_is_open_keeps_its_delivery_open(raw, inbox):
     mail = message(sender=lisa)
     if inbox == "duplicate":
         sent_again_open(raw, mail, scuba, lisa)
-    right = dict(raw.settings)
+    right, deliveries = dict(raw.settings), []
 
     def kill(_connection, side, data):
         if side == CLIENT and b' APPEND "Sent"' in data:
-            delivery.signal(signal.SIGKILL)
+            wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
             return None
         return data
     raw.imap_proxy(kill)
-    delivery = raw.start_delivery(mail, scuba, sender=lisa)
-    assert delivery.finish().exit == -signal.SIGKILL
+    deliveries.append(raw.start_delivery(mail, scuba, sender=lisa))
+    assert deliveries[0].finish().exit == -signal.SIGKILL
     assert open_deliveries(raw) == [scuba] and raw.count(scuba) == 1
     raw.settings = right
     age(raw, "attempt_at")

@@ -165,8 +165,9 @@ class Listener:
     def subjects(self):
         return [line.split(": ", 1)[1] for line in self.lines]
 
-    def wait_for(self, *subjects):
-        wait_until(lambda: len(self.lines) >= len(subjects), f"{subjects} are told; so far {self.lines} {self.errors}")
+    def wait_for(self, *subjects, seconds=20):
+        wait_until(lambda: len(self.lines) >= len(subjects), f"{subjects} are told; so far {self.lines} {self.errors}",
+                   seconds)
         assert self.subjects() == list(subjects), self.lines
 
     def close(self):
@@ -234,4 +235,4 @@ def test_what_commits_late_is_told_after_a_lost_connection(news, reader):
             cursor.execute("COMMIT")        # without a notification: nobody listens now
     finally:
         session.close()
-    listener.wait_for("late", "quick", "slow")
+    listener.wait_for("late", "quick", "slow", seconds=120)

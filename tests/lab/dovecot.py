@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import datetime
 import grp
 import imaplib
 import os
@@ -38,7 +39,7 @@ class Dovecot(process.Server):
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
         self.port = self.tls_port = None
-        self.logged_before = self.accounts = 0
+        self.accounts = 0
         for name in ("run", "state", "mail", "users"):
             os.mkdir(self.path(name), 0o755)
         os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
@@ -50,9 +51,8 @@ class Dovecot(process.Server):
             file.write(text)
 
     def launch(self):
-        if self.port is None or "in use" in self.log()[self.logged_before:]:
+        if self.port is None or "in use" in self.new_log():
             self.port, self.tls_port = process.free_port(), process.free_port()
-        self.logged_before = len(self.log())
         owner = {}
         if os.getuid() != 0:
             owner = {"user": self.user.pw_name, "group": grp.getgrgid(self.user.pw_gid).gr_name}
@@ -76,7 +76,7 @@ class Dovecot(process.Server):
 
     def answers(self):
         # The port may be somebody else's: what counts is that it says so itself, which it does once it has bound.
-        return "starting up for imap" in self.log()[self.logged_before:]
+        return "starting up for imap" in self.new_log()
 
     def command(self, account):
         """Words of a command that talks IMAP on stdin and stdout, logged in already (PREAUTH)."""
@@ -150,4 +150,10 @@ class Dovecot(process.Server):
 def stored(head, raw):
     uid = int(re.search(rb"UID (\d+)", head)[1])
     flags = set(re.search(rb"FLAGS \(([^)]*)\)", head)[1].decode().split()) - {r"\Recent"}
-    return Stored(uid, flags, re.search(rb'INTERNALDATE "([^"]*)"', head)[1].decode(), raw)
+    return Stored(uid, flags, in_utc(re.search(rb'INTERNALDATE "([^"]*)"', head)[1].decode()), raw)
+
+
+def in_utc(date):
+    """A date of IMAP's; Dovecot tells those of its own time zone."""
+    form = "%d-%b-%Y %H:%M:%S %z"
+    return datetime.datetime.strptime(date, form).astimezone(datetime.timezone.utc).strftime(form)

@@ -154,6 +154,8 @@ class TlsFront(FakePostgres):
             sock.sendall(b"N")
         sock.sendall(b"S")
         inside = self.tls.wrap_socket(sock, server_side=True)
+        # With a limit on it the thread that reads waits outside of OpenSSL, where the other one could not write meanwhile.
+        inside.settimeout(300)
         with inside, socket.create_connection(("127.0.0.1", self.behind)) as outside:
             back = threading.Thread(target=self.copy, args=(outside, inside), daemon=True)
             back.start()

@@ -26,6 +26,7 @@ def is_sanitized():
 
 class Lab:
     def __init__(self):
+        os.umask(0o022)     # as root the servers are other users, and look into what is made for them
         self.directory = process.private_directory()
         self.numbers = itertools.count(1)
         self.servers = []

@@ -18,7 +18,7 @@ from .proxy import end_listening
 Reply = collections.namedtuple("Reply", "code text")    # text: without the codes, lines joined by \n
 
 SENDER = "lisa@elsewhere.example"
-TIMEOUT = 60
+TIMEOUT = 300
 
 
 class Gone(Exception):

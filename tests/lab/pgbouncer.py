@@ -49,7 +49,7 @@ class PgBouncer(process.Server):
         role, password = next(iter(self.passwords.items()))
         try:
             psycopg2.connect(host="127.0.0.1", port=self.port, dbname="postgres", user=role, password=password,
-                             connect_timeout=5).close()
+                             connect_timeout=60).close()
             return True
         except psycopg2.OperationalError:
             return False

@@ -219,7 +219,7 @@ class Postfix(process.Server):
         return self.path("log")
 
     def launch(self):
-        if self.port is None or "in use" in self.log():
+        if self.port is None or "in use" in self.new_log():
             self.port, self.submission_port = process.free_port(), process.free_port()
         self.write_settings()
         # In the foreground, so that it ends with us; `postfix start' would detach it.
@@ -235,7 +235,7 @@ class Postfix(process.Server):
     def end(self, how="stop"):
         """`postfix stop' or `postfix abort'."""
         self.command("postfix", how)
-        self.process.wait(20)
+        self.process.wait(120)
         self.process = None
 
     def restart(self):
@@ -305,7 +305,15 @@ class Postfix(process.Server):
         return self.entries(queue_id)
 
     def idle(self):
-        return all(message["queue_name"] in ("deferred", "hold") for message in self.queue())
+        """By two looks: a message that goes from one queue to another meanwhile may be seen in neither."""
+        return all(message["queue_name"] in ("deferred", "hold") for _ in range(2) for message in self.queue())
+
+    def is_empty(self):
+        return not any(self.queue() for _ in range(2))
+
+    def tried(self):
+        """How many deliveries the log tells of, to whatever address."""
+        return len(ENTRY.findall(self.log()))
 
     def wait_idle(self, seconds=60):
         """Until every message is gone or deferred."""
@@ -329,12 +337,14 @@ class Postfix(process.Server):
         end = time.monotonic() + seconds
         rounds = 0
         self.wait_idle(seconds)
-        while self.queue():
+        while not self.is_empty():
             if time.monotonic() > end:
                 raise TimeoutError(f"still queued after {seconds} s: {self.queue()}")
             rounds += 1
+            tried = self.tried()
             self.command("postqueue", "-f")
-            time.sleep(0.3)     # the queue manager takes its time to see that
+            with contextlib.suppress(TimeoutError):     # what Postfix has not quite put away yet it skips
+                process.wait_until(lambda: self.tried() > tried, "Postfix tries again", 5)
             self.wait_idle(seconds)
         return rounds
 

@@ -53,7 +53,7 @@ class Postgres(process.Server):
         if not os.path.exists(self.path("data")):
             self.initialise()
             self.port = None
-        if self.port is None or "in use" in self.log():
+        if self.port is None or "in use" in self.new_log():
             self.port = process.free_port()
         settings = {
             "listen_addresses": "127.0.0.1",
@@ -72,7 +72,7 @@ class Postgres(process.Server):
     def restart(self, stop_signal):
         """Ends it and starts it again on the same port; returns when it answers."""
         self.process.send_signal(stop_signal)
-        self.process.wait(30)
+        self.process.wait(120)
         self.launch()
         process.wait_until(self.is_up, "PostgreSQL answers again")
 
@@ -87,7 +87,7 @@ class Postgres(process.Server):
         """A session in autocommit mode."""
         host = self.directory if user == "admin" else "127.0.0.1"
         session = psycopg2.connect(host=host, port=self.port, dbname=database, user=user, password=password,
-                                   connect_timeout=5)
+                                   connect_timeout=60)
         session.autocommit = True
         return session
 

@@ -16,7 +16,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
 
 
-def wait_until(condition, what, seconds=20):
+def wait_until(condition, what, seconds=60):
     """Polls until condition() gives something true, and returns that; fails after so many seconds."""
     end = time.monotonic() + seconds
     while True:
@@ -129,6 +129,7 @@ class Server:
         self.directory = os.path.join(directory, self.name)
         os.mkdir(self.directory, 0o711)
         self.process = None
+        self.logged_before = 0      # characters
 
     def path(self, *parts):
         return os.path.join(self.directory, *parts)
@@ -144,8 +145,13 @@ class Server:
         except FileNotFoundError:
             return ""
 
+    def new_log(self):
+        """What was logged since it was started last."""
+        return self.log()[self.logged_before:]
+
     def spawn(self, arguments, **options):
         signal_number = self.death_signal
+        self.logged_before = len(self.log())
 
         def die_with_parent():
             LIBC.prctl(PR_SET_PDEATHSIG, signal_number)
@@ -159,11 +165,11 @@ class Server:
         for attempt in range(5):
             self.launch()
             try:
-                wait_until(self.is_up, f"{self.name} answers", 30)
+                wait_until(self.is_up, f"{self.name} answers", 120)
                 return self
             except (ChildProcessError, TimeoutError) as error:
                 self.stop()
-                if attempt == 4 or "in use" not in self.log():
+                if attempt == 4 or "in use" not in self.new_log():
                     raise RuntimeError(f"{self.name} does not start ({error}):\n{self.log()}") from None
 
     def launch(self):

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -294,8 +295,12 @@ static void test_ends(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct decoding *decoding = start(cases[i].work, cases[i].limits);
+        struct decoding *decoding;
 
+        shared->child = 0;
+        decoding = start(cases[i].work, cases[i].limits);
+        while (cases[i].work == work_hang && __atomic_load_n(&shared->child, __ATOMIC_SEQ_CST) == 0)
+            sched_yield();      // its time is short, and what it begins well is to be there
         check_fault(decoding, cases[i].words);
         assert_false(decoding_cut_off(decoding));
         assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
@@ -325,13 +330,44 @@ static void work_exit_first(struct decode_writer *writer, const struct message *
     _exit(1);
 }
 
+static void work_not_set_up(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    _exit(DECODER_NOT_SET_UP);
+}
+
+static void work_wait_first(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)writer, (void)message, (void)level;
+    for (;;)
+        pause();
+}
+
+/* That poll(2) fails is trouble of ours, whatever the message. */
+static void test_not_waited_for(void **state)
+{
+    struct decoding *decoding = start(work_wait_first, generous);
+    struct rlimit old, none;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);   // EINVAL, for its one descriptor is more than that
+    assert_non_null(decoding_result(decoding));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    check_fault(decoding, "could not be waited for");
+    assert_true(decoding_cut_off(decoding));
+    decoding_free(&decoding);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 /* What the message can bring about is no reason to try it again. */
 static void test_cut_off(void **state)
 {
     static const struct {
         decoder_work work;
         bool cut_off;
-    } cases[] = {{work_abort_first, false}, {work_killed_first, true}, {work_exit_first, true}};
+    } cases[] = {{work_abort_first, false}, {work_killed_first, true}, {work_exit_first, false}, {work_not_set_up, true}};
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -472,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_kept_dies),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_not_waited_for),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_freed),
         cmocka_unit_test(test_parent_killed),

@@ -218,7 +218,7 @@ static void test_trickle(void **state)
     assert_int_equal(write(sockets[1], "a", 1), 1);
     struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
     int64_t begun = base_now_ms();
-    assert_int_equal(lmtp_stream_data(stream, 60000, begun + 20, collect, &collected), LMTP_READ_TIMEOUT);
+    assert_int_equal(lmtp_stream_data(stream, 60000, begun + 500, collect, &collected), LMTP_READ_TIMEOUT);
     assert_true(base_now_ms() - begun < 30000);
     assert_int_equal(collected.size, 1);
     assert_int_equal(write(sockets[1], "b", 1), 1);
@@ -273,7 +273,7 @@ static void test_sessions_end(void **state)
 {
     const struct lmtp_times idle = {.session = 60000, .last_data = 60000, .idle = 20};
     const struct lmtp_times old = {.session = 0, .last_data = 60000, .idle = 60000};
-    const struct lmtp_times slow = {.session = 20, .last_data = 20, .idle = 60000};
+    const struct lmtp_times slow = {.session = 1000, .last_data = 20, .idle = 60000};
     (void)state;
     check_session(idle, "LHLO x\r\n", "421 4.4.2 ");
     check_session(idle, "LHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\nno end", "421 4.4.2 ");
