@@ -15,6 +15,7 @@
 struct delivery_recipient {
     const char *address;    /* envelope recipient; set by the caller */
     const char *original;   /* before Postfix rewrote it; may be NULL; set by the caller */
+    const struct address *parsed;   /* the address taken apart, where the caller has had to; NULL: not yet */
     struct route route;     /* set by delivery_run, where known */
     struct report report;   /* the answer for this recipient */
     uint32_t uid;           /* in route.inbox, when known */

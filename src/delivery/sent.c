@@ -9,7 +9,6 @@
 #include "delivery/answers.h"
 #include "delivery/append.h"
 #include "delivery/received.h"
-#include "route/address.h"
 
 static bool local_domain(const struct delivery *delivery, const struct route *from)
 {
@@ -22,44 +21,61 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
     return false;
 }
 
-static enum route_result is_due(struct delivery *delivery, const char *login, const struct route *from,
-                                struct fault *fault)
+/* Who is logged in. What leads nowhere, here and in From, was chosen by a stranger: no trouble of ours. */
+struct login {
+    char *text;             /* NULL: it is not asked for */
+    struct address address;
+};
+
+static void login_clear(struct login *login)
 {
-    if (login != NULL)
-        return route_is_account_of(delivery->config, delivery->ledger, login, from->account, fault);
-    return local_domain(delivery, from) ? ROUTE_OK : ROUTE_NONE;
+    base_free(&login->text);
+    address_clear(&login->address);
 }
 
-/* What a stranger wrote into From leads nowhere, instead of being trouble of ours. */
-static bool is_address(const char *text)
+static bool find_login(const struct delivery *delivery, struct login *ret)
 {
-    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct fault ignored;
-    return address_parse(text, &address, &ignored);
+    ret->text = delivery->sasl_user != NULL ? base_strdup(delivery->sasl_user)
+                                            : received_login(delivery->message, delivery->queue_id);
+    return ret->text != NULL && address_parse(ret->text, &ret->address, &ignored);
 }
 
-enum route_result sent_route(struct delivery *delivery, struct route *ret, struct fault *fault)
+static bool find_from(const struct delivery *delivery, struct address *ret)
 {
-    enum route_sent_copy mode = delivery->config->route.sent_copy;
-    char *login OD_CLEANUP(base_free) = NULL;
-    if (mode == SENT_COPY_OFF || delivery->only_login != NULL)
-        return ROUTE_NONE;
-    if (mode == SENT_COPY_AUTHENTICATED) {
-        login = delivery->sasl_user != NULL ? base_strdup(delivery->sasl_user)
-                                            : received_login(delivery->message, delivery->queue_id);
-        if (login == NULL || !is_address(login))
-            return ROUTE_NONE;
-    }
-    const char *from_address = decoding_result(delivery->decoding)->from;
-    if (from_address == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
+    struct fault ignored;
+    const char *text = decoding_result(delivery->decoding)->from;
+    if (text == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
         log_warning("%s: no Sent copy: not known who wrote the message: %s",
                     delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", decoding_fault(delivery->decoding));
-    if (from_address == NULL || !is_address(from_address))
-        return ROUTE_NONE;
+    return text != NULL && address_parse(text, ret, &ignored);
+}
+
+static enum route_result is_due(const struct delivery *delivery, const struct login *login, const struct route *from,
+                                struct fault *fault)
+{
+    if (login->text == NULL)
+        return local_domain(delivery, from) ? ROUTE_OK : ROUTE_NONE;
+    if (strcmp(login->text, from->account) == 0)
+        return ROUTE_OK;
+    return route_leads_to(delivery->config, delivery->ledger, &login->address, from->account, fault);
+}
+
+enum route_result sent_route(const struct delivery *delivery, struct route *ret, struct fault *fault)
+{
+    enum route_sent_copy mode = delivery->config->route.sent_copy;
+    struct login login OD_CLEANUP(login_clear) = {.text = NULL};
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct route from OD_CLEANUP(route_clear) = {.account = NULL};
-    enum route_result result = route_find(delivery->config, delivery->ledger, from_address, &from, fault);
+    if (mode == SENT_COPY_OFF || delivery->only_login != NULL)
+        return ROUTE_NONE;
+    if (mode == SENT_COPY_AUTHENTICATED && !find_login(delivery, &login))
+        return ROUTE_NONE;
+    if (!find_from(delivery, &address))
+        return ROUTE_NONE;
+    enum route_result result = route_find(delivery->config, delivery->ledger, &address, &from, fault);
     if (result == ROUTE_OK)
-        result = is_due(delivery, login, &from, fault);
+        result = is_due(delivery, &login, &from, fault);
     if (result == ROUTE_OK) {
         *ret = from;
         memset(&from, 0, sizeof(from));

@@ -29,20 +29,38 @@ static size_t place(struct targets *targets, const char *account, const char *ma
     return (*count)++;
 }
 
-/* The route of one recipient, and whether the caller may deliver there. */
-static enum route_result route_recipient(struct delivery *delivery, struct delivery_recipient *recipient,
-                                         struct fault *fault)
+static enum route_result find_route(const struct delivery *delivery, struct delivery_recipient *recipient,
+                                    struct fault *fault)
 {
-    enum route_result result = route_find(delivery->config, delivery->ledger, recipient->address, &recipient->route, fault);
-    if (result != ROUTE_OK || delivery->only_login == NULL)
-        return result;
-    result = route_is_account_of(delivery->config, delivery->ledger, delivery->only_login, recipient->route.account,
-                                 fault);
+    struct address own OD_CLEANUP(address_clear) = {.address = NULL};
+    const struct address *address = recipient->parsed != NULL ? recipient->parsed : &own;
+    if (recipient->parsed == NULL && !address_parse(recipient->address, &own, fault))
+        return ROUTE_TROUBLE;
+    return route_find(delivery->config, delivery->ledger, address, &recipient->route, fault);
+}
+
+/* Whether a set-group-ID program may deliver to this account for its caller. */
+static enum route_result check_caller(const struct delivery *delivery, const char *account, struct fault *fault)
+{
+    struct address login OD_CLEANUP(address_clear) = {.address = NULL};
+    if (delivery->only_login == NULL || strcmp(delivery->only_login, account) == 0)
+        return ROUTE_OK;
+    if (!address_parse(delivery->only_login, &login, fault))
+        return ROUTE_TROUBLE;
+    enum route_result result = route_leads_to(delivery->config, delivery->ledger, &login, account, fault);
     if (result != ROUTE_NONE)
         return result;
     fault_set(fault, "user %s may not deliver to %s: this set-group-ID program delivers only to its caller's own account",
-              delivery->only_login, recipient->route.account);
+              delivery->only_login, account);
     return ROUTE_TROUBLE;
+}
+
+/* The route of one recipient, and whether the caller may deliver there. */
+static enum route_result route_recipient(const struct delivery *delivery, struct delivery_recipient *recipient,
+                                         struct fault *fault)
+{
+    enum route_result result = find_route(delivery, recipient, fault);
+    return result == ROUTE_OK ? check_caller(delivery, recipient->route.account, fault) : result;
 }
 
 static bool route_recipients(struct delivery *delivery, struct targets *targets)

@@ -15,6 +15,13 @@
 #include "message/message_builder.h"
 #include "route/address.h"
 
+/* One of the transaction. */
+struct recipient {
+    char *path;                 /* as RCPT gives it, ... */
+    struct address address;     /* ... and taken apart */
+    char *original;             /* ORCPT, or NULL */
+};
+
 struct lmtp {
     const struct config *config;
     struct lmtp_stream *stream;
@@ -27,17 +34,27 @@ struct lmtp {
     bool greeted;
     /* the transaction */
     char *sender;               /* NULL before MAIL */
-    GPtrArray *recipients;
-    GPtrArray *originals;       /* of each recipient: ORCPT, or NULL */
+    GArray *recipients;         /* of struct recipient */
     char *queue_id;             /* XFORWARD IDENT; for the next message */
 };
+
+static void recipient_clear(struct recipient *recipient)
+{
+    base_free(&recipient->path);
+    address_clear(&recipient->address);
+    base_free(&recipient->original);
+}
+
+static void recipient_clear_item(gpointer item)
+{
+    recipient_clear(item);
+}
 
 static void reset(struct lmtp *lmtp)
 {
     base_free(&lmtp->sender);
     base_free(&lmtp->queue_id);
-    g_ptr_array_set_size(lmtp->recipients, 0);
-    g_ptr_array_set_size(lmtp->originals, 0);
+    g_array_set_size(lmtp->recipients, 0);
 }
 
 static void refuse(struct lmtp *lmtp, const char *reply)
@@ -135,24 +152,22 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
 
 static void do_rcpt(struct lmtp *lmtp, const char *arguments)
 {
-    char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
-    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct recipient recipient OD_CLEANUP(recipient_clear) = {.path = NULL};
     struct fault fault;
     const char *parameters;
     if (lmtp->sender == NULL) {
         refuse(lmtp, "503 5.5.1 need MAIL before RCPT");
-    } else if (!lmtp_command_path(arguments, "TO:", &path, &parameters)) {
+    } else if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters)) {
         refuse(lmtp, "501 5.5.4 syntax: RCPT TO:<address>");
-    } else if (!address_parse(path, &address, &fault)) {
+    } else if (!address_parse(recipient.path, &recipient.address, &fault)) {
         refuse(lmtp, "501 5.1.3 not an address");
-    } else if (!check_parameters(lmtp, parameters, rcpt_parameters, &orcpt)) {
+    } else if (!check_parameters(lmtp, parameters, rcpt_parameters, &recipient.original)) {
         return;
     } else if (lmtp->recipients->len >= LMTP_RECIPIENTS_MAX) {
         lmtp_stream_reply(lmtp->stream, "452 4.5.3 too many recipients");
     } else {
-        g_ptr_array_add(lmtp->recipients, path);
-        g_ptr_array_add(lmtp->originals, orcpt);
-        path = orcpt = NULL;
+        g_array_append_val(lmtp->recipients, recipient);
+        memset(&recipient, 0, sizeof(recipient));
         lmtp_stream_reply(lmtp->stream, "250 2.1.5 ok");
     }
 }
@@ -206,11 +221,14 @@ static void deliver(struct lmtp *lmtp, const struct message *message, int64_t st
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = base_alloc(count * sizeof(*recipients));
     char *original OD_CLEANUP(base_free) = count == 1 ? received_original(message) : NULL;
     char line[1024];
-    for (guint i = 0; i < count; i++)
+    for (guint i = 0; i < count; i++) {
+        const struct recipient *recipient = &g_array_index(lmtp->recipients, struct recipient, i);
         recipients[i] = (struct delivery_recipient){
-            .address = lmtp->recipients->pdata[i],
-            .original = original != NULL ? original : lmtp->originals->pdata[i],
+            .address = recipient->path,
+            .original = original != NULL ? original : recipient->original,
+            .parsed = &recipient->address,
         };
+    }
     if (lmtp->queue_id == NULL)
         lmtp->queue_id = received_queue_id(message);
     struct delivery delivery = {
@@ -344,9 +362,10 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
 {
     struct lmtp lmtp = {
         .config = config, .stream = lmtp_stream_new(in, out), .sessions = sessions_new(config, SESSIONS_FEW),
-        .recipients = g_ptr_array_new_with_free_func(g_free), .originals = g_ptr_array_new_with_free_func(g_free),
+        .recipients = g_array_new(FALSE, FALSE, sizeof(struct recipient)),
         .times = times, .end_ms = base_now_ms() + times.session,
     };
+    g_array_set_clear_func(lmtp.recipients, recipient_clear_item);
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);
@@ -354,8 +373,7 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
         ;
     (void)lmtp_stream_flush(lmtp.stream);
     reset(&lmtp);
-    g_ptr_array_free(lmtp.recipients, TRUE);
-    g_ptr_array_free(lmtp.originals, TRUE);
+    g_array_unref(lmtp.recipients);
     sessions_free(&lmtp.sessions);
     ledger_close(&lmtp.ledger);
     decoding_end();

@@ -5,7 +5,7 @@
 
 #include "delivery/received.h"
 #include "message/decoding.h"
-#include "route/address.h"
+#include "route/route.h"
 
 /* Takes one pair of <> and outer blanks off. */
 static char *plain_address(const char *text)
@@ -65,7 +65,7 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
         struct address address OD_CLEANUP(address_clear) = {.address = NULL};
         if (!names_a_recipient(&decoded->addresses[i]) || !address_parse(decoded->addresses[i].address, &address, fault))
             continue;
-        switch (route_find(config, ledger, decoded->addresses[i].address, &route, fault)) {
+        switch (route_find(config, ledger, &address, &route, fault)) {
         case ROUTE_OK:
             add_once(message->recipients, decoded->addresses[i].address);
             break;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "mailbox/mailbox.h"
-#include "route/address.h"
 
 /* Strangers choose the detail: it may name a folder, but no path and no pattern. */
 static bool detail_is_folder(const char *detail)
@@ -74,23 +73,20 @@ static enum route_result check_route(struct route *route, struct fault *fault)
     return names_are_good(route, fault) ? ROUTE_OK : ROUTE_TROUBLE;
 }
 
-enum route_result route_find(const struct config *config, struct ledger *ledger, const char *address, struct route *ret,
-                             struct fault *fault)
+enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
+                             struct route *ret, struct fault *fault)
 {
-    struct address parsed OD_CLEANUP(address_clear) = {.address = NULL};
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     char *columns[3] = {NULL, NULL, NULL};
-    if (!address_parse(address, &parsed, fault))
-        return ROUTE_TROUBLE;
-    enum route_result result = find_account(config, ledger, &parsed, columns, fault);
+    enum route_result result = find_account(config, ledger, address, columns, fault);
     if (result != ROUTE_OK)
         return result;
-    bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(parsed.detail);
+    bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address->detail);
     route.account = choose(&columns[0], "");
-    route.inbox = one_name(folder ? base_strdup(parsed.detail) : choose(&columns[1], config->route.inbox));
+    route.inbox = one_name(folder ? base_strdup(address->detail) : choose(&columns[1], config->route.inbox));
     route.sent = one_name(choose(&columns[2], config->route.sent));
-    route.address = base_strdup(parsed.address);
-    route.domain = base_strdup(parsed.domain);
+    route.address = base_strdup(address->address);
+    route.domain = base_strdup(address->domain);
     for (int i = 0; i < 3; i++)
         base_free(&columns[i]);
     result = check_route(&route, fault);
@@ -101,13 +97,11 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     return result;
 }
 
-enum route_result route_is_account_of(const struct config *config, struct ledger *ledger, const char *login,
-                                      const char *account, struct fault *fault)
+enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
+                                 const char *account, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    if (strcmp(login, account) == 0)
-        return ROUTE_OK;
-    enum route_result result = route_find(config, ledger, login, &route, fault);
+    enum route_result result = route_find(config, ledger, address, &route, fault);
     return result == ROUTE_OK && strcmp(route.account, account) != 0 ? ROUTE_NONE : result;
 }
 

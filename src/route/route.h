@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "base/config.h"
 #include "ledger/ledger.h"
+#include "route/address.h"
 
 struct route {
     char *address;  /* normalised, without the detail */
@@ -25,12 +26,12 @@ enum route_result {
 /* Finds the account of an address: by route.account_query when it is set, else by the template route.account. With
  * route.detail = folder the detail names the mailbox, unless it is not fit for one (hierarchy separators, wildcards,
  * longer than 64 bytes): then the inbox. *ret is set on ROUTE_OK only. */
-enum route_result route_find(const struct config *config, struct ledger *ledger, const char *address,
+enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct fault *fault) OD_MUST;
 
-/* Whether a login name leads to this account, or is it. ROUTE_OK: yes; ROUTE_NONE: no; ROUTE_TROUBLE: fault set. */
-enum route_result route_is_account_of(const struct config *config, struct ledger *ledger, const char *login,
-                                      const char *account, struct fault *fault) OD_MUST;
+/* Whether an address leads to this account. ROUTE_OK: yes; ROUTE_NONE: no; ROUTE_TROUBLE: fault set. */
+enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
+                                 const char *account, struct fault *fault) OD_MUST;
 
 void route_clear(struct route *route);  /* for OD_CLEANUP */
 

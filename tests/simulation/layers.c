@@ -130,14 +130,16 @@ char *received_login(const struct message *message, const char *queue_id)
 
 bool address_parse(const char *text, struct address *ret, struct fault *fault)
 {
-    (void)ret;
     (void)fault;
-    return text[0] != '\0';
+    if (text[0] == '\0')
+        return false;
+    ret->address = base_strdup(text);
+    return true;
 }
 
 void address_clear(struct address *address)
 {
-    (void)address;
+    base_free(&address->address);
 }
 
 static enum route_result find_account(const struct config *config, struct ledger *ledger, const char *address,
@@ -155,25 +157,24 @@ static enum route_result find_account(const struct config *config, struct ledger
     return ROUTE_OK;
 }
 
-enum route_result route_find(const struct config *config, struct ledger *ledger, const char *address,
+enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct fault *fault)
 {
     char *account;
-    if (find_account(config, ledger, address, &account, fault) != ROUTE_OK)
+    if (find_account(config, ledger, address->address, &account, fault) != ROUTE_OK)
         return ROUTE_TROUBLE;
-    *ret = (struct route){.address = base_strdup(address), .domain = base_strdup("example.org"), .account = account,
+    *ret = (struct route){.address = base_strdup(address->address), .domain = base_strdup("example.org"), .account = account,
                           .inbox = base_strdup("INBOX"), .sent = base_strdup("Sent")};
     return ROUTE_OK;
 }
 
-enum route_result route_is_account_of(const struct config *config, struct ledger *ledger, const char *login,
-                                      const char *account, struct fault *fault)
+enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
+                                 const char *account, struct fault *fault)
 {
     (void)config;
     (void)ledger;
     (void)fault;
-    return strcmp(login, account) == 0 || world_account_of(world_number(login)) == world_number(account) ? ROUTE_OK
-                                                                                                         : ROUTE_NONE;
+    return world_account_of(world_number(address->address)) == world_number(account) ? ROUTE_OK : ROUTE_NONE;
 }
 
 void route_clear(struct route *route)
