@@ -19,7 +19,7 @@
 #include "mailbox/mailbox.h"
 
 #define DATABASE_MS 10000
-#define LOCK_MS 15000   /* three transactions that may each wait LEDGER_CHECK_MS */
+#define LOCK_MS 15000   /* three transactions that may each wait 4 s (ledger_check.h) */
 #define LEDGER_MS 8000
 #define IMAP_MS 17000
 #define IMAP_ANSWER_MS 8000

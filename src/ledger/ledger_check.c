@@ -6,7 +6,7 @@
 #include "ledger/ledger_session.h"
 #include "message/decode.h"
 
-#define LEDGER_CHECK_MS 4000    /* for an answer that takes a delivery some milliseconds */
+#define CHECK_MS 4000   /* for an answer that takes a delivery some milliseconds */
 
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 {
@@ -18,8 +18,8 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
 {
     if (!ledger_connect(ledger, fault))
         return false;
-    pg_extend_timeout(ledger->pg, LEDGER_CHECK_MS - PG_TIMEOUT_MS);
-    bool sent = ledger_add_begin(ledger, LEDGER_CHECK_MS, fault) &&
+    pg_set_timeout(ledger->pg, CHECK_MS);
+    bool sent = ledger_add_begin(ledger, CHECK_MS, fault) &&
                 lock_add_acquire(ledger->pg, ledger->config->lock.method, key, fault) && pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
     bool kept = pg_finish(ledger->pg);

@@ -87,7 +87,7 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
         {.data = pg_number(claim->token, token)},
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);
-    pg_extend_timeout(ledger->pg, wait);
+    pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + wait);
     if (!ledger_add_begin(ledger, wait, fault) ||
         !lock_add_reassert(ledger->pg, ledger->config->lock.method, ledger_lock_key(claim->message), fault))
         return false;

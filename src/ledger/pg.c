@@ -128,6 +128,7 @@ static bool finish_connecting(struct pg *pg, bool verify, struct fault *fault)
 struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
 {
     struct pg *pg = base_alloc(sizeof(*pg));
+    pg->timeout_ms = PG_TIMEOUT_MS;
     pg->receive_max = PG_RECEIVE_MAX;
     pg->statements = pg_statements_new();
     pg->kinds = g_byte_array_new();
@@ -178,9 +179,9 @@ void pg_look(struct pg *pg)
         pg->lost = !pg_take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
 }
 
-void pg_extend_timeout(struct pg *pg, int64_t ms)
+void pg_set_timeout(struct pg *pg, int64_t ms)
 {
-    pg->extra_ms = ms;
+    pg->timeout_ms = ms;
 }
 
 void pg_server_process(struct pg *pg, int64_t pid)

@@ -41,8 +41,9 @@ bool pg_usable(const struct pg *pg) OD_MUST;
 /* For a connection that lay idle: looks whether the server has closed it meanwhile, without asking it anything. */
 void pg_look(struct pg *pg);
 
-/* Waits this much longer than PG_TIMEOUT_MS for the next batch: for statements that wait for a lock. */
-void pg_extend_timeout(struct pg *pg, int64_t ms);
+/* How long each wait on the server may take, in place of PG_TIMEOUT_MS, up to the end of the batch: longer for statements
+ * that wait for a lock, shorter for a question whose silence is an answer. */
+void pg_set_timeout(struct pg *pg, int64_t ms);
 
 /* pg_backend_pid() as a statement of this connection gave it. Where it is that of the server we connected to, and not one
  * behind a pooler, statements that are sent again are prepared from now on. */

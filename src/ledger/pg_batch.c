@@ -12,7 +12,7 @@
 
 bool pg_flush(struct pg *pg, struct fault *fault)
 {
-    int64_t until = base_now_ms() + PG_TIMEOUT_MS + pg->extra_ms;
+    int64_t until = base_now_ms() + pg->timeout_ms;
     for (int left; (left = PQflush(pg->conn)) != 0;) {
         if (left < 0)
             return pg_lose(pg, fault, "connection lost");
@@ -96,7 +96,7 @@ bool pg_send(struct pg *pg, struct fault *fault)
 
 bool pg_wait_result(struct pg *pg, struct fault *fault)
 {
-    int64_t until = base_now_ms() + PG_TIMEOUT_MS + pg->extra_ms;
+    int64_t until = base_now_ms() + pg->timeout_ms;
     while (PQisBusy(pg->conn)) {
         int ready = pg_wait_socket(pg, POLLIN, until);
         if (ready <= 0)
@@ -204,7 +204,7 @@ bool pg_finish(struct pg *pg)
         PGresult *result = PQgetResult(pg->conn);
         if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
             pg->in_batch = false;
-            pg->extra_ms = 0;
+            pg->timeout_ms = PG_TIMEOUT_MS;
             pg->receive_max = PG_RECEIVE_MAX;
             pg->lost = !PQexitPipelineMode(pg->conn);
             pg_statements_settle(pg);

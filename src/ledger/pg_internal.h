@@ -21,7 +21,7 @@ struct pg {
     GByteArray *kinds;      /* of the batch: for each result to come, whether it is that of a PREPARE */
     size_t results;         /* taken of these */
     size_t unflushed;
-    int64_t extra_ms;
+    int64_t timeout_ms;     /* of each wait on the server */
     int64_t received, receive_max;  /* of the batch, in bytes */
     char sqlstate[6];
 };
