@@ -120,8 +120,8 @@ static void append(struct delivery_work *work, size_t place, bool absent, struct
     struct fault fault;
     const struct ledger_target *target = &work->targets.list[place];
     size_t count, size;
-    struct iovec *pieces OD_CLEANUP(base_free) =
-        message_pieces(work->delivery->message, target->role == COPY_SENT, &count, &size);
+    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(
+        work->delivery->message, target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS, &count, &size);
     const struct append request = {
         .mailbox = target->mailbox,
         .seen = target->role == COPY_SENT,

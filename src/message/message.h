@@ -56,13 +56,18 @@ void message_free(struct message **message);
  * blanks off, bytes otherwise kept, of a longer value the first MiB; NULL when there is none. To be freed with free(3). *ret_length may be NULL. */
 char *message_header(const struct message *message, const char *name, size_t *ret_length) OD_MUST;
 
-/* What a copy of a kind consists of, as pieces of message->data in order.
- *
- * sent  true: the Sent copy, without Return-Path, Delivered-To and X-Original-To, as far as the header is in the first
- *       65536 pieces: memory is not to grow with the message
+enum message_fields {
+    MESSAGE_ALL_FIELDS,
+    MESSAGE_NO_ENVELOPE,    /* without Return-Path, Delivered-To and X-Original-To, which name the envelope of one recipient:
+                               nobody else is to read them. As far as the header is in the first 65536 pieces: memory is
+                               not to grow with the message */
+};
+
+/* The message with these fields, as pieces of message->data in order.
  *
  * Returns a new array (free(3)) of *ret_count pieces; *ret_size is their sum. */
-struct iovec *message_pieces(const struct message *message, bool sent, size_t *ret_count, size_t *ret_size) OD_MUST;
+struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
+                             size_t *ret_size) OD_MUST;
 
 /* True when the bytes, as an IMAP server gives them back, have the message's content digest. */
 bool message_same_content(const struct message *message, const void *bytes, size_t size,

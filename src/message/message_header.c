@@ -60,20 +60,22 @@ static void add_piece(struct pieces *pieces, const unsigned char *start, const u
     pieces->size += size;
 }
 
-static bool names_a_recipient(const struct message_field *field)
+static bool names_envelope(const struct message_field *field)
 {
     return message_field_is(field, "Return-Path") || message_field_is(field, "Delivered-To") ||
            message_field_is(field, "X-Original-To");
 }
 
-struct iovec *message_pieces(const struct message *message, bool sent, size_t *ret_count, size_t *ret_size)
+struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
+                             size_t *ret_size)
 {
     struct pieces pieces = {.array = base_alloc(4 * sizeof *pieces.array), .allocated = 4};
     const unsigned char *kept = message->data, *at = message->data;
     struct message_field field;
 
-    while (sent && pieces.count < PIECES_MAX && message_field_next(&at, message->data + message->header_size, &field)) {
-        if (names_a_recipient(&field)) {
+    while (fields == MESSAGE_NO_ENVELOPE && pieces.count < PIECES_MAX &&
+           message_field_next(&at, message->data + message->header_size, &field)) {
+        if (names_envelope(&field)) {
             add_piece(&pieces, kept, field.start);
             kept = at;
         }

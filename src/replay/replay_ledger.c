@@ -75,7 +75,7 @@ static bool hide_recipient(struct replay_worker *worker, struct message **messag
     struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
     struct message *plain = NULL;
     size_t count, size;
-    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(*message, true, &count, &size);
+    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(*message, MESSAGE_NO_ENVELOPE, &count, &size);
     char *path OD_CLEANUP(base_free) = message_header(*message, "Return-Path", NULL);
     char *field OD_CLEANUP(base_free) = base_printf("Return-Path: %s\r\n", path != NULL ? path : "");
     bool fed = path == NULL || message_builder_feed(builder, field, strlen(field), fault);

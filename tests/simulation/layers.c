@@ -104,10 +104,11 @@ void message_identity(const char *namespace, const char *id, size_t id_length, u
     memcpy(ret, &hash, sizeof(hash));
 }
 
-struct iovec *message_pieces(const struct message *message, bool sent, size_t *ret_count, size_t *ret_size)
+struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
+                             size_t *ret_size)
 {
     struct iovec *pieces = base_alloc(sizeof(*pieces));
-    (void)sent;
+    (void)fields;
     memcpy(&pieces->iov_base, &message->data, sizeof(message->data));
     pieces->iov_len = message->size;
     *ret_count = 1;

@@ -77,7 +77,7 @@ static void check(const char *bytes, size_t size)
     decoded_free(&decoded);
     assert_true(message_same_content(message, message->data, message->size, NULL));
     assert_int_equal(message_same_id(message, message->data, message->size), message->message_id != NULL);
-    pieces = message_pieces(message, true, &count, &pieces_size);
+    pieces = message_pieces(message, MESSAGE_NO_ENVELOPE, &count, &pieces_size);
     assert_true(pieces_size <= message->size);
     base_free(&pieces);
     message_free(&message);

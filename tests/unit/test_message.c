@@ -432,7 +432,7 @@ static void test_pieces(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct message *message = message_of(cases[i].bytes, strlen(cases[i].bytes));
         size_t count, size, sum = 0;
-        struct iovec *pieces = message_pieces(message, true, &count, &size);
+        struct iovec *pieces = message_pieces(message, MESSAGE_NO_ENVELOPE, &count, &size);
 
         if (count != cases[i].count || size != strlen(cases[i].sent))
             fail_msg("%s: %zu pieces of %zu bytes", cases[i].label, count, size);
@@ -441,7 +441,7 @@ static void test_pieces(void **state)
         assert_int_equal(sum, size);
         base_free(&pieces);
 
-        pieces = message_pieces(message, false, &count, &size);
+        pieces = message_pieces(message, MESSAGE_ALL_FIELDS, &count, &size);
         assert_int_equal(count, 1);
         assert_int_equal(size, message->size);
         assert_ptr_equal(pieces[0].iov_base, message->data);
@@ -464,7 +464,7 @@ static void test_many_pieces(void **state)
         OD_CLEANUP(base_free) char *bytes =
             repeated("", "A: b\r\nReturn-Path: x\r\n", cases[i].fields, "\r\n", &bytes_size);
         struct message *message = message_of(bytes, bytes_size);
-        struct iovec *pieces = message_pieces(message, true, &count, &size);
+        struct iovec *pieces = message_pieces(message, MESSAGE_NO_ENVELOPE, &count, &size);
 
         assert_int_equal(count, cases[i].pieces);
         assert_int_equal(size, bytes_size - (cases[i].fields - left) * strlen("Return-Path: x\r\n"));
