@@ -27,7 +27,7 @@ static void fill_standard_descriptors(void)
 }
 
 /* Under Postfix a wrong command line must defer the mail, not bounce it, whatever is wrong with it. */
-static int refuse(const char *text)
+static int defer_usage(const char *text)
 {
     struct report report;
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
@@ -76,19 +76,19 @@ int main(int argc, char **argv)
             name = "version";
             break;
         default:
-            return refuse("unknown option before the command, or one without its value");
+            return defer_usage("unknown option before the command, or one without its value");
         }
     }
     options.overrides = overrides;
     if (name == NULL && optind >= argc)
-        return refuse("no command");
+        return defer_usage("no command");
     if (name == NULL)
         name = argv[optind];
     const struct cmd *cmd = cmd_find(name);
     if (cmd == NULL)
-        return refuse("no such command");
+        return defer_usage("no such command");
     if ((own_settings || cmd->run != cmd_deliver) && !privilege_drop())
-        return refuse("the group of the set-group-ID installation cannot be given up");
+        return defer_usage("the group of the set-group-ID installation cannot be given up");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
     char *own_argv[] = {own_name, NULL};
     bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0;     /* not so with --help, --version */

@@ -14,10 +14,10 @@ struct checking {
     struct fault *fault;
 };
 
-static bool refuse(const struct checking *c, const void *field, const char *format, ...) OD_PRINTF(3, 4);
+static bool refuse_value(const struct checking *c, const void *field, const char *format, ...) OD_PRINTF(3, 4);
 
 /* Says which setting (by its place in the configuration), from where, and why it cannot be. Always false. */
-static bool refuse(const struct checking *c, const void *field, const char *format, ...)
+static bool refuse_value(const struct checking *c, const void *field, const char *format, ...)
 {
     size_t offset = (size_t)((const char *)field - (const char *)c->config);
     size_t row = 0;
@@ -43,10 +43,10 @@ static bool check_schema(const struct checking *c)
     const char *name = c->config->database.schema;
 
     if (!strchr(letters, *name) || name[strspn(name, all)] != '\0' || strlen(name) > 63)
-        return refuse(c, &c->config->database.schema,
-                      "must be at most 63 letters a to z, digits and _, and not begin with a digit");
+        return refuse_value(c, &c->config->database.schema,
+                            "must be at most 63 letters a to z, digits and _, and not begin with a digit");
     if (strncmp(name, "pg_", 3) == 0)
-        return refuse(c, &c->config->database.schema, "names that begin with pg_ belong to PostgreSQL");
+        return refuse_value(c, &c->config->database.schema, "names that begin with pg_ belong to PostgreSQL");
     return true;
 }
 
@@ -55,9 +55,9 @@ static bool check_times(const struct checking *c)
     const struct config *config = c->config;
 
     if (config->lock.wait >= config->delivery.deadline)
-        return refuse(c, &config->lock.wait, "must be less than [delivery] deadline");
+        return refuse_value(c, &config->lock.wait, "must be less than [delivery] deadline");
     if (config->delivery.hold_off <= config->delivery.deadline)
-        return refuse(c, &config->delivery.hold_off, "must be more than [delivery] deadline");
+        return refuse_value(c, &config->delivery.hold_off, "must be more than [delivery] deadline");
     return true;
 }
 
@@ -79,7 +79,7 @@ static bool check_command(const struct checking *c)
     g_auto(GStrv) words = NULL;
 
     if (*command && !g_shell_parse_argv(command, NULL, &words, NULL))
-        return refuse(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+        return refuse_value(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
     return true;
 }
 
@@ -91,12 +91,12 @@ static bool check_server(const struct checking *c)
     if (*config->imap.command)
         return true;
     if (!*config->imap.host)
-        return refuse(c, &config->imap.host, "must be set, or command");
+        return refuse_value(c, &config->imap.host, "must be set, or command");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
-        return refuse(c, &config->imap.tls, "passwords and mail would cross the network in the clear to host = %s; "
-                      "only for localhost, 127.0.0.0/8, ::1 and unix sockets", config->imap.host);
+        return refuse_value(c, &config->imap.tls, "passwords and mail would cross the network in the clear to host = %s;"
+                            " only for localhost, 127.0.0.0/8, ::1 and unix sockets", config->imap.host);
     if (config->imap.tls != IMAP_TLS_NONE && is_path)
-        return refuse(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
+        return refuse_value(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
     return true;
 }
 
@@ -107,9 +107,9 @@ static bool check_login(const struct checking *c)
     if (*config->imap.command)
         return true;
     if (!*config->imap.password_file)
-        return refuse(c, &config->imap.password_file, "must be set: logging in to the IMAP server needs a password");
+        return refuse_value(c, &config->imap.password_file, "must be set: logging in to the IMAP server needs a password");
     if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
-        return refuse(c, &config->imap.auth, "master_user needs auth = plain");
+        return refuse_value(c, &config->imap.auth, "master_user needs auth = plain");
     return true;
 }
 
@@ -120,7 +120,7 @@ static bool check_paths(const struct checking *c)
 
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (**paths[i] && **paths[i] != '/')
-            return refuse(c, paths[i], "must be an absolute path");
+            return refuse_value(c, paths[i], "must be an absolute path");
     return true;
 }
 
@@ -129,12 +129,12 @@ static bool check_names(const struct checking *c)
     const struct config *config = c->config;
 
     if (*config->route.inbox == '\\')
-        return refuse(c, &config->route.inbox, "must be the name of a mailbox");
+        return refuse_value(c, &config->route.inbox, "must be the name of a mailbox");
     if (*config->route.sent == '\\' && strcasecmp(config->route.sent, "\\Sent") != 0)
-        return refuse(c, &config->route.sent, "must be the name of a mailbox, or \\Sent");
+        return refuse_value(c, &config->route.sent, "must be the name of a mailbox, or \\Sent");
     /* pg_notify() would fail when the message is already in the mailbox. */
     if (strlen(config->record.notify) > 63)
-        return refuse(c, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
+        return refuse_value(c, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
     return true;
 }
 

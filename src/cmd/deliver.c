@@ -213,7 +213,8 @@ static void log_early(const struct envelope *envelope, const struct report *repo
 /* Set-group-ID: the caller may as well be an ordinary user who set all this. */
 static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
 
-static void deliver(const struct cmd_options *options, int argc, char **argv, int log_fd, struct report *report)
+static void read_and_deliver(const struct cmd_options *options, int argc, char **argv, int log_fd,
+                             struct report *report)
 {
     struct envelope envelope OD_CLEANUP(envelope_clear) = {.size = 0};
     struct config *config OD_CLEANUP(config_free) = NULL;
@@ -251,7 +252,7 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     if (base_is_privileged())
         base_close(&log_fd);    /* the caller is no administrator: what the log says is not for it */
     deadline_install(end_by_signal);
-    deliver(options, argc, argv, log_fd, &report);
+    read_and_deliver(options, argc, argv, log_fd, &report);
     answer_give(&report);
     return outcome_row(report.outcome)->exit_status;
 }

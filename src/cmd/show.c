@@ -126,7 +126,7 @@ static void tell_nearest(struct ledger *ledger, const struct question *question)
     g_string_free(line, TRUE);
 }
 
-static struct ledger_table *find(struct ledger *ledger, const struct question *question, struct fault *fault)
+static struct ledger_table *find_messages(struct ledger *ledger, const struct question *question, struct fault *fault)
 {
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
@@ -137,7 +137,7 @@ static struct ledger_table *find(struct ledger *ledger, const struct question *q
 
 static int answer(struct ledger *ledger, const struct question *question, json_t *json, struct fault *fault)
 {
-    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find(ledger, question, fault);
+    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find_messages(ledger, question, fault);
     if (messages == NULL)
         return EX_UNAVAILABLE;
     json_t *list = json_array();

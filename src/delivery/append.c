@@ -83,7 +83,7 @@ static bool still_wanted(void *context)
 }
 
 /* The server says that it does not take this content; Postfix is told so only after reject_after. */
-static enum outcome refused(const struct delivery_work *work, size_t place)
+static enum outcome content_refused(const struct delivery_work *work, size_t place)
 {
     return work->found->copies[place].first_age_ms >= work->delivery->config->delivery.reject_after
                ? OUTCOME_REFUSED_BOUNCE
@@ -94,7 +94,7 @@ static enum outcome final_outcome(const struct delivery_work *work, size_t place
 {
     enum outcome outcome = meanings[result].outcome;
     if (outcome == OUTCOME_REFUSED_DEFER)
-        return refused(work, place);
+        return content_refused(work, place);
     if (result == APPEND_OVERQUOTA && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
         return OUTCOME_OVERQUOTA_BOUNCE;
     return outcome;
@@ -145,7 +145,7 @@ static void append(struct delivery_work *work, size_t place, bool absent, struct
 }
 
 /* It was in the mailbox already. */
-static void take_found(const struct delivery_work *work, size_t place, struct made *made)
+static void report_found(const struct delivery_work *work, size_t place, struct made *made)
 {
     bool known = work->found->copies[place].state == COPY_STORED;
     made->state = COPY_STORED;
@@ -163,7 +163,7 @@ struct made append_copy(struct delivery_work *work, size_t place)
     }
     switch (search_copy(work, place, &made, &fault)) {
     case SEARCH_FOUND:
-        take_found(work, place, &made);
+        report_found(work, place, &made);
         break;
     case SEARCH_ABSENT:
         append(work, place, true, &made);

@@ -62,7 +62,7 @@ static bool look(struct delivery_work *work)
     return result == LEDGER_OK;
 }
 
-static void plan(struct delivery_work *work)
+static void make_plan(struct delivery_work *work)
 {
     const struct config *config = work->delivery->config;
     const struct plan_request request = {
@@ -158,7 +158,7 @@ static bool hold(struct delivery_work *work)
 
 /* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever: it
  * comes again. */
-static void record(struct delivery_work *work)
+static void record_only(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     struct fault fault;
@@ -285,7 +285,7 @@ static void deliver(struct delivery_work *work)
     int64_t since = base_now_ms();
     if (!prepare(work) || !look(work))
         return;
-    plan(work);
+    make_plan(work);
     bool inboxes = any_inbox_is_made(work), sent = sent_is_due(work);
     if (delivery->dry_run) {
         answers_preview(work);
@@ -293,7 +293,7 @@ static void deliver(struct delivery_work *work)
         return;
     }
     if (!inboxes && !sent) {
-        record(work);
+        record_only(work);
     } else {
         claim(work);
         bool held = hold(work);

@@ -29,7 +29,7 @@ static enum plan_why why_stored(const struct plan_request *request, enum copy_ro
     return request->again == AGAIN_FORCE && role == COPY_INBOX ? WHY_FORCED : WHY_STORED;
 }
 
-static enum plan_why why(const struct ledger_found *found, const struct plan_request *request, size_t target)
+static enum plan_why find_why(const struct ledger_found *found, const struct plan_request *request, size_t target)
 {
     const struct ledger_found_copy *copy = &found->copies[target];
     switch (copy->state) {
@@ -48,8 +48,8 @@ static enum plan_why why(const struct ledger_found *found, const struct plan_req
 }
 
 /* It is made: what was appending before and has outlived its hold-off may be there or not. */
-static void make(const struct plan_request *request, const struct ledger_found_copy *copy, enum copy_role role,
-                 struct plan_target *target)
+static void append_or_search(const struct plan_request *request, const struct ledger_found_copy *copy,
+                             enum copy_role role, struct plan_target *target)
 {
     bool by_id = role == COPY_SENT && request->has_id;
     target->doubt = copy->doubt || target->why == WHY_CUT_OFF || target->why == WHY_VERIFIED;
@@ -64,7 +64,7 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_f
     else if (target->why == WHY_STORED)
         target->action = PLAN_DUPLICATE;
     else
-        make(request, copy, COPY_INBOX, target);
+        append_or_search(request, copy, COPY_INBOX, target);
 }
 
 /* The Sent copy is claimed for the first recipient that goes on. A fresh claim of it is the business of the delivery that
@@ -83,7 +83,7 @@ static void plan_sent(const struct plan_request *request, const struct ledger_fo
     } else if (copy->elsewhere) {
         target->why = WHY_VARIANT;
     } else if (target->why != WHY_UNDER_WAY) {
-        make(request, copy, COPY_SENT, target);
+        append_or_search(request, copy, COPY_SENT, target);
     } else {
         target->action = PLAN_BUSY;
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
@@ -106,7 +106,7 @@ struct plan *plan_make(const struct ledger_found *found, const struct plan_reque
     plan->sent = LEDGER_NO_TARGET;
     for (size_t i = 0; i < request->target_count; i++) {
         plan->targets[i].doubt = found->copies[i].doubt;
-        plan->targets[i].why = why(found, request, i);
+        plan->targets[i].why = find_why(found, request, i);
         if (request->targets[i].role == COPY_SENT)
             plan->sent = i;
         else

@@ -99,7 +99,7 @@ bool sent_is_due(const struct delivery_work *work)
 }
 
 /* What stands in the way of the Sent copy for longer than sent_retry is given up: it never bounces the message. */
-static void give_up(const struct delivery_work *work, struct made *made)
+static void give_up_sent(const struct delivery_work *work, struct made *made)
 {
     const struct ledger_found_copy *found = &work->found->copies[work->plan->sent];
     bool permanent = outcome_row(made->report.outcome)->final;
@@ -115,7 +115,7 @@ static void give_up(const struct delivery_work *work, struct made *made)
                 log_escape_text(made->report.text, text, sizeof(text)));
 }
 
-static void settle(struct delivery_work *work, const struct made *made)
+static void settle_sent(struct delivery_work *work, const struct made *made)
 {
     struct fault fault;
     bool next, taken;
@@ -146,9 +146,9 @@ void sent_put_off(struct delivery_work *work, const char *text)
 void sent_deliver(struct delivery_work *work)
 {
     struct made made = append_copy(work, work->plan->sent);
-    give_up(work, &made);
+    give_up_sent(work, &made);
     work->sent_done = made.state == COPY_STORED || made.state == COPY_FAILED;
     if (!work->sent_done)
         sent_report(work, made.report.outcome, made.report.text);
-    settle(work, &made);
+    settle_sent(work, &made);
 }

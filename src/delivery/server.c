@@ -8,7 +8,7 @@
 #define LOOKS_MOST 3    /* accounts that are tried: any of them may be missing on the server */
 
 /* Looks, and writes down what is certain. */
-static enum identity_result look(struct delivery_work *work, const char *server, struct fault *fault)
+static enum identity_result look_at_server(struct delivery_work *work, const char *server, struct fault *fault)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
     struct fault minor;
@@ -35,7 +35,7 @@ bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault 
     *ret = OUTCOME_DATABASE;
     if (!ledger_server_read(delivery->ledger, server, &known, &to_look, fault))
         return false;
-    enum identity_result found = to_look ? look(work, server, fault) : IDENTITY_UNKNOWN;
+    enum identity_result found = to_look ? look_at_server(work, server, fault) : IDENTITY_UNKNOWN;
     if (found == IDENTITY_UNKNOWN && known == LEDGER_SERVER_HONOURED) {
         if (to_look)
             log_warning("%s", log_escape_text(fault->text, text, sizeof(text)));

@@ -42,7 +42,7 @@ void sessions_free(struct sessions **sessions)
     base_free(sessions);
 }
 
-static struct session *find(struct sessions *sessions, const char *account)
+static struct session *find_session(struct sessions *sessions, const char *account)
 {
     for (size_t i = 0; i < sessions->most; i++)
         if (sessions->kept[i].account != NULL && strcmp(sessions->kept[i].account, account) == 0)
@@ -61,7 +61,7 @@ static struct session *longest_unused(struct sessions *sessions)
 
 struct mailbox *sessions_get(struct sessions *sessions, const char *account, struct fault *fault)
 {
-    struct session *session = find(sessions, account);
+    struct session *session = find_session(sessions, account);
     if (session != NULL && !mailbox_alive(session->mailbox))
         end_session(session);
     if (session == NULL || session->mailbox == NULL) {
@@ -89,7 +89,7 @@ void sessions_trust(struct sessions *sessions)
 
 void sessions_drop(struct sessions *sessions, const char *account)
 {
-    struct session *session = find(sessions, account);
+    struct session *session = find_session(sessions, account);
     if (session != NULL)
         end_session(session);
 }

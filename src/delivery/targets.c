@@ -133,7 +133,7 @@ static void set_identity(const struct delivery *delivery, struct targets *target
     targets->message_id = has_id ? decode_scrub(message->message_id, message->message_id_length) : NULL;
 }
 
-static void describe(const struct delivery *delivery, struct targets *targets)
+static void describe_message(const struct delivery *delivery, struct targets *targets)
 {
     struct ledger_message *message = &targets->message;
     set_identity(delivery, targets);
@@ -162,7 +162,7 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     if (!route_recipients(delivery, ret) || !add_sent(delivery, ret))
         return false;
     shuffle(ret);
-    describe(delivery, ret);
+    describe_message(delivery, ret);
     return true;
 }
 

@@ -172,8 +172,8 @@ static void take_columns(const PGresult *result, char *ret_columns[3])
     }
 }
 
-static bool lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
-                   char *ret_columns[3], struct fault *fault)
+static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+                        char *ret_columns[3], struct fault *fault)
 {
     const struct pg_param param = {.data = address};
     if (!ledger_connect(ledger, fault))
@@ -207,6 +207,6 @@ bool ledger_lookup(struct ledger *ledger, const char *query, const char *address
                    char *ret_columns[3], struct fault *fault)
 {
     bool kept = ledger->pg != NULL;
-    return lookup(ledger, query, address, ret_found, ret_columns, fault) ||
-           (ledger_lost_kept(ledger, kept) && lookup(ledger, query, address, ret_found, ret_columns, fault));
+    return lookup_once(ledger, query, address, ret_found, ret_columns, fault) ||
+           (ledger_lost_kept(ledger, kept) && lookup_once(ledger, query, address, ret_found, ret_columns, fault));
 }

@@ -85,8 +85,8 @@ bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, s
 
 /* Within the transaction that ledger_look has opened: the record, with as much in it as record.level asks for, the claim,
  * and settling it. */
-static bool write_all(struct ledger *ledger, const struct ledger_message *message, const struct ledger_found *found,
-                      struct fault *fault)
+static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,
+                           const struct ledger_found *found, struct fault *fault)
 {
     static char text[] = "check \xe2\x9c\x93";    /* other than ASCII: the database has to take that too */
     struct decoded_address address = {.role = "from", .position = 1, .address = text};
@@ -128,7 +128,7 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
     enum ledger_result result = ledger_look(ledger, &message, &found, fault);
     if (result == LEDGER_BUSY)
         fault_set(fault, "the lock is not granted although it is free");
-    bool written = result == LEDGER_OK && write_all(ledger, &message, found, fault);
+    bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, fault);
     if (!written)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);

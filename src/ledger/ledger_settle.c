@@ -62,8 +62,8 @@ static bool add_variants_state(struct ledger *ledger, const struct ledger_claim 
                   6, params, fault);
 }
 
-static bool add_answer(struct ledger *ledger, const struct ledger_message *message, const struct ledger_answer *answer,
-                       struct fault *fault)
+static bool add_answer_update(struct ledger *ledger, const struct ledger_message *message,
+                              const struct ledger_answer *answer, struct fault *fault)
 {
     const struct pg_param params[] = {
         LEDGER_KEY(message), {.data = message->recipients[answer->recipient].address}, {.data = answer->outcome},
@@ -103,13 +103,13 @@ bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, 
         if (!add_variants_state(ledger, claim, &made[i], fault))
             return false;
     for (size_t i = 0; i < answers.count; i++)
-        if (!add_answer(ledger, claim->message, &answers.answers[i], fault))
+        if (!add_answer_update(ledger, claim->message, &answers.answers[i], fault))
             return false;
     return add_notify(ledger, claim->message, made, made_count, fault);
 }
 
-static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_settling *settling,
-                          struct marks *ret, struct fault *fault)
+static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim,
+                          const struct ledger_settling *settling, struct marks *ret, struct fault *fault)
 {
     if (!ledger->in_transaction &&
         (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)))
@@ -143,9 +143,9 @@ static enum ledger_result take_settling(struct ledger *ledger, const struct ledg
 }
 
 /* One attempt at settling on the session as it is. */
-static enum ledger_result settle(struct ledger *ledger, const struct ledger_claim *claim,
-                                 const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
-                                 struct fault *fault)
+static enum ledger_result settle_once(struct ledger *ledger, const struct ledger_claim *claim,
+                                      const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
+                                      struct fault *fault)
 {
     struct fault ignored;
     struct marks marks;
@@ -163,20 +163,21 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
     return result;
 }
 
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_settling *settling,
-                                 bool *ret_next, bool *ret_taken, struct fault *fault)
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
+                                 const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
+                                 struct fault *fault)
 {
     struct ledger_settling again = *settling;
     for (size_t i = 0; i < settling->made_count; i++)
         claimed(claim, settling->made[i].target)->settled = true;
-    enum ledger_result result = settle(ledger, claim, settling, ret_next, ret_taken, fault);
+    enum ledger_result result = settle_once(ledger, claim, settling, ret_next, ret_taken, fault);
     if (result != LEDGER_TROUBLE)
         return result;
     /* The message may be in the mailbox: worth a second session before the next delivery has to look for it. */
     log_warning("settling failed, trying once more on a new connection: %s", fault->text);
     pg_close(&ledger->pg);
     again.next = LEDGER_NO_TARGET;
-    result = settle(ledger, claim, &again, ret_next, ret_taken, fault);
+    result = settle_once(ledger, claim, &again, ret_next, ret_taken, fault);
     if (result == LEDGER_TROUBLE)
         pg_close(&ledger->pg);
     return result;

@@ -15,7 +15,7 @@ static const struct {
     },
 };
 
-static bool add(struct pg *pg, const char *sql, int64_t key, struct fault *fault)
+static bool add_lock(struct pg *pg, const char *sql, int64_t key, struct fault *fault)
 {
     char text[24];
     const struct pg_param param = {.data = pg_number(key, text)};
@@ -29,12 +29,12 @@ bool lock_is_known(enum lock_method method)
 
 bool lock_add_acquire(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
 {
-    return add(pg, statements[method].acquire, key, fault);
+    return add_lock(pg, statements[method].acquire, key, fault);
 }
 
 bool lock_add_reassert(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)
 {
-    return add(pg, statements[method].reassert, key, fault);
+    return add_lock(pg, statements[method].reassert, key, fault);
 }
 
 bool lock_granted(const PGresult *result)

@@ -146,7 +146,7 @@ static PGresult *next_result(struct pg *pg, struct fault *fault)
 }
 
 /* That of the next statement; what was only prepared for it is none. */
-static PGresult *next(struct pg *pg, struct fault *fault)
+static PGresult *take_next(struct pg *pg, struct fault *fault)
 {
     PGresult *result = NULL;
     if (pg->skipped || pg->lost || !pg->in_batch)
@@ -163,7 +163,7 @@ static PGresult *next(struct pg *pg, struct fault *fault)
 bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
 {
     while (pg->taken < mark) {
-        PGresult *result OD_CLEANUP(pg_clear) = next(pg, fault);
+        PGresult *result OD_CLEANUP(pg_clear) = take_next(pg, fault);
         if (result == NULL)
             return false;
     }
@@ -174,7 +174,7 @@ PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
 {
     if (mark < pg->taken)
         abort();    /* it was taken already */
-    return pg_passed(pg, mark, fault) ? next(pg, fault) : NULL;
+    return pg_passed(pg, mark, fault) ? take_next(pg, fault) : NULL;
 }
 
 bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)

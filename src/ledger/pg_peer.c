@@ -62,7 +62,7 @@ enum pg_peer pg_peer_of(int fd)
     }
 }
 
-static bool refuse(const char *host, const char *sslmode, struct fault *fault)
+static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
 {
     fault_set(fault, "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s whoever is in between"
               " reads the password and the mail; " REMEDY, host, sslmode);
@@ -85,7 +85,7 @@ bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *s
     for (guint i = 0; i < count; i++) {
         const char *name = entry(names, i), *address = entry(addresses, i);
         if (pg_peer_named(name, address) == PG_PEER_REMOTE)
-            return refuse(*address != '\0' ? address : name, sslmode != NULL ? sslmode : "prefer", fault);
+            return refuse_host(*address != '\0' ? address : name, sslmode != NULL ? sslmode : "prefer", fault);
     }
     return true;
 }
@@ -107,7 +107,7 @@ bool pg_peer_check(PGconn *conn, struct fault *fault)
     if (options == NULL)
         fault_set(fault, "database: the connection's options are not known");
     if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
-        good = refuse(PQhost(conn), sslmode != NULL ? sslmode : "prefer", fault);
+        good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", fault);
     PQconninfoFree(options);
     return good;
 }

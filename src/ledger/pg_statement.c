@@ -53,7 +53,7 @@ bool pg_statement_is_stale(const char *sqlstate)
 }
 
 /* Under a name that was never used on this connection: whether it comes to stand is known only when its result is there. */
-static bool prepare(struct pg *pg, struct pg_statement *statement, size_t count, struct fault *fault)
+static bool prepare_statement(struct pg *pg, struct pg_statement *statement, size_t count, struct fault *fault)
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
     if (!PQsendPrepare(pg->conn, statement->name, statement->sql, (int)count, NULL))
@@ -64,7 +64,7 @@ static bool prepare(struct pg *pg, struct pg_statement *statement, size_t count,
     return true;
 }
 
-static struct pg_statement *find(struct pg *pg, const char *sql)
+static struct pg_statement *find_statement(struct pg *pg, const char *sql)
 {
     struct pg_statement *statement = g_hash_table_lookup(pg->statements, sql);
     if (statement != NULL)
@@ -79,10 +79,10 @@ static struct pg_statement *find(struct pg *pg, const char *sql)
 
 const struct pg_statement *pg_statement(struct pg *pg, const char *sql, size_t count, struct fault *fault)
 {
-    struct pg_statement *statement = find(pg, sql);
+    struct pg_statement *statement = find_statement(pg, sql);
     bool again = statement->used && count > 0 && pg->direct && statement->name[0] == '\0';
     statement->used = true;
-    if (again && !prepare(pg, statement, count, fault))
+    if (again && !prepare_statement(pg, statement, count, fault))
         return NULL;
     g_byte_array_append(pg->kinds, &(guint8){false}, 1);
     return statement;

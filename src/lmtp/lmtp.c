@@ -57,7 +57,7 @@ static void reset(struct lmtp *lmtp)
     g_array_set_size(lmtp->recipients, 0);
 }
 
-static void refuse(struct lmtp *lmtp, const char *reply)
+static void reply_error(struct lmtp *lmtp, const char *reply)
 {
     lmtp->errors++;
     lmtp_stream_reply(lmtp->stream, "%s", reply);
@@ -66,7 +66,7 @@ static void refuse(struct lmtp *lmtp, const char *reply)
 static void do_lhlo(struct lmtp *lmtp, const char *arguments)
 {
     if (*arguments == '\0') {
-        refuse(lmtp, "501 5.5.4 syntax: LHLO hostname");
+        reply_error(lmtp, "501 5.5.4 syntax: LHLO hostname");
         return;
     }
     reset(lmtp);
@@ -108,11 +108,11 @@ static bool check_parameters(struct lmtp *lmtp, const char *parameters, const ch
         if (!lmtp_command_parameter(&parameters, &name, &value))
             return true;
         if (!is_known(known, name)) {
-            refuse(lmtp, "555 5.5.4 parameter not known");
+            reply_error(lmtp, "555 5.5.4 parameter not known");
             return false;
         }
         if (!value_is_valid(name, value)) {
-            refuse(lmtp, "501 5.5.4 the parameter's value is none");
+            reply_error(lmtp, "501 5.5.4 the parameter's value is none");
             return false;
         }
         if (g_ascii_strcasecmp(name, "ORCPT") == 0) {
@@ -136,11 +136,11 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
     char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
     const char *parameters;
     if (!lmtp->greeted || lmtp->sender != NULL) {
-        refuse(lmtp, lmtp->greeted ? "503 5.5.1 nested MAIL" : "503 5.5.1 say LHLO first");
+        reply_error(lmtp, lmtp->greeted ? "503 5.5.1 nested MAIL" : "503 5.5.1 say LHLO first");
         return;
     }
     if (!lmtp_command_path(arguments, "FROM:", &path, &parameters)) {
-        refuse(lmtp, "501 5.5.4 syntax: MAIL FROM:<address>");
+        reply_error(lmtp, "501 5.5.4 syntax: MAIL FROM:<address>");
         return;
     }
     if (!check_parameters(lmtp, parameters, mail_parameters, &orcpt))
@@ -156,11 +156,11 @@ static void do_rcpt(struct lmtp *lmtp, const char *arguments)
     struct fault fault;
     const char *parameters;
     if (lmtp->sender == NULL) {
-        refuse(lmtp, "503 5.5.1 need MAIL before RCPT");
+        reply_error(lmtp, "503 5.5.1 need MAIL before RCPT");
     } else if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters)) {
-        refuse(lmtp, "501 5.5.4 syntax: RCPT TO:<address>");
+        reply_error(lmtp, "501 5.5.4 syntax: RCPT TO:<address>");
     } else if (!address_parse(recipient.path, &recipient.address, &fault)) {
-        refuse(lmtp, "501 5.1.3 not an address");
+        reply_error(lmtp, "501 5.1.3 not an address");
     } else if (!check_parameters(lmtp, parameters, rcpt_parameters, &recipient.original)) {
         return;
     } else if (lmtp->recipients->len >= LMTP_RECIPIENTS_MAX) {
@@ -197,7 +197,7 @@ struct incoming {
     struct fault fault;
 };
 
-static bool feed(void *context, const void *bytes, size_t size)
+static bool feed_incoming(void *context, const void *bytes, size_t size)
 {
     struct incoming *incoming = context;
     if (!incoming->failed)
@@ -215,7 +215,7 @@ static void reply_all(struct lmtp *lmtp, enum outcome outcome, const char *text)
 }
 
 /* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). */
-static void deliver(struct lmtp *lmtp, const struct message *message, int64_t started_ms)
+static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms)
 {
     guint count = lmtp->recipients->len;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = base_alloc(count * sizeof(*recipients));
@@ -263,14 +263,14 @@ static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64
     else if (lmtp->ledger == NULL)
         reply_all(lmtp, OUTCOME_DATABASE, fault.text);
     else
-        deliver(lmtp, message, started_ms);
+        deliver_and_reply(lmtp, message, started_ms);
 }
 
 /* False: the session is over. */
 static bool do_data(struct lmtp *lmtp)
 {
     if (lmtp->recipients->len == 0) {
-        refuse(lmtp, "503 5.5.1 no valid recipients");
+        reply_error(lmtp, "503 5.5.1 no valid recipients");
         return true;
     }
     int64_t started_ms = base_now_ms();
@@ -279,7 +279,7 @@ static bool do_data(struct lmtp *lmtp)
     struct incoming incoming = {.builder = builder};
     lmtp_stream_reply(lmtp->stream, "354 go on, end with a line of one dot");
     enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->times.idle,
-                                             lmtp->end_ms + lmtp->times.last_data, feed, &incoming);
+                                             lmtp->end_ms + lmtp->times.last_data, feed_incoming, &incoming);
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s no more data came", lmtp->host);
     if (result != LMTP_READ_OK)
@@ -321,12 +321,12 @@ static bool do_line(struct lmtp *lmtp, const char *line)
         lmtp_stream_reply(lmtp->stream, "221 2.0.0 %s bye", lmtp->host);
         return false;
     case LMTP_HELO:
-        refuse(lmtp, "500 5.5.1 this is LMTP: say LHLO");
+        reply_error(lmtp, "500 5.5.1 this is LMTP: say LHLO");
         return true;
     case LMTP_UNKNOWN:
         break;
     }
-    refuse(lmtp, "500 5.5.1 command not known");
+    reply_error(lmtp, "500 5.5.1 command not known");
     return true;
 }
 
@@ -343,7 +343,7 @@ static bool serve_line(struct lmtp *lmtp)
     case LMTP_READ_OK:
         break;
     case LMTP_READ_TOO_LONG:
-        refuse(lmtp, "500 5.5.2 line too long");
+        reply_error(lmtp, "500 5.5.2 line too long");
         return true;
     case LMTP_READ_TIMEOUT:
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s nothing came for too long", lmtp->host);

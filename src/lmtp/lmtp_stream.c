@@ -120,7 +120,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
 
 /* Takes one character; writes what it makes certain to out and returns how much. A CR is held back until it is known
  * not to end the message. */
-static size_t take(enum data_state *state, unsigned char c, unsigned char *out)
+static size_t take_character(enum data_state *state, unsigned char c, unsigned char *out)
 {
     size_t n = 0;
     switch (*state) {
@@ -177,7 +177,7 @@ static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
             if (n == left)
                 break;
         }
-        length += take(state, stream->buffer[stream->at++], stream->text + length);
+        length += take_character(state, stream->buffer[stream->at++], stream->text + length);
     }
     return length;
 }

@@ -13,7 +13,7 @@ static void set_linger(struct mailbox *mailbox, bool on)
                       sizeof linger);
 }
 
-static bool send_command(struct mailbox *mailbox, const struct append *append, const char *name, struct fault *fault)
+static bool send_append(struct mailbox *mailbox, const struct append *append, const char *name, struct fault *fault)
 {
     size_t size = 0;
     char date[MAILBOX_DATE_SIZE];
@@ -24,8 +24,8 @@ static bool send_command(struct mailbox *mailbox, const struct append *append, c
                                  append->seen ? "(\\Seen) " : "", date, size);
 }
 
-static enum append_result refused(struct mailbox *mailbox, const struct append *append,
-                                  const struct mailbox_reply *reply, bool literal_sent, struct fault *fault)
+static enum append_result take_refusal(struct mailbox *mailbox, const struct append *append,
+                                       const struct mailbox_reply *reply, bool literal_sent, struct fault *fault)
 {
     fault_set(fault, "%s: APPEND to mailbox %s refused: %s", mailbox->where, append->mailbox, reply->data);
     return mailbox_refusal(reply, literal_sent);
@@ -37,7 +37,7 @@ static bool ready_for_literal(struct mailbox *mailbox, const struct append *appe
 {
     struct mailbox_reply reply;
     *ret = APPEND_NOT_SENT;
-    if (!send_command(mailbox, append, name, fault))
+    if (!send_append(mailbox, append, name, fault))
         return false;
     do {
         if (!mailbox_dialogue_read(mailbox, &reply, fault))
@@ -46,7 +46,7 @@ static bool ready_for_literal(struct mailbox *mailbox, const struct append *appe
     if (reply.kind == REPLY_CONTINUE)
         return true;
     if (reply.status != STATUS_OK) {
-        *ret = refused(mailbox, append, &reply, false, fault);
+        *ret = take_refusal(mailbox, append, &reply, false, fault);
         return false;
     }
     fault_set(fault, "%s: APPEND answered before it was sent: %s", mailbox->where, reply.data);
@@ -68,7 +68,7 @@ static enum append_result send_message(struct mailbox *mailbox, const struct app
     else
         mailbox_dialogue_drop(mailbox);
     if (reply.status != STATUS_OK)
-        return refused(mailbox, append, &reply, true, fault);
+        return take_refusal(mailbox, append, &reply, true, fault);
     if (!sent) {
         fault_set(fault, "%s: APPEND answered before the message was sent: %s", mailbox->where, reply.data);
         return APPEND_UNKNOWN;

@@ -83,7 +83,7 @@ static bool fill(struct mailbox *mailbox, struct fault *fault)
 }
 
 /* Takes bytes that are in the stream's buffer. */
-static void take(struct mailbox *mailbox, size_t n)
+static void take_buffered(struct mailbox *mailbox, size_t n)
 {
     reserve(mailbox, n);
     mailstream_read(mailbox->stream, mailbox->bytes + mailbox->size, n);
@@ -106,7 +106,7 @@ static bool read_line(struct mailbox *mailbox, struct fault *fault)
         length += n;
         if (!spend(mailbox, n, fault))
             return false;
-        take(mailbox, n);
+        take_buffered(mailbox, n);
     }
     mailbox->size--;
     if (length > 1 && mailbox->bytes[mailbox->size - 1] == '\r')
@@ -132,7 +132,7 @@ static bool keep_literal(struct mailbox *mailbox, size_t literal, struct fault *
         size_t n = mailbox->stream->read_buffer_len < literal ? mailbox->stream->read_buffer_len : literal;
         if (!spend(mailbox, n, fault))
             return false;
-        take(mailbox, n);
+        take_buffered(mailbox, n);
         literal -= n;
     }
     return true;

@@ -59,7 +59,8 @@ static bool says_none(const struct mailbox_reply *reply)
 }
 
 /* Logs in and looks at INBOX. The fault is set on everything but INBOX_THERE. */
-static enum inbox look(const struct config *config, const char *login, uint32_t *ret_uidvalidity, struct fault *fault)
+static enum inbox look_at_inbox(const struct config *config, const char *login, uint32_t *ret_uidvalidity,
+                                struct fault *fault)
 {
     struct mailbox_reply reply;
     bool refused;
@@ -95,7 +96,7 @@ static enum identity_result judge(const struct config *config, const char *login
         return IDENTITY_UNKNOWN;
     case INBOX_REFUSED:
     case INBOX_NONE:
-        if (look(config, login, &again, &trouble) == INBOX_THERE)
+        if (look_at_inbox(config, login, &again, &trouble) == INBOX_THERE)
             return IDENTITY_COUNTS;
         *fault = trouble;
         return IDENTITY_UNKNOWN;
@@ -118,11 +119,11 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
     OD_CLEANUP(base_free) char *other_login = nobody(login);
     uint32_t own = 0, others = 0;
     struct fault found;
-    if (look(config, login, &own, &found) != INBOX_THERE) {
+    if (look_at_inbox(config, login, &own, &found) != INBOX_THERE) {
         fault_set(fault, "whether the server looks at the account named in a login could not be tried: %s", found.text);
         return IDENTITY_UNKNOWN;
     }
-    enum inbox other = look(config, other_login, &others, &found);
+    enum inbox other = look_at_inbox(config, other_login, &others, &found);
     enum identity_result result = judge(config, login, own, other, others, &found);
     if (result != IDENTITY_COUNTS)
         *fault = found;

@@ -123,8 +123,8 @@ static bool log_in(struct mailbox *mailbox, const char *user, const char *passwo
            && mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
 }
 
-static void refused(const struct identity *identity, const char *secret, const struct mailbox_reply *reply,
-                    struct fault *fault)
+static void explain_refusal(const struct identity *identity, const char *secret, const struct mailbox_reply *reply,
+                            struct fault *fault)
 {
     const char *said = reply->data;
     if (strstr(said, secret) != NULL || strstr(said, identity->password) != NULL)
@@ -168,7 +168,7 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
     if (!answered)
         return false;
     if (reply.status != STATUS_OK) {
-        refused(&identity, secret, &reply, fault);
+        explain_refusal(&identity, secret, &reply, fault);
         return false;
     }
     if (strcmp(reply.code, "CAPABILITY") != 0)      /* what was told before the login holds no longer */

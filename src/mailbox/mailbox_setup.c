@@ -8,7 +8,7 @@
 
 #include "mailbox/mailbox_session.h"
 
-static char *describe(const struct config *config)
+static char *describe_server(const struct config *config)
 {
     bool v6 = strchr(config->imap.host, ':') != NULL;
     if (*config->imap.command != '\0')
@@ -106,7 +106,7 @@ static bool secure(struct mailbox *mailbox, const struct config *config, const s
 struct mailbox *mailbox_setup_new(const struct config *config)
 {
     struct mailbox *mailbox = base_alloc(sizeof *mailbox);
-    mailbox->where = describe(config);
+    mailbox->where = describe_server(config);
     mailbox->timeout = config->imap.timeout;
     mailbox->create = config->imap.create;
     mailbox->subscribe = config->imap.subscribe;

@@ -92,7 +92,7 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return new_decoding(decoder, half < clock_ms ? half : clock_ms);
 }
 
-static void describe(struct decoding *decoding, enum decoder_state state, int status)
+static void describe_failure(struct decoding *decoding, enum decoder_state state, int status)
 {
     if (state == DECODER_UNKNOWN)
         fault_set(&decoding->fault, "decoding it could not be waited for");
@@ -141,7 +141,7 @@ const struct decoded *decoding_result(struct decoding *decoding)
         status = decoder_end(decoding->decoder);
     decoding->result = decoded_new();
     if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
-        describe(decoding, state, status);
+        describe_failure(decoding, state, status);
     decoding->cut_off = !decoding->result->from && is_not_its_doing(state, status);
     put_away(decoding);
     return decoding->result;

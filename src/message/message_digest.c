@@ -141,7 +141,7 @@ static void end_name(struct message_digest *digest, bool left_out)
     digest->left_out = left_out;
 }
 
-static void take(struct message_digest *digest, enum message_span span, const unsigned char *bytes, size_t size)
+static void take_span(struct message_digest *digest, enum message_span span, const unsigned char *bytes, size_t size)
 {
     switch (span) {
     case MESSAGE_SPAN_NAME:
@@ -172,7 +172,7 @@ void message_digest_feed(struct message_digest *digest, const unsigned char *byt
         size_t n = message_scan_take(&digest->scan, bytes, (size_t)(end - bytes), &span);
 
         digest->header_size += span == MESSAGE_SPAN_BODY ? 0 : n;
-        take(digest, span, bytes, n);
+        take_span(digest, span, bytes, n);
         bytes += n;
     }
 }

@@ -32,8 +32,8 @@ static struct place place_of(GVariant *task)
 }
 
 /* Feeds the message's bytes, unquoted. *ret_met: it has lines that look quoted. */
-static bool feed(struct message_builder *builder, int fd, const struct place *place, enum mbox_quoting quoting,
-                 bool *ret_met, struct fault *fault)
+static bool feed_place(struct message_builder *builder, int fd, const struct place *place, enum mbox_quoting quoting,
+                       bool *ret_met, struct fault *fault)
 {
     char chunk[65536];
     struct mbox_unquote unquote = {.quoting = quoting};
@@ -71,7 +71,7 @@ static enum replay_load read_as(struct replay_worker *worker, int fd, const stru
         message_builder_new((size_t)config->delivery.size_limit, (const char *const *)config->identity.ignore);
     if (place->in_mbox)
         message_builder_no_from_line(builder);
-    if (!feed(builder, fd, place, quoting, ret_met, fault))
+    if (!feed_place(builder, fd, place, quoting, ret_met, fault))
         return REPLAY_TROUBLE;
     switch (message_builder_end(builder, ret, fault)) {
     case MESSAGE_OK:

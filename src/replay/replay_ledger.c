@@ -51,7 +51,7 @@ void replay_ledger_free(struct replay_ledger **source)
     base_free(source);
 }
 
-static bool feed(void *context, const void *bytes, size_t size, struct fault *fault)
+static bool feed_raw(void *context, const void *bytes, size_t size, struct fault *fault)
 {
     return message_builder_feed(context, bytes, size, fault);
 }
@@ -93,7 +93,7 @@ static enum replay_load read_message(struct replay_worker *worker, int64_t id, c
 {
     struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
     struct message *message OD_CLEANUP(message_free) = NULL;
-    if (!ledger_raw(worker->ledger, id, feed, builder, fault) ||
+    if (!ledger_raw(worker->ledger, id, feed_raw, builder, fault) ||
         message_builder_end(builder, &message, fault) != MESSAGE_OK)
         return REPLAY_TROUBLE;
     if (memcmp(message->digest, digest, MESSAGE_DIGEST_SIZE) != 0) {

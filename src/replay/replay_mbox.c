@@ -70,7 +70,7 @@ static void begin_message(struct scan *scan, int64_t offset, int64_t from_time)
     scan->behind_body = false;
 }
 
-static void refuse(struct scan *scan, size_t line, const char *why)
+static void refuse_line(struct scan *scan, size_t line, const char *why)
 {
     fault_set(scan->fault, "line %zu: %s", line, why);
     scan->failed = true;
@@ -160,9 +160,9 @@ static void judge_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
     if (mbox_from_judge_first(&candidate->from, &candidate->place) != MBOX_BEGINS) {
-        refuse(scan, candidate->number,
-               "it begins with \"From \", as an mbox does, but is not like the line before a message of an mbox; if the file"
-               " is one message, call it *.eml or take the line off");
+        refuse_line(scan, candidate->number,
+                    "it begins with \"From \", as an mbox does, but is not like the line before a message of an mbox; if the"
+                    " file is one message, call it *.eml or take the line off");
         return;
     }
     scan->first = candidate->from;
@@ -188,9 +188,9 @@ static bool judge_candidate(struct scan *scan)
             begin_message(scan, scan->line_at, candidate->from.time);
             break;
         case MBOX_UNCLEAR:
-            refuse(scan, candidate->number,
-                   "does a message begin here? If so, make the line like the file's first, with an empty line before and a"
-                   " header field behind it; if it is text, put '>' before it");
+            refuse_line(scan, candidate->number,
+                        "does a message begin here? If so, make the line like the file's first, with an empty line before and"
+                        " a header field behind it; if it is text, put '>' before it");
             break;
         case MBOX_TEXT:
             scan->behind_body = true;
@@ -209,13 +209,13 @@ static void take_first_line(struct scan *scan)
         return;
     scan->not_mbox = !mbox_from_is(line);
     if (strcmp(line, MMDF) == 0)
-        refuse(scan, scan->line_number, "it begins an MMDF folder, which is not read; convert it to an mbox");
+        refuse_line(scan, scan->line_number, "it begins an MMDF folder, which is not read; convert it to an mbox");
     if (scan->not_mbox)
         return;
     memmove(scan->start, line, strlen(line) + 1);
     take_candidate(scan);
     if (strchr(scan->start, '\r') != NULL)
-        refuse(scan, scan->line_number, "its lines end with CR only; make it LF (tr '\\r' '\\n')");
+        refuse_line(scan, scan->line_number, "its lines end with CR only; make it LF (tr '\\r' '\\n')");
     scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
 }
 

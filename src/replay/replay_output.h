@@ -23,7 +23,7 @@ void replay_output_message(struct replay_output *output, const char *name, const
 /* One message could not be tried to its end: deferred, for this reason. */
 void replay_output_trouble(struct replay_output *output, const char *name, const char *reason);
 
-/* What is to be seen while nothing else is: called now and then. waiting: messages that are held elsewhere. */
+/* What is to be seen while nothing else is: called now and then. waiting: messages that other deliveries are at. */
 void replay_output_progress(struct replay_output *output, size_t waiting);
 
 size_t replay_output_count(const struct replay_output *output, enum replay_count count) OD_MUST;

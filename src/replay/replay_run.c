@@ -31,7 +31,7 @@ struct item {
     GVariant *task;
     char **left;            /* recipients still to be delivered to; NULL: all */
     struct replay_answer *answer;   /* of all tries so far, the last verdict of each recipient; NULL: none yet */
-    int64_t held_since_ms, due_ms, pause_ms;
+    int64_t busy_since_ms, due_ms, pause_ms;
 };
 
 struct run {
@@ -64,8 +64,8 @@ static gint by_due(gconstpointer a, gconstpointer b, gpointer context)
 static void wait_with(struct run *run, struct item *item)
 {
     int64_t now = base_now_ms();
-    if (item->held_since_ms == 0)
-        item->held_since_ms = now;
+    if (item->busy_since_ms == 0)
+        item->busy_since_ms = now;
     item->pause_ms = item->pause_ms == 0 ? RETRY_FIRST_MS : MIN(item->pause_ms * 2, RETRY_LONGEST_MS);
     item->due_ms = now + item->pause_ms;
     g_queue_insert_sorted(&run->waiting, item, by_due, NULL);
@@ -151,16 +151,16 @@ static void take_answer(struct item *item, struct replay_answer **answer)
 }
 
 /* Recipients whose copy another delivery is at; NULL when there are none. */
-static char **held_recipients(const struct replay_answer *answer)
+static char **busy_recipients(const struct replay_answer *answer)
 {
-    GPtrArray *held = g_ptr_array_new();
+    GPtrArray *busy = g_ptr_array_new();
     for (guint i = 0; i < answer->verdicts->len; i++) {
         const struct replay_verdict *verdict = answer->verdicts->pdata[i];
         if (verdict->outcome == OUTCOME_BUSY)
-            g_ptr_array_add(held, g_strdup(verdict->recipient));
+            g_ptr_array_add(busy, g_strdup(verdict->recipient));
     }
-    g_ptr_array_add(held, NULL);
-    char **list = (char **)g_ptr_array_free(held, FALSE);
+    g_ptr_array_add(busy, NULL);
+    char **list = (char **)g_ptr_array_free(busy, FALSE);
     if (list[0] == NULL)
         g_clear_pointer(&list, g_strfreev);
     return list;
@@ -182,27 +182,27 @@ static void mark_repeated(struct run *run, const struct replay_answer *answer)
     }
 }
 
-/* An answer came: the message is done with, or waits for those who hold it. */
-static void settle(struct run *run, struct item *item, GBytes *bytes)
+/* An answer came: the message is done with, or waits for those who are at it. */
+static void handle_answer(struct run *run, struct item *item, GBytes *bytes)
 {
     struct replay_answer *answer = replay_answer_read(bytes);
-    char **held = held_recipients(answer);
+    char **busy = busy_recipients(answer);
     take_answer(item, &answer);
-    bool patient = item->held_since_ms == 0 || base_now_ms() - item->held_since_ms < run->patience_ms;
-    if (held != NULL && patient) {
+    bool patient = item->busy_since_ms == 0 || base_now_ms() - item->busy_since_ms < run->patience_ms;
+    if (busy != NULL && patient) {
         g_strfreev(item->left);
-        item->left = held;
+        item->left = busy;
         wait_with(run, item);
         return;
     }
-    g_strfreev(held);
+    g_strfreev(busy);
     if (run->setup->dry_run)
         mark_repeated(run, item->answer);
     replay_output_message(run->output, item->name, item->answer);
     item_free(item);
 }
 
-static void settle_death(struct run *run, struct item *item, int status)
+static void handle_death(struct run *run, struct item *item, int status)
 {
     char reason[128];
     if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL)
@@ -232,10 +232,10 @@ static void wait_for_answer(struct run *run)
     if (!workers_wait(run->workers, ms, &item, &answer, &status))
         return;
     if (answer == NULL) {
-        settle_death(run, item, status);
+        handle_death(run, item, status);
         return;
     }
-    settle(run, item, answer);
+    handle_answer(run, item, answer);
     g_bytes_unref(answer);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parent's side of `replay` and `resume`: gives messages to workers, comes back to those that were held, and says
+ * The parent's side of `replay` and `resume`: gives messages to workers, comes back to those that others were at, and says
  * what became of each. */
 #ifndef ONCEDROP_REPLAY_RUN_H
 #define ONCEDROP_REPLAY_RUN_H
@@ -14,8 +14,9 @@ struct replay_source {
     void *context;
 };
 
-/* Delivers everything that the source has. A message that is held elsewhere is tried again, with back-off, for as long as
- * a claim can be fresh; others go on meanwhile. SIGINT and SIGTERM: what is under way is finished, nothing new begun.
+/* Delivers everything that the source has. A message that another delivery is at is tried again, with back-off, for as
+ * long as a claim can be fresh; others go on meanwhile. SIGINT and SIGTERM: what is under way is finished, nothing new
+ * begun.
  *
  * jobs  workers at a time, at least 1
  *

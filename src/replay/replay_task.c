@@ -90,8 +90,8 @@ static void add_verdicts(GVariantBuilder *verdicts, const struct delivery_recipi
     }
 }
 
-static void deliver(struct replay_worker *worker, const struct replay_message *message, const char *const *only,
-                    GVariantBuilder *verdicts)
+static void deliver_loaded(struct replay_worker *worker, const struct replay_message *message, const char *const *only,
+                           GVariantBuilder *verdicts)
 {
     const struct replay_setup *setup = worker->setup;
     size_t count;
@@ -151,7 +151,7 @@ GBytes *replay_task_serve(void *state, GBytes *bytes)
     g_variant_builder_init(&verdicts, G_VARIANT_TYPE("a(susssu)"));
     enum replay_load load = worker->setup->load(worker, task, &message, &fault);
     if (load == REPLAY_LOADED)
-        deliver(worker, &message, recipients, &verdicts);
+        deliver_loaded(worker, &message, recipients, &verdicts);
     GBytes *answer = new_answer(load, fault.text, message.message, &verdicts);
     g_free(recipients);
     g_clear_pointer(&list, g_variant_unref);

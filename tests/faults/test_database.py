@@ -8,12 +8,12 @@ ONCEDROP_FAULTS=all takes every piece of the dialogues for the ended backend and
 the APPENDs and COMMITs, the end of each batch, and for the ended backend others at random. The deliveries beside
 another are the same in both.
 
-Seen to fail with: doubt not set by a new claim (plan.c: make), the hold-off not looked at (plan.c: why) and a
-deadline without a timer (deadline.c: deadline_arm), each by two copies beside another delivery; and settling taken for
-done when it failed twice (ledger_settle.c: ledger_settle), by a copy that stays unfinished where PostgreSQL is away
-from a COMMIT on, or taken for done when it failed once, by the same where a backend is ended. Not noticed: attempt and
-claim not compared when settling. What one that was overtaken still writes here is true: it ends by its deadline, before
-others may claim."""
+Seen to fail with: doubt not set by a new claim (plan.c: append_or_search), the hold-off not looked at (plan.c:
+find_why) and a deadline without a timer (deadline.c: deadline_arm), each by two copies beside another delivery; and
+settling taken for done when it failed twice (ledger_settle.c: ledger_settle), by a copy that stays unfinished where
+PostgreSQL is away from a COMMIT on, or taken for done when it failed once, by the same where a backend is ended. Not
+noticed: attempt and claim not compared when settling. What one that was overtaken still writes here is true: it ends by
+its deadline, before others may claim."""
 
 import collections
 import concurrent.futures
