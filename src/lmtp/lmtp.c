@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp.h"
 
-#include <glib.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "base/log.h"
 #include "delivery/delivery.h"
 #include "delivery/received.h"
 #include "lmtp/lmtp_command.h"
 #include "lmtp/lmtp_stream.h"
+#include "lmtp/lmtp_transaction.h"
 #include "message/message_builder.h"
-#include "route/address.h"
-
-/* One of the transaction. */
-struct recipient {
-    char *path;                 /* as RCPT gives it, ... */
-    struct address address;     /* ... and taken apart */
-    char *original;             /* ORCPT, or NULL */
-};
 
 struct lmtp {
     const struct config *config;
@@ -32,30 +22,8 @@ struct lmtp {
     int64_t end_ms;             /* of the session */
     int errors;
     bool greeted;
-    /* the transaction */
-    char *sender;               /* NULL before MAIL */
-    GArray *recipients;         /* of struct recipient */
-    char *queue_id;             /* XFORWARD IDENT; for the next message */
+    struct lmtp_transaction transaction;
 };
-
-static void recipient_clear(struct recipient *recipient)
-{
-    base_free(&recipient->path);
-    address_clear(&recipient->address);
-    base_free(&recipient->original);
-}
-
-static void recipient_clear_item(gpointer item)
-{
-    recipient_clear(item);
-}
-
-static void reset(struct lmtp *lmtp)
-{
-    base_free(&lmtp->sender);
-    base_free(&lmtp->queue_id);
-    g_array_set_size(lmtp->recipients, 0);
-}
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -69,7 +37,7 @@ static void do_lhlo(struct lmtp *lmtp, const char *arguments)
         reply_error(lmtp, "501 5.5.4 syntax: LHLO hostname");
         return;
     }
-    reset(lmtp);
+    lmtp_transaction_reset(&lmtp->transaction);
     lmtp->greeted = true;
     lmtp_stream_reply(lmtp->stream, "250-%s", lmtp->host);
     lmtp_stream_reply(lmtp->stream, "250-PIPELINING");
@@ -80,114 +48,12 @@ static void do_lhlo(struct lmtp *lmtp, const char *arguments)
     lmtp_stream_reply(lmtp->stream, "250 ENHANCEDSTATUSCODES");
 }
 
-/* SIZE=digits (RFC 1870) or BODY=7BIT|8BITMIME (RFC 6152): what was announced; nothing is known of other names. */
-static bool value_is_valid(const char *name, const char *value)
-{
-    if (g_ascii_strcasecmp(name, "SIZE") == 0)
-        return *value != '\0' && value[strspn(value, "0123456789")] == '\0';
-    if (g_ascii_strcasecmp(name, "BODY") == 0)
-        return g_ascii_strcasecmp(value, "7BIT") == 0 || g_ascii_strcasecmp(value, "8BITMIME") == 0;
-    return true;
-}
-
-static bool is_known(const char *const *known, const char *name)
-{
-    while (*known != NULL && g_ascii_strcasecmp(name, *known) != 0)
-        known++;
-    return *known != NULL;
-}
-
-/* Goes through the parameters of MAIL or RCPT; what it cannot go along with is replied to. *ret_orcpt is the address that
- * ORCPT gives, a new string, or left as it is. */
-static bool check_parameters(struct lmtp *lmtp, const char *parameters, const char *const *known, char **ret_orcpt)
-{
-    int64_t limit = lmtp->config->delivery.size_limit;
-    for (;;) {
-        char *name OD_CLEANUP(base_free) = NULL;
-        char *value OD_CLEANUP(base_free) = NULL;
-        if (!lmtp_command_parameter(&parameters, &name, &value))
-            return true;
-        if (!is_known(known, name)) {
-            reply_error(lmtp, "555 5.5.4 parameter not known");
-            return false;
-        }
-        if (!value_is_valid(name, value)) {
-            reply_error(lmtp, "501 5.5.4 the parameter's value is none");
-            return false;
-        }
-        if (g_ascii_strcasecmp(name, "ORCPT") == 0) {
-            base_free(ret_orcpt);
-            *ret_orcpt = lmtp_command_orcpt(value);
-        }
-        if (limit > 0 && g_ascii_strcasecmp(name, "SIZE") == 0 && g_ascii_strtoll(value, NULL, 10) > limit) {
-            lmtp_stream_reply(lmtp->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
-                              (long long)limit);
-            return false;
-        }
-    }
-}
-
-/* Those that we announced, and those that change nothing for us. */
-static const char *const mail_parameters[] = {"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID", NULL};
-static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
-
 static void do_mail(struct lmtp *lmtp, const char *arguments)
 {
-    char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
-    const char *parameters;
-    if (!lmtp->greeted || lmtp->sender != NULL) {
-        reply_error(lmtp, lmtp->greeted ? "503 5.5.1 nested MAIL" : "503 5.5.1 say LHLO first");
-        return;
-    }
-    if (!lmtp_command_path(arguments, "FROM:", &path, &parameters)) {
-        reply_error(lmtp, "501 5.5.4 syntax: MAIL FROM:<address>");
-        return;
-    }
-    if (!check_parameters(lmtp, parameters, mail_parameters, &orcpt))
-        return;
-    lmtp->sender = path;
-    path = NULL;
-    lmtp_stream_reply(lmtp->stream, "250 2.1.0 ok");
-}
-
-static void do_rcpt(struct lmtp *lmtp, const char *arguments)
-{
-    struct recipient recipient OD_CLEANUP(recipient_clear) = {.path = NULL};
-    struct fault fault;
-    const char *parameters;
-    if (lmtp->sender == NULL) {
-        reply_error(lmtp, "503 5.5.1 need MAIL before RCPT");
-    } else if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters)) {
-        reply_error(lmtp, "501 5.5.4 syntax: RCPT TO:<address>");
-    } else if (!address_parse(recipient.path, &recipient.address, &fault)) {
-        reply_error(lmtp, "501 5.1.3 not an address");
-    } else if (!check_parameters(lmtp, parameters, rcpt_parameters, &recipient.original)) {
-        return;
-    } else if (lmtp->recipients->len >= LMTP_RECIPIENTS_MAX) {
-        lmtp_stream_reply(lmtp->stream, "452 4.5.3 too many recipients");
-    } else {
-        g_array_append_val(lmtp->recipients, recipient);
-        memset(&recipient, 0, sizeof(recipient));
-        lmtp_stream_reply(lmtp->stream, "250 2.1.5 ok");
-    }
-}
-
-static void do_xforward(struct lmtp *lmtp, const char *arguments)
-{
-    for (;;) {
-        char *name OD_CLEANUP(base_free) = NULL;
-        char *value OD_CLEANUP(base_free) = NULL;
-        if (!lmtp_command_parameter(&arguments, &name, &value))
-            break;
-        if (g_ascii_strcasecmp(name, "IDENT") != 0 || !lmtp_command_xtext(value))
-            continue;
-        base_free(&lmtp->queue_id);
-        if (g_ascii_strcasecmp(value, "[UNAVAILABLE]") != 0 && *value != '\0' && g_utf8_validate(value, -1, NULL)) {
-            lmtp->queue_id = value;
-            value = NULL;
-        }
-    }
-    lmtp_stream_reply(lmtp->stream, "250 2.0.0 ok");
+    if (!lmtp->greeted)
+        reply_error(lmtp, "503 5.5.1 say LHLO first");
+    else
+        lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
 }
 
 /* The message under DATA. */
@@ -210,30 +76,32 @@ static void reply_all(struct lmtp *lmtp, enum outcome outcome, const char *text)
     struct report report;
     char line[1024];
     report_set(&report, outcome, "%s", text);
-    for (guint i = 0; i < lmtp->recipients->len; i++)
+    for (guint i = 0; i < lmtp->transaction.recipients->len; i++)
         lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(outcome)->lmtp, report_line(&report, line, sizeof(line)));
 }
 
 /* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). */
 static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms)
 {
-    guint count = lmtp->recipients->len;
+    struct lmtp_transaction *transaction = &lmtp->transaction;
+    guint count = transaction->recipients->len;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = base_alloc(count * sizeof(*recipients));
     char *original OD_CLEANUP(base_free) = count == 1 ? received_original(message) : NULL;
     char line[1024];
     for (guint i = 0; i < count; i++) {
-        const struct recipient *recipient = &g_array_index(lmtp->recipients, struct recipient, i);
+        const struct lmtp_recipient *recipient = lmtp_transaction_recipient(transaction, i);
         recipients[i] = (struct delivery_recipient){
             .address = recipient->path,
             .original = original != NULL ? original : recipient->original,
             .parsed = &recipient->address,
         };
     }
-    if (lmtp->queue_id == NULL)
-        lmtp->queue_id = received_queue_id(message);
+    if (transaction->queue_id == NULL)
+        transaction->queue_id = received_queue_id(message);
     struct delivery delivery = {
         .config = lmtp->config, .ledger = lmtp->ledger, .sessions = lmtp->sessions, .message = message,
-        .sender = lmtp->sender, .queue_id = lmtp->queue_id, .whole = true, .recipients = recipients, .recipient_count = count,
+        .sender = transaction->sender, .queue_id = transaction->queue_id, .whole = true,
+        .recipients = recipients, .recipient_count = count,
         .started_ms = started_ms, .read_ms = base_now_ms() - started_ms,
     };
     delivery_run(&delivery);
@@ -255,7 +123,7 @@ static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64
     if (!incoming->failed)
         result = message_builder_end(incoming->builder, &message, &fault);
     if (result == MESSAGE_OK && lmtp->ledger == NULL)
-        lmtp->ledger = ledger_open(lmtp->config, lmtp->queue_id, &fault);
+        lmtp->ledger = ledger_open(lmtp->config, lmtp->transaction.queue_id, &fault);
     if (result == MESSAGE_TOO_LARGE)
         reply_all(lmtp, OUTCOME_TOO_LARGE, fault.text);
     else if (result != MESSAGE_OK)
@@ -269,7 +137,7 @@ static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64
 /* False: the session is over. */
 static bool do_data(struct lmtp *lmtp)
 {
-    if (lmtp->recipients->len == 0) {
+    if (lmtp->transaction.recipients->len == 0) {
         reply_error(lmtp, "503 5.5.1 no valid recipients");
         return true;
     }
@@ -285,7 +153,7 @@ static bool do_data(struct lmtp *lmtp)
     if (result != LMTP_READ_OK)
         return false;   /* without its end a message is none */
     deliver_incoming(lmtp, &incoming, started_ms);
-    reset(lmtp);
+    lmtp_transaction_reset(&lmtp->transaction);
     return true;
 }
 
@@ -300,15 +168,15 @@ static bool do_line(struct lmtp *lmtp, const char *line)
         do_mail(lmtp, arguments);
         return true;
     case LMTP_RCPT:
-        do_rcpt(lmtp, arguments);
+        lmtp->errors += !lmtp_transaction_rcpt(&lmtp->transaction, arguments);
         return true;
     case LMTP_DATA:
         return do_data(lmtp);
     case LMTP_XFORWARD:
-        do_xforward(lmtp, arguments);
+        lmtp_transaction_xforward(&lmtp->transaction, arguments);
         return true;
     case LMTP_RSET:
-        reset(lmtp);
+        lmtp_transaction_reset(&lmtp->transaction);
         lmtp_stream_reply(lmtp->stream, "250 2.0.0 ok");
         return true;
     case LMTP_NOOP:
@@ -351,7 +219,7 @@ static bool serve_line(struct lmtp *lmtp)
     case LMTP_READ_END:
         return false;
     }
-    if (lmtp->sender == NULL && base_now_ms() >= lmtp->end_ms) {
+    if (lmtp->transaction.sender == NULL && base_now_ms() >= lmtp->end_ms) {
         lmtp_stream_reply(lmtp->stream, "421 4.3.2 %s this session is old, open another", lmtp->host);
         return false;
     }
@@ -360,20 +228,19 @@ static bool serve_line(struct lmtp *lmtp)
 
 void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times)
 {
+    struct lmtp_stream *stream = lmtp_stream_new(in, out);
     struct lmtp lmtp = {
-        .config = config, .stream = lmtp_stream_new(in, out), .sessions = sessions_new(config, SESSIONS_FEW),
-        .recipients = g_array_new(FALSE, FALSE, sizeof(struct recipient)),
+        .config = config, .stream = stream, .sessions = sessions_new(config, SESSIONS_FEW),
         .times = times, .end_ms = base_now_ms() + times.session,
+        .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
-    g_array_set_clear_func(lmtp.recipients, recipient_clear_item);
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);
     while (serve_line(&lmtp))
         ;
     (void)lmtp_stream_flush(lmtp.stream);
-    reset(&lmtp);
-    g_array_unref(lmtp.recipients);
+    lmtp_transaction_clear(&lmtp.transaction);
     sessions_free(&lmtp.sessions);
     ledger_close(&lmtp.ledger);
     decoding_end();

@@ -17,7 +17,6 @@ struct lmtp_times {
 #define LMTP_TIMES ((struct lmtp_times){.session = LMTP_SESSION_MS, .last_data = 100000, .idle = 300000})
 
 #define LMTP_LINE_MAX 4096          /* of a command, with its line end */
-#define LMTP_RECIPIENTS_MAX 1000
 #define LMTP_ERRORS_MAX 20          /* commands refused before the session ends */
 
 /* Serves until QUIT, the end of input, or a limit. Everything is answered; nothing is returned. */

@@ -170,10 +170,11 @@ def test_replies_to_pipelined_commands_come_together(wordy):
     assert session.socket.recv(100_000).count(b"250 ") == 101
 
 
-def test_too_many_errors(wordy):
+@pytest.mark.parametrize("line, code", [("WHAT", 500), ("MAIL", 501), ("RCPT TO:<somebody@example.org>", 503)])
+def test_too_many_errors(wordy, line, code):
     session = start(wordy)
-    session.send(["WHAT"] * 50)
-    assert codes(session.replies(21)) == [500] * 21
+    session.send([line] * 50)
+    assert codes(session.replies(21)) == [code] * 21
     reply = session.reply()
     assert reply.code == 421 and reply.text.startswith("4.7.0 "), reply
     assert session.rest() == b""

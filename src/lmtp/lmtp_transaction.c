@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Which paths and parameters are taken, and what is replied to the others. */
+#include "lmtp/lmtp_transaction.h"
+
+#include <string.h>
+
+#include "lmtp/lmtp_command.h"
+
+static void recipient_clear(struct lmtp_recipient *recipient)
+{
+    base_free(&recipient->path);
+    address_clear(&recipient->address);
+    base_free(&recipient->original);
+}
+
+static void recipient_clear_item(gpointer item)
+{
+    recipient_clear(item);
+}
+
+struct lmtp_transaction lmtp_transaction_new(struct lmtp_stream *stream, int64_t size_limit)
+{
+    struct lmtp_transaction transaction = {.stream = stream, .size_limit = size_limit};
+    transaction.recipients = g_array_new(FALSE, FALSE, sizeof(struct lmtp_recipient));
+    g_array_set_clear_func(transaction.recipients, recipient_clear_item);
+    return transaction;
+}
+
+void lmtp_transaction_reset(struct lmtp_transaction *transaction)
+{
+    base_free(&transaction->sender);
+    base_free(&transaction->queue_id);
+    g_array_set_size(transaction->recipients, 0);
+}
+
+void lmtp_transaction_clear(struct lmtp_transaction *transaction)
+{
+    lmtp_transaction_reset(transaction);
+    g_array_unref(transaction->recipients);
+}
+
+const struct lmtp_recipient *lmtp_transaction_recipient(const struct lmtp_transaction *transaction, guint place)
+{
+    return &g_array_index(transaction->recipients, struct lmtp_recipient, place);
+}
+
+static bool mistake(struct lmtp_transaction *transaction, const char *reply)
+{
+    lmtp_stream_reply(transaction->stream, "%s", reply);
+    return false;
+}
+
+/* SIZE=digits (RFC 1870) or BODY=7BIT|8BITMIME (RFC 6152): what was announced; nothing is known of other names. */
+static bool value_is_valid(const char *name, const char *value)
+{
+    if (g_ascii_strcasecmp(name, "SIZE") == 0)
+        return *value != '\0' && value[strspn(value, "0123456789")] == '\0';
+    if (g_ascii_strcasecmp(name, "BODY") == 0)
+        return g_ascii_strcasecmp(value, "7BIT") == 0 || g_ascii_strcasecmp(value, "8BITMIME") == 0;
+    return true;
+}
+
+static bool is_known(const char *const *known, const char *name)
+{
+    while (*known != NULL && g_ascii_strcasecmp(name, *known) != 0)
+        known++;
+    return *known != NULL;
+}
+
+enum parameters {
+    PARAMETERS_GOOD,
+    PARAMETERS_TOO_LARGE,   /* replied to: it is our limit */
+    PARAMETERS_WRONG,       /* replied to: the client's mistake */
+};
+
+/* Goes through the parameters of MAIL or RCPT. *ret_orcpt is the address that ORCPT gives, a new string, or left as it
+ * is. */
+static enum parameters check_parameters(struct lmtp_transaction *transaction, const char *parameters,
+                                        const char *const *known, char **ret_orcpt)
+{
+    int64_t limit = transaction->size_limit;
+    for (;;) {
+        char *name OD_CLEANUP(base_free) = NULL;
+        char *value OD_CLEANUP(base_free) = NULL;
+        if (!lmtp_command_parameter(&parameters, &name, &value))
+            return PARAMETERS_GOOD;
+        if (!is_known(known, name)) {
+            (void)mistake(transaction, "555 5.5.4 parameter not known");
+            return PARAMETERS_WRONG;
+        }
+        if (!value_is_valid(name, value)) {
+            (void)mistake(transaction, "501 5.5.4 the parameter's value is none");
+            return PARAMETERS_WRONG;
+        }
+        if (g_ascii_strcasecmp(name, "ORCPT") == 0) {
+            base_free(ret_orcpt);
+            *ret_orcpt = lmtp_command_orcpt(value);
+        }
+        if (limit > 0 && g_ascii_strcasecmp(name, "SIZE") == 0 && g_ascii_strtoll(value, NULL, 10) > limit) {
+            lmtp_stream_reply(transaction->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
+                              (long long)limit);
+            return PARAMETERS_TOO_LARGE;
+        }
+    }
+}
+
+/* Those that we announced, and those that change nothing for us. */
+static const char *const mail_parameters[] = {"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID", NULL};
+static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
+
+bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arguments)
+{
+    char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
+    const char *parameters;
+    if (transaction->sender != NULL)
+        return mistake(transaction, "503 5.5.1 nested MAIL");
+    if (!lmtp_command_path(arguments, "FROM:", &path, &parameters))
+        return mistake(transaction, "501 5.5.4 syntax: MAIL FROM:<address>");
+    enum parameters checked = check_parameters(transaction, parameters, mail_parameters, &orcpt);
+    if (checked != PARAMETERS_GOOD)
+        return checked != PARAMETERS_WRONG;
+    transaction->sender = path;
+    path = NULL;
+    lmtp_stream_reply(transaction->stream, "250 2.1.0 ok");
+    return true;
+}
+
+bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arguments)
+{
+    struct lmtp_recipient recipient OD_CLEANUP(recipient_clear) = {.path = NULL};
+    struct fault fault;
+    const char *parameters;
+    if (transaction->sender == NULL)
+        return mistake(transaction, "503 5.5.1 need MAIL before RCPT");
+    if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters))
+        return mistake(transaction, "501 5.5.4 syntax: RCPT TO:<address>");
+    if (!address_parse(recipient.path, &recipient.address, &fault))
+        return mistake(transaction, "501 5.1.3 not an address");
+    enum parameters checked = check_parameters(transaction, parameters, rcpt_parameters, &recipient.original);
+    if (checked != PARAMETERS_GOOD)
+        return checked != PARAMETERS_WRONG;
+    if (transaction->recipients->len >= LMTP_RECIPIENTS_MAX) {
+        lmtp_stream_reply(transaction->stream, "452 4.5.3 too many recipients");
+        return true;
+    }
+    g_array_append_val(transaction->recipients, recipient);
+    memset(&recipient, 0, sizeof(recipient));
+    lmtp_stream_reply(transaction->stream, "250 2.1.5 ok");
+    return true;
+}
+
+void lmtp_transaction_xforward(struct lmtp_transaction *transaction, const char *arguments)
+{
+    for (;;) {
+        char *name OD_CLEANUP(base_free) = NULL;
+        char *value OD_CLEANUP(base_free) = NULL;
+        if (!lmtp_command_parameter(&arguments, &name, &value))
+            break;
+        if (g_ascii_strcasecmp(name, "IDENT") != 0 || !lmtp_command_xtext(value))
+            continue;
+        base_free(&transaction->queue_id);
+        if (g_ascii_strcasecmp(value, "[UNAVAILABLE]") != 0 && *value != '\0' && g_utf8_validate(value, -1, NULL)) {
+            transaction->queue_id = value;
+            value = NULL;
+        }
+    }
+    lmtp_stream_reply(transaction->stream, "250 2.0.0 ok");
+}
