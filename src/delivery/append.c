@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/append.h"
 
-#include "base/log.h"
+#include "base/deadline.h"
 #include "message/message_comparison.h"
 
 #define SENT_NEWEST 500     /* how far back the Sent mailbox is searched for the Message-ID */
@@ -100,8 +100,8 @@ static enum outcome final_outcome(const struct delivery_work *work, size_t place
     return outcome;
 }
 
-/* Writes down an APPEND's result. absent: this attempt has looked, and the copy was not there before. */
-static void take_result(const struct delivery_work *work, size_t place, enum append_result result, bool absent,
+/* Writes down an APPEND's result. doubt: whether an attempt before this one may have stored the copy. */
+static void take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
                         const struct fault *fault, struct made *made)
 {
     enum outcome outcome = final_outcome(work, place, result);
@@ -111,11 +111,11 @@ static void take_result(const struct delivery_work *work, size_t place, enum app
         return;
     }
     made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
-    made->doubt = !meanings[result].certain || (work->plan->targets[place].doubt && !absent);
+    made->doubt = !meanings[result].certain || doubt;
     report_set(&made->report, outcome, "%s", fault->text);
 }
 
-static void append(struct delivery_work *work, size_t place, bool absent, struct made *made)
+static void append(struct delivery_work *work, size_t place, bool doubt, struct made *made)
 {
     struct fault fault;
     const struct ledger_target *target = &work->targets.list[place];
@@ -141,7 +141,7 @@ static void append(struct delivery_work *work, size_t place, bool absent, struct
         result = mailbox_append(mailbox, &request, &made->uidvalidity, &made->uid, &fault);
     if (result == APPEND_UNKNOWN || result == APPEND_NOT_SENT)
         sessions_drop(work->delivery->sessions, target->account);
-    take_result(work, place, result, absent, &fault, made);
+    take_result(work, place, result, doubt, &fault, made);
 }
 
 /* It was in the mailbox already. */
@@ -153,12 +153,20 @@ static void report_found(const struct delivery_work *work, size_t place, struct 
                known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox);
 }
 
+bool append_in_time(const struct config *config)
+{
+    int64_t silent = config->imap.timeout < config->delivery.deadline / 2 ? config->imap.timeout
+                                                                          : config->delivery.deadline / 2;
+    return deadline_left_ms() >= silent + config->delivery.deadline / 10;
+}
+
 struct made append_copy(struct delivery_work *work, size_t place)
 {
     struct made made = {.state = COPY_PENDING};
     struct fault fault;
+    bool doubt = work->plan->targets[place].doubt;
     if (work->plan->targets[place].action == PLAN_APPEND) {
-        append(work, place, false, &made);
+        append(work, place, doubt, &made);
         return made;
     }
     switch (search_copy(work, place, &made, &fault)) {
@@ -166,10 +174,11 @@ struct made append_copy(struct delivery_work *work, size_t place)
         report_found(work, place, &made);
         break;
     case SEARCH_ABSENT:
-        append(work, place, true, &made);
+        doubt = false;
+        append(work, place, doubt, &made);
         break;
     case SEARCH_TROUBLE:    /* never taken for absent */
-        take_result(work, place, APPEND_NOT_SENT, false, &fault, &made);
+        take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
         break;
     }
     return made;

@@ -18,6 +18,10 @@ struct made {
 /* The same for ledger_settle; `made` must outlive it. */
 struct ledger_made append_settled(size_t target, const struct made *made) OD_MUST;
 
+/* Whether there is time for another copy, should its server be silent, and for settling it: the deadline would leave all
+ * that were made before it unsettled. */
+bool append_in_time(const struct config *config) OD_MUST;
+
 /* Makes the held copy of the target at this place as the plan says: looks for it, appends it. */
 struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
 

@@ -11,15 +11,9 @@
 #include "base/log.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
-
-static int64_t lap(int64_t *since)
-{
-    int64_t now = base_now_ms(), passed = now - *since;
-    *since = now;
-    return passed;
-}
 
 /* Before the lock is taken: a message that takes long holds up nobody. False: there is trouble, and it is reported. */
 static bool wait_for_decoding(struct delivery_work *work)
@@ -62,6 +56,7 @@ static bool look(struct delivery_work *work)
     return result == LEDGER_OK;
 }
 
+/* Plan: what is done about each target; whoever nothing is done for is told so. */
 static void make_plan(struct delivery_work *work)
 {
     const struct config *config = work->delivery->config;
@@ -77,32 +72,6 @@ static void make_plan(struct delivery_work *work)
     };
     work->plan = plan_make(work->found, &request);
     answers_of_plan(work);
-}
-
-/* Whether this target is an inbox that is made. */
-static bool is_made_inbox(const struct delivery_work *work, size_t target)
-{
-    return target != work->plan->sent && plan_is_made(&work->plan->targets[target]);
-}
-
-static bool any_inbox_is_made(const struct delivery_work *work)
-{
-    for (size_t i = 0; i < work->targets.message.target_count; i++)
-        if (is_made_inbox(work, i))
-            return true;
-    return false;
-}
-
-static void open_first_session(struct delivery_work *work)
-{
-    for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        size_t target = work->targets.order[i];
-        if (!is_made_inbox(work, target))
-            continue;
-        if (sessions_get(work->delivery->sessions, work->targets.list[target].account, &work->unreachable_fault) == NULL)
-            work->unreachable = target;
-        return;
-    }
 }
 
 /* Claim: what will be made is committed as `appending` before anything is sent; the record goes with it, and while
@@ -124,7 +93,7 @@ static void claim(struct delivery_work *work)
     work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
                                decoding_result(delivery->decoding));
     if (count > 0)
-        open_first_session(work);
+        inboxes_open_first(work);
 }
 
 /* Nothing was sent, and nothing will be: the claim is given back. */
@@ -174,106 +143,13 @@ static void record_only(struct delivery_work *work)
     answers_unrecorded(work, fault.text);
 }
 
-/* Time that the next copy may take, if its server is silent, and the settling after it: the deadline would leave all the
- * others unsettled. */
-static bool time_for_another(const struct config *config)
-{
-    int64_t silent = config->imap.timeout < config->delivery.deadline / 2 ? config->imap.timeout
-                                                                          : config->delivery.deadline / 2;
-    return deadline_left_ms() >= silent + config->delivery.deadline / 10;
-}
-
-static struct made left_for_later(const struct delivery_work *work, size_t target)
-{
-    struct made made = {.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
-    report_set(&made.report, OUTCOME_TROUBLE, "other mailboxes took the time there was for this message");
-    return made;
-}
-
-/* made: room for every target. The first is tried whatever time is left, or a slow database would put it off for ever. */
-static void append_inboxes(struct delivery_work *work, struct made *made)
-{
-    bool first = true;
-    for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        size_t target = work->targets.order[i];
-        if (!is_made_inbox(work, target))
-            continue;
-        bool in_time = first || time_for_another(work->delivery->config);
-        made[target] = in_time ? append_copy(work, target) : left_for_later(work, target);
-        first = false;
-    }
-}
-
-/* The recipients of each copy made are given its report. */
-static void report_copies(struct delivery_work *work, const struct made *made)
-{
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
-        size_t target = work->targets.of_recipient[i];
-        if (target == LEDGER_NO_TARGET || recipient->report.given)
-            continue;
-        recipient->report = made[target].report;
-        recipient->uid = made[target].uid;
-    }
-}
-
-/* After settling: a success stands only if the ledger has it. */
-static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
-{
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        if (work->targets.of_recipient[i] == target)
-            report_set(&delivery->recipients[i].report, outcome, "%s", text);
-}
-
-/* The commit point of the inboxes. Returns whether the Sent copy is held next. */
-static bool settle_inboxes(struct delivery_work *work, const struct made *made)
-{
-    struct fault fault;
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    size_t count = 0, target_count = work->targets.message.target_count;
-    struct ledger_made *settled OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*settled));
-    bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
-    bool held = false;
-    for (size_t i = 0; i < target_count; i++)
-        if (is_made_inbox(work, i))
-            settled[count++] = append_settled(i, &made[i]);
-    const struct ledger_settling settling = {
-        .made = settled, .made_count = count, .answers = answers,
-        .next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET,
-    };
-    enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
-    for (size_t i = 0; i < count; i++) {
-        if (result == LEDGER_TROUBLE)
-            retract(work, settled[i].target, OUTCOME_DATABASE, fault.text);
-        else if (taken[i])
-            retract(work, settled[i].target, OUTCOME_BUSY, "another delivery has taken over");
-    }
-    return held;
-}
-
-/* The recipients' mailboxes. Returns whether the Sent copy is held next. */
-static bool deliver_inboxes(struct delivery_work *work)
-{
-    struct delivery *delivery = work->delivery;
-    struct made *made OD_CLEANUP(base_free) = base_alloc((work->targets.message.target_count + 1) * sizeof(*made));
-    int64_t since = base_now_ms();
-    append_inboxes(work, made);
-    report_copies(work, made);
-    delivery->imap_ms = lap(&since);
-    bool held = settle_inboxes(work, made);
-    delivery->settle_ms = lap(&since);
-    return held;
-}
-
 /* The sender's Sent mailbox, held anew, so that a slow or broken one holds up nobody's inbox. first: nothing was appended
  * before it; then it is tried whatever time is left. */
 static void deliver_sent(struct delivery_work *work, bool held, bool first)
 {
     if (!held)
         sent_put_off(work, "not held");
-    else if (!first && !time_for_another(work->delivery->config))
+    else if (!first && !append_in_time(work->delivery->config))
         sent_put_off(work, "no time was left for it (delivery.deadline)");
     else
         sent_deliver(work);
@@ -282,11 +158,11 @@ static void deliver_sent(struct delivery_work *work, bool held, bool first)
 static void deliver(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    int64_t since = base_now_ms();
+    int64_t begun_ms = base_now_ms();
     if (!prepare(work) || !look(work))
         return;
     make_plan(work);
-    bool inboxes = any_inbox_is_made(work), sent = sent_is_due(work);
+    bool inboxes = inboxes_any(work), sent = sent_is_due(work);
     if (delivery->dry_run) {
         answers_preview(work);
         ledger_leave(delivery->ledger);
@@ -297,13 +173,12 @@ static void deliver(struct delivery_work *work)
     } else {
         claim(work);
         bool held = hold(work);
-        delivery->lock_ms = lap(&since);
+        delivery->lock_ms = base_now_ms() - begun_ms;
         if (!held)
             return;
-        if (inboxes)
-            held = deliver_inboxes(work);
+        bool sent_held = !inboxes || inboxes_deliver(work);
         if (sent)
-            deliver_sent(work, held, !inboxes);
+            deliver_sent(work, sent_held, !inboxes);
     }
     if (work->plan->sent_waits)
         sent_report(work, OUTCOME_BUSY, "its last attempt may still be under way");
@@ -315,7 +190,7 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
     delivery->decoding = decoding_start(delivery->message, level, fault);
 }
 
-static void clear(struct delivery_work *work)
+static void work_clear(struct delivery_work *work)
 {
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
@@ -325,7 +200,7 @@ static void clear(struct delivery_work *work)
 
 void delivery_run(struct delivery *delivery)
 {
-    struct delivery_work work OD_CLEANUP(clear) = {
+    struct delivery_work work OD_CLEANUP(work_clear) = {
         .delivery = delivery, .unreachable = LEDGER_NO_TARGET, .whole = delivery->whole,
     };
     struct fault fault;
@@ -350,27 +225,4 @@ void delivery_clear(struct delivery *delivery)
     for (size_t i = 0; i < delivery->recipient_count; i++)
         route_clear(&delivery->recipients[i].route);
     decoding_free(&delivery->decoding);
-}
-
-void delivery_log(const struct delivery *delivery)
-{
-    const struct message *message = delivery->message;
-    /* so that a long value cuts none but the text off the line */
-    char id[512], to[384], account[320], mailbox[320], queue_id[128], text[2048];
-    log_escape_field(message->message_id != NULL ? message->message_id : "", id, sizeof(id));
-    log_escape_field(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", queue_id, sizeof(queue_id));
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct delivery_recipient *recipient = &delivery->recipients[i];
-        const struct outcome_row *row = outcome_row(recipient->report.outcome);
-        const struct route *route = &recipient->route;
-        log_info("%s: message-id=<%s>, to=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, delay=%.3f,"
-                 " delays=%.3f/%.3f/%.3f/%.3f, dsn=%s, status=%s (%s)",
-                 queue_id, id, log_escape_field(recipient->address, to, sizeof(to)),
-                 log_escape_field(route->account != NULL ? route->account : "", account, sizeof(account)),
-                 log_escape_field(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
-                 message->size, (double)(base_now_ms() - delivery->started_ms) / 1000, (double)delivery->read_ms / 1000,
-                 (double)delivery->lock_ms / 1000, (double)delivery->imap_ms / 1000,
-                 (double)delivery->settle_ms / 1000, row->dsn, row->status,
-                 log_escape_text(recipient->report.text, text, sizeof(text)));
-    }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * The delivery protocol as it is built (src/delivery/delivery.c, plan.c, append.c, sent.c; src/ledger), for an exhaustive
- * check: deliveries of one message that are retried until they succeed, and a world in which whatever can go wrong
- * does, in every order, as often as it likes.
+ * The delivery protocol as it is built (src/delivery: delivery.c, plan.c, inboxes.c, append.c, sent.c; src/ledger), for an
+ * exhaustive check: deliveries of one message that are retried until they succeed, and a world in which whatever can go
+ * wrong does, in every order, as often as it likes.
  *
  * WHAT MUST HOLD
  *   - no mailbox ever has two copies (put);
