@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "replay/replay_mbox_from.h"
+#include "replay/replay_mbox_length.h"
 
 #define LINE_START 512  /* bytes of a line that are looked at */
 #define FROM "From "
@@ -76,58 +76,16 @@ static void refuse_line(struct scan *scan, size_t line, const char *why)
     scan->failed = true;
 }
 
-static bool begins_message(const char *text)
-{
-    struct mbox_from from;
-    if (!g_str_has_prefix(text, FROM))
-        return false;
-    char *line = g_strndup(text, strcspn(text, "\r\n"));
-    mbox_from_read(line, &from);
-    bool begins = from.kind != MBOX_FROM_PROSE;
-    mbox_from_clear(&from);
-    g_free(line);
-    return begins;
-}
-
-/* Content-Length is believed only if a message begins, or the file ends, where it says. */
-static bool length_fits(const struct scan *scan, int64_t body, int64_t length)
-{
-    char next[LINE_START] = "";
-    struct stat status;
-    if (fstat(scan->fd, &status) != 0 || length > status.st_size - body)
-        return false;
-    /* with the byte before, which ends the header at least */
-    ssize_t n = pread(scan->fd, next, sizeof(next) - 1, body + length - 1);
-    if (n < 1)
-        return false;
-    /* a body may end without a line end, and then one was put behind it */
-    size_t line_ends = strspn(next + 1, "\r\n");
-    const char *line = next + 1 + line_ends;
-    if (line_ends > 4 || (line_ends == 0 && next[0] != '\n' && line < next + n))
-        return false;
-    return line == next + n || begins_message(line);
-}
-
-/* -1: no number, or one that no file reaches. */
-static int64_t read_length(const char *text)
-{
-    guint64 length;
-    char *number = g_strstrip(g_strdup(text));
-    bool good = g_ascii_string_to_unsigned(number, 10, 0, G_MAXINT64, &length, NULL);
-    g_free(number);
-    return good ? (int64_t)length : -1;
-}
-
 static void take_header_line(struct scan *scan, int64_t next_line_at)
 {
     static const char name[] = "Content-Length:";
     if (scan->start[0] == '\0') {
         scan->in_header = false;
         scan->behind_body = false;
-        if (scan->content_length >= 0 && length_fits(scan, next_line_at, scan->content_length))
+        if (scan->content_length >= 0 && mbox_length_fits(scan->fd, next_line_at, scan->content_length))
             scan->body_until = next_line_at + scan->content_length;
     } else if (g_ascii_strncasecmp(scan->start, name, strlen(name)) == 0) {
-        scan->content_length = read_length(scan->start + strlen(name));
+        scan->content_length = mbox_length_read(scan->start + strlen(name));
     }
 }
 
@@ -298,56 +256,4 @@ bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, st
     *ret_messages = scan.messages;
     *ret_quoting = scan.unquoted ? MBOX_PLAIN : scan.deep ? MBOX_RD : MBOX_O;
     return true;
-}
-
-/* The line is not one with quoting, or its quoting is dealt with: what was held back goes out. */
-static void release(struct mbox_unquote *unquote, GString *out)
-{
-    for (; unquote->marks > 0; unquote->marks--)
-        g_string_append_c(out, '>');
-    g_string_append_len(out, FROM, (gssize)unquote->matched);
-    unquote->matched = 0;
-    unquote->inside = true;
-}
-
-static void take_byte(struct mbox_unquote *unquote, char byte, GString *out)
-{
-    if (!unquote->inside && unquote->matched == 0 && byte == '>') {
-        unquote->marks++;
-        return;
-    }
-    if (!unquote->inside && unquote->marks > 0 && byte == FROM[unquote->matched]) {
-        if (FROM[++unquote->matched] != '\0')
-            return;
-        unquote->met = true;
-        if (unquote->quoting == MBOX_RD || (unquote->quoting == MBOX_O && unquote->marks == 1))
-            unquote->marks--;
-        release(unquote, out);
-        return;
-    }
-    if (!unquote->inside)
-        release(unquote, out);
-    g_string_append_c(out, byte);
-    unquote->inside = byte != '\n';
-}
-
-void mbox_unquote_feed(struct mbox_unquote *unquote, const char *bytes, size_t size, GString *out)
-{
-    for (const char *end = bytes + size; bytes < end;) {
-        const char *newline = unquote->inside ? memchr(bytes, '\n', (size_t)(end - bytes)) : NULL;
-        if (unquote->inside) {
-            const char *stop = newline != NULL ? newline + 1 : end;
-            g_string_append_len(out, bytes, stop - bytes);
-            unquote->inside = newline == NULL;
-            bytes = stop;
-        } else {
-            take_byte(unquote, *bytes++, out);
-        }
-    }
-}
-
-void mbox_unquote_end(struct mbox_unquote *unquote, GString *out)
-{
-    if (!unquote->inside)
-        release(unquote, out);
 }
