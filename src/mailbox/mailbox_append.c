@@ -40,7 +40,7 @@ static bool ready_for_literal(struct mailbox *mailbox, const struct append *appe
     if (!send_append(mailbox, append, name, fault))
         return false;
     do {
-        if (!mailbox_dialogue_read(mailbox, &reply, fault))
+        if (!mailbox_response_read(mailbox, &reply, fault))
             return false;
     } while (reply.kind == REPLY_UNTAGGED || reply.kind == REPLY_GARBAGE);
     if (reply.kind == REPLY_CONTINUE)

@@ -98,7 +98,7 @@ static bool authenticate(struct mailbox *mailbox, const char *mechanism, const c
                                at_once ? response : ""))
         return false;
     for (;;) {
-        if (!mailbox_dialogue_read(mailbox, ret, fault))
+        if (!mailbox_response_read(mailbox, ret, fault))
             return false;
         if (ret->kind == REPLY_TAGGED && ret->status == STATUS_OK && !answered) {
             fault_set(fault, "%s: AUTHENTICATE answered OK before it knew who asks", mailbox->where);

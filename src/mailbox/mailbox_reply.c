@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "mailbox/mailbox_token.h"
+
 static bool starts_with(const char *text, const char *word)
 {
     return strncasecmp(text, word, strlen(word)) == 0;
@@ -171,101 +173,24 @@ bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, si
     return true;
 }
 
-enum token { TOKEN_END, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_ATOM, TOKEN_STRING };
-
-/* Where the tokens of a response are read; `text` and `size` are those of the last atom or string. */
-struct cursor {
-    char *at;
-    char *end;
-    char *text;
-    size_t size;
-};
-
-static enum token quoted_token(struct cursor *cursor)
+static bool next_word(struct mailbox_cursor *cursor, const char *word)
 {
-    char *out = cursor->text = ++cursor->at;
-    for (; cursor->at < cursor->end; cursor->at++) {
-        if (*cursor->at == '"') {
-            cursor->at++;
-            cursor->size = (size_t) (out - cursor->text);
-            return TOKEN_STRING;
-        }
-        if (*cursor->at == '\\' && cursor->at + 1 < cursor->end)
-            cursor->at++;
-        *out++ = *cursor->at;
-    }
-    return TOKEN_END;
-}
-
-static enum token literal_token(struct cursor *cursor)
-{
-    char *brace = memchr(cursor->at, '}', (size_t) (cursor->end - cursor->at));
-    size_t size, start;
-    if (brace == NULL || !mailbox_reply_literal(cursor->at, (size_t) (brace + 1 - cursor->at), &size, &start)
-        || cursor->end - brace < 3 || brace[1] != '\r' || brace[2] != '\n' || (size_t) (cursor->end - brace - 3) < size)
-        return TOKEN_END;
-    cursor->text = brace + 3;
-    cursor->size = size;
-    cursor->at = cursor->text + size;
-    return TOKEN_STRING;
-}
-
-static enum token atom_token(struct cursor *cursor)
-{
-    int depth = 0;  /* BODY[HEADER.FIELDS (MESSAGE-ID)] is one atom */
-    cursor->text = cursor->at;
-    for (; cursor->at < cursor->end; cursor->at++) {
-        char c = *cursor->at;
-        if (depth == 0 && (c == ' ' || c == '(' || c == ')'))
-            break;
-        depth += c == '[';
-        depth -= c == ']' && depth > 0;
-    }
-    cursor->size = (size_t) (cursor->at - cursor->text);
-    return TOKEN_ATOM;
-}
-
-static enum token next_token(struct cursor *cursor)
-{
-    while (cursor->at < cursor->end && *cursor->at == ' ')
-        cursor->at++;
-    if (cursor->at == cursor->end)
-        return TOKEN_END;
-    switch (*cursor->at) {
-    case '(':
-        cursor->at++;
-        return TOKEN_OPEN;
-    case ')':
-        cursor->at++;
-        return TOKEN_CLOSE;
-    case '"':
-        return quoted_token(cursor);
-    case '{':
-    case '~':
-        return literal_token(cursor);
-    default:
-        return atom_token(cursor);
-    }
-}
-
-static bool next_word(struct cursor *cursor, const char *word)
-{
-    return next_token(cursor) == TOKEN_ATOM && is_word(cursor->text, cursor->size, word);
+    return mailbox_token_next(cursor) == TOKEN_ATOM && is_word(cursor->text, cursor->size, word);
 }
 
 bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
 {
-    struct cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
+    struct mailbox_cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
     struct reply_list list = { .selectable = true };
-    if (!next_word(&cursor, "LIST") || next_token(&cursor) != TOKEN_OPEN)
+    if (!next_word(&cursor, "LIST") || mailbox_token_next(&cursor) != TOKEN_OPEN)
         return false;
-    enum token token;
-    while ((token = next_token(&cursor)) == TOKEN_ATOM) {
+    enum mailbox_token token;
+    while ((token = mailbox_token_next(&cursor)) == TOKEN_ATOM) {
         list.sent |= is_word(cursor.text, cursor.size, "\\Sent");
         list.selectable &= !is_word(cursor.text, cursor.size, "\\Noselect")
                            && !is_word(cursor.text, cursor.size, "\\NonExistent");
     }
-    if (token != TOKEN_CLOSE || next_token(&cursor) < TOKEN_ATOM || next_token(&cursor) < TOKEN_ATOM)
+    if (token != TOKEN_CLOSE || mailbox_token_next(&cursor) < TOKEN_ATOM || mailbox_token_next(&cursor) < TOKEN_ATOM)
         return false;
     list.name = cursor.text;
     list.name_size = cursor.size;
@@ -273,31 +198,18 @@ bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
     return true;
 }
 
-/* Reads over a value: an atom, a string, or a list of values. */
-static bool skip_value(struct cursor *cursor, enum token token)
-{
-    int depth = 0;
-    for (;; token = next_token(cursor)) {
-        depth += token == TOKEN_OPEN;
-        depth -= token == TOKEN_CLOSE;
-        if (token == TOKEN_END || depth < 0)
-            return false;
-        if (depth == 0)
-            return true;
-    }
-}
-
 bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
 {
-    struct cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
+    struct mailbox_cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
     struct reply_fetch fetch = { .uid = 0 };
-    if (next_token(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH") || next_token(&cursor) != TOKEN_OPEN)
+    if (mailbox_token_next(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH")
+        || mailbox_token_next(&cursor) != TOKEN_OPEN)
         return false;
-    enum token token;
-    while ((token = next_token(&cursor)) == TOKEN_ATOM) {
+    enum mailbox_token token;
+    while ((token = mailbox_token_next(&cursor)) == TOKEN_ATOM) {
         bool is_uid = is_word(cursor.text, cursor.size, "UID");
         bool is_body = cursor.size > 5 && starts_with(cursor.text, "BODY[");
-        token = next_token(&cursor);
+        token = mailbox_token_next(&cursor);
         const char *text = cursor.text;
         if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
             return false;
@@ -305,7 +217,7 @@ bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
             fetch.body = cursor.text;
             fetch.body_size = cursor.size;
         }
-        if (!skip_value(&cursor, token))
+        if (!mailbox_token_skip(&cursor, token))
             return false;
     }
     if (token != TOKEN_CLOSE)

@@ -101,9 +101,6 @@ bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fau
  * may have said why. */
 bool mailbox_dialogue_literal(struct mailbox *mailbox, const struct iovec *pieces, size_t count) OD_MUST;
 
-/* Reads one response; *ret points into the session until the next read. */
-bool mailbox_dialogue_read(struct mailbox *mailbox, struct mailbox_reply *ret, struct fault *fault) OD_MUST;
-
 /* Reads up to the tagged response, whatever its status. `untagged` may be NULL. */
 bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
                              struct mailbox_reply *ret, struct fault *fault) OD_MUST;
@@ -122,8 +119,21 @@ bool mailbox_dialogue_can(const struct mailbox *mailbox, const char *capability)
 /* Closes the connection without a word. */
 void mailbox_dialogue_drop(struct mailbox *mailbox);
 
+/* The same, because of what the fault then says. Always false. */
+bool mailbox_dialogue_give_up(struct mailbox *mailbox, struct fault *fault, const char *why);
+
+/* The same after a read or write that failed and was begun then (base_now_ms(); errno was 0): says what it was. Always
+ * false. */
+bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fault *fault);
+
+/* Whether there is still a connection; the fault is set when not. */
+bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault) OD_MUST;
+
 /* Text as an IMAP quoted string, or NULL when it has control characters. */
 char *mailbox_dialogue_quote(const char *text) OD_MUST;
+
+/* mailbox_response.c: reads one response; *ret points into the session until the next read. */
+bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
 /* mailbox_date.c: "14-Nov-2023", with_time: "14-Nov-2023 22:13:20 +0000". */
 #define MAILBOX_DATE_SIZE 64

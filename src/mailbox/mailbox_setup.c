@@ -80,7 +80,7 @@ static bool greeted(struct mailbox *mailbox, enum reply_status *ret, struct faul
 {
     struct mailbox_reply reply;
     mailbox->step = "greeting";
-    if (!mailbox_dialogue_read(mailbox, &reply, fault))
+    if (!mailbox_response_read(mailbox, &reply, fault))
         return false;
     if (reply.kind == REPLY_UNTAGGED && (reply.status == STATUS_OK || reply.status == STATUS_PREAUTH)) {
         *ret = reply.status;

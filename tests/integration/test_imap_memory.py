@@ -2,7 +2,7 @@
 """An IMAP server may send what it likes: a delivery does not grow with it, and what it cannot read is trouble, never
 "not there".
 
-Seen to fail with: messages held whole (mailbox_dialogue.c: pass_literal), no bound on a response or on the messages that a
+Seen to fail with: messages held whole (mailbox_response.c: pass_literal), no bound on a response or on the messages that a
 search finds."""
 
 import expect
