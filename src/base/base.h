@@ -36,7 +36,7 @@ void base_limit_memory(int64_t bytes);
  * the remedy. Written by whoever detects the fault, read once by whoever answers for the delivery. */
 struct fault {
     char text[512];
-    char code[8];       /* an SQLSTATE, where that is what it came of; "" */
+    char code[8];       /* the database's own (SQLSTATE), where it is its fault; "": none */
 };
 
 /* Replaces the text, cut at a character boundary when too long, control characters made blanks; there is no code. */

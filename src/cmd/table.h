@@ -31,7 +31,7 @@ void table_heading(const char *text);
 /* A string of any bytes; JSON has only valid UTF-8, what is none is replaced by U+FFFD. */
 json_t *table_json_text(const char *text) OD_MUST;
 
-/* The rows as objects with the columns' names; SQL NULL is null. */
+/* The rows as objects with the columns' names; a cell without a value is null. */
 json_t *table_json(const struct ledger_table *table) OD_MUST;
 json_t *table_row_json(const struct ledger_table *table, size_t row) OD_MUST;
 

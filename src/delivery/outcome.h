@@ -11,7 +11,7 @@ enum outcome {
     OUTCOME_TROUBLE,
     OUTCOME_STORED,
     OUTCOME_DUPLICATE,
-    OUTCOME_BUSY,           /* another delivery is at it; "held" to Postfix and in SQL */
+    OUTCOME_BUSY,           /* another delivery is at it; "held" to Postfix and in the record */
     OUTCOME_CONFIG,         /* configuration, usage */
     OUTCOME_DATABASE,
     OUTCOME_MAILBOX,        /* IMAP: connection, TLS, login, whatever the server refuses and says not certainly why */

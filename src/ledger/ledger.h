@@ -22,8 +22,8 @@
 struct ledger;
 struct decoded;
 
-/* Connects to the database; queue_id (or NULL) goes into application_name for pg_stat_activity.
- * NULL with the fault set when there is no connection. */
+/* Connects to the database; queue_id (or NULL) is to be seen by whoever looks at its sessions. NULL with the fault set when
+ * there is no connection. */
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault) OD_MUST;
 void ledger_close(struct ledger **ledger);
 

@@ -12,12 +12,12 @@ struct ledger_table {
     size_t columns, rows;
     char **names;               /* [columns] */
     enum ledger_type *types;    /* [columns] */
-    char **cells;   /* [rows * columns], row after row; NULL is SQL NULL */
+    char **cells;   /* [rows * columns], row after row; NULL: no value */
 };
 
 void ledger_table_free(struct ledger_table **table);
 
-/* The cell, "" for NULL. */
+/* The cell, "" for one without a value. */
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column) OD_MUST;
 
 /* Version of the server, "15.4 ...", a new string, and how many connections it takes; NULL with the fault set. */

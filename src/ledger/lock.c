@@ -8,11 +8,13 @@
 static const struct {
     const char *acquire;
     const char *reassert;
-} statements[] = {
+} statements[LOCK_METHODS] = {
     [LOCK_METHOD_ADVISORY] = {
         .acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
         .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
     },
+    [LOCK_METHOD_ROW] = {.acquire = NULL},
+    [LOCK_METHOD_LEASE] = {.acquire = NULL},
 };
 
 static bool add_lock(struct pg *pg, const char *sql, int64_t key, struct fault *fault)
@@ -24,7 +26,7 @@ static bool add_lock(struct pg *pg, const char *sql, int64_t key, struct fault *
 
 bool lock_is_known(enum lock_method method)
 {
-    return method < sizeof(statements) / sizeof(statements[0]);
+    return method < LOCK_METHODS && statements[method].acquire != NULL;
 }
 
 bool lock_add_acquire(struct pg *pg, enum lock_method method, int64_t key, struct fault *fault)

@@ -9,7 +9,7 @@
 #include "base/config.h"
 #include "ledger/pg.h"
 
-/* Whether there is this method: the functions below are for those that there are. */
+/* Whether this method is built: the functions below are for those that are. */
 bool lock_is_known(enum lock_method method) OD_MUST;
 
 /* Adds the statement that tries the lock within the open transaction; lock_granted reads its result. */

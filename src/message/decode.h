@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What of a message is recorded in SQL: decoded as far as it can be. Any sequence of bytes is decodable in this sense;
+ * What of a message is recorded: decoded as far as it can be. Any sequence of bytes is decodable in this sense;
  * what gmime cannot make sense of is simply absent. All text is valid UTF-8 without NUL. A character set that is not among
  * those that mail uses (decode_charset.c) is not converted: the text is taken for UTF-8 when it is that, else for
  * windows-1252, as if none had been named.
