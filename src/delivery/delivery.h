@@ -21,7 +21,7 @@ struct delivery_recipient {
     uint32_t uid;           /* in route.inbox, when known */
 };
 
-/* One message and its recipients. The caller sets everything up to `started_ms`. */
+/* One message and its recipients. The caller sets everything up to `read_ms`. */
 struct delivery {
     const struct config *config;
     struct ledger *ledger;
@@ -44,14 +44,15 @@ struct delivery {
     size_t recipient_count;
     struct decoding *decoding;  /* NULL until delivery_begin or delivery_run */
     int64_t started_ms;         /* base_now_ms() when we began to read */
-    int64_t read_ms, lock_ms, imap_ms, settle_ms;   /* how long each step took; set by delivery_run, read_ms by the caller */
+    int64_t read_ms;            /* how long that took */
+    int64_t lock_ms, imap_ms, settle_ms;    /* how long each step took; set by delivery_run */
 };
 
 /* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):
  * delivery_run does it otherwise, and reports what is in the way. */
 void delivery_begin(struct delivery *delivery, struct fault *fault);
 
-/* Delivers. Arms the deadline anew before the claim. Every recipient's report is set; nothing else is to be asked. */
+/* Delivers. Arms the deadline anew at its beginning. Every recipient's report is set; nothing else is to be asked. */
 void delivery_run(struct delivery *delivery);
 
 /* Frees what delivery_begin and delivery_run left. */

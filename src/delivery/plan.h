@@ -36,7 +36,7 @@ enum plan_why {
     WHY_VERIFIED,       /* stored, and looked for on purpose */
     WHY_FORCED,         /* stored, and made once more on purpose */
     WHY_UNDER_WAY,      /* claimed less than a hold-off ago */
-    WHY_VARIANT,        /* Sent: another content with the same Message-ID has it, or is at it */
+    WHY_VARIANT,        /* Sent: another content with the same Message-ID has it, or may yet have it */
     WHY_NOBODY,         /* Sent: no recipient of this delivery goes on */
 };
 
@@ -60,7 +60,7 @@ struct plan_target {
 struct plan {
     size_t sent;                /* the target that is the Sent copy, or LEDGER_NO_TARGET */
     size_t sent_owner;          /* the recipient that answers for it, or LEDGER_OTHER: none of this delivery */
-    bool sent_waits;            /* it is claimed for that recipient, too fresh to be touched: he has to come again */
+    bool sent_waits;            /* its claim is too fresh to be touched, and it is for that recipient to come again */
     struct plan_target targets[];   /* one for each of the request */
 };
 

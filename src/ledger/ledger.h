@@ -78,14 +78,14 @@ struct ledger_found_copy {
     int64_t first_age_ms;       /* since the first attempt */
     size_t owner;               /* the recipient for whom it was claimed, or LEDGER_OTHER: one of another delivery */
     bool owner_finished;        /* Postfix will not bring that one again */
-    bool elsewhere;             /* Sent only: another content with this Message-ID has the copy, or is making it */
+    bool elsewhere;             /* Sent only: another content with this Message-ID has the copy, or may yet have it */
     int64_t uidvalidity, uid;   /* 0: not known */
 };
 
 /* What is known of a message. */
 struct ledger_found {
     bool known;                 /* it is recorded */
-    int64_t received_at;        /* seconds since 1970: the INTERNALDATE of every copy */
+    int64_t received_at;        /* seconds since 1970, as recorded first: the INTERNALDATE of every copy */
     struct ledger_found_copy copies[];  /* one for each target */
 };
 
@@ -138,7 +138,7 @@ struct ledger_claim;
  * the next attempt number and a token of ours; commits that; when there are copies, takes the lock again, waiting at most
  * ledger_hold_wait_ms. It is sent, and not waited for: what fails is said by ledger_hold, which must follow.
  *
- * message, found: what ledger_look had and gave; they must outlive the claim. Never NULL; ledger_claim_free. */
+ * message, found: what ledger_look had and gave; the message must outlive the claim. Never NULL; ledger_claim_free. */
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
                                   const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
                                   struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
@@ -161,8 +161,8 @@ struct ledger_settling {
     size_t next;    /* a target of the claim that is not made yet: the lock is taken again for it. LEDGER_NO_TARGET: none */
 };
 
-/* Records what became of copies, each only if its attempt is still ours, and the answers; tells record.notify; commits.
- * When the session was lost, connects anew and settles by attempt and token.
+/* Records what became of copies, each only if its attempt and token are still ours, and the answers; tells record.notify;
+ * commits. What fails is tried once more on a new connection, without the lock: attempt and token suffice.
  *
  * *ret_next      whether the lock is held and that copy is still ours; when not, it is to be abandoned
  * *ret_taken     [made_count]: another delivery has taken that copy over; untouched on LEDGER_TROUBLE

@@ -156,7 +156,7 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
 {
     struct ledger_claim *claim = ledger_claim_new(message, found, copies, copy_count);
     ledger->in_transaction = false;
-    claim->sent = send_claim(ledger, claim, found, answers, decoded, &claim->fault);
+    claim->in_flight = send_claim(ledger, claim, found, answers, decoded, &claim->fault);
     return claim;
 }
 
@@ -178,7 +178,7 @@ static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim 
 
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
 {
-    if (!claim->sent) {
+    if (!claim->in_flight) {
         *fault = claim->fault;
         pg_close(&ledger->pg);  /* should the COMMIT have been on its way already, the hold-off releases the claim */
         return LEDGER_TROUBLE;

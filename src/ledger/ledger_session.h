@@ -27,7 +27,7 @@ struct ledger_claim {
     } *copies;
     size_t copy_count;
     int64_t token;              /* random: tells this claim from any other */
-    bool sent;                  /* its batch is on the way ... */
+    bool in_flight;             /* its batch is on the way ... */
     struct fault fault;         /* ... or why not */
     bool committed;             /* it certainly stands in the ledger */
     size_t commit, hold;        /* marks */

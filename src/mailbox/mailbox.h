@@ -20,14 +20,15 @@ struct mailbox;
  * Returns a session, or NULL with the fault set (which step failed, what to do). Time: imap.timeout per step. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* Ends the session: LOGOUT is sent without waiting for an answer, then the connection is closed. Cannot fail. */
+/* Ends the session: LOGOUT is sent without waiting for an answer, then the connection is closed. imap.command is given up
+ * to a second to end, and then killed. Cannot fail. */
 void mailbox_close(struct mailbox **mailbox);
 
 /* Whether one credential opens every account, so that it is the server's doing whose mailbox is opened. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 
-/* The server and the user whose credential it is, as one name for what is found out about both; a new string. A server
- * on this host is named with it. */
+/* The server and the user whose credential it is, as one name for what is found out about both; a new string. That of a
+ * server on this host has the host's name in it, for all hosts share what is found out. */
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
@@ -39,8 +40,8 @@ enum identity_result {
 /* Finds out, where mailbox_delegates, whether the account that a login names counts. Some servers (Courier, GNU
  * Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
  *
- * account  one that the server has; it is logged in to twice, and in between to one that nobody has, "oncedrop-probe".
- *          When the server takes that too, it must have another INBOX, by UIDVALIDITY, or none.
+ * account  one that the server has; it is logged in to, then one that nobody has, "oncedrop-probe". When the server takes
+ *          that, it must have another INBOX, by UIDVALIDITY; when not, or it has none, the first must still be there.
  *
  * Time: three logins, imap.timeout per step. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
@@ -51,7 +52,7 @@ bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
 /* What is known after an APPEND, and of whom the server speaks when it refuses: mailbox_refusal.c has the list. */
 enum append_result {
     /* it may be stored */
-    APPEND_UNKNOWN,     /* the literal was begun and no tagged answer came: now or later */
+    APPEND_UNKNOWN,     /* the literal was begun and got no tagged answer, or an OK before it was whole; now or later */
     APPEND_TROUBLE,     /* after the literal a NO that is none of those below ([SERVERBUG], no code, ...), or BAD */
     APPEND_REFUSED,     /* after the literal a NO that certainly speaks of this content */
     APPEND_LIMIT,       /* NO [LIMIT] (RFC 5530) */
@@ -60,7 +61,7 @@ enum append_result {
     /* this attempt certainly stored nothing */
     APPEND_NOT_SENT,    /* nothing of the literal was sent: connection lost before, no '+', refused name, not wanted */
     APPEND_UNAVAILABLE, /* before the literal a NO that is none of the others, or BAD */
-    APPEND_NO_MAILBOX,  /* NO [TRYCREATE] and creating it is switched off or did not help */
+    APPEND_NO_MAILBOX,  /* NO [TRYCREATE] and creating it is switched off, not ours to do, or did not help */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
     APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
@@ -80,7 +81,7 @@ struct append {
  * allow it; an INBOX never. SO_LINGER 0 while the literal is under way: a process that dies takes its unsent bytes with it.
  *
  * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (0, 0 when the server does not tell, RFC 4315), else untouched.
- * The fault is set on everything but APPEND_STORED. After APPEND_UNKNOWN the session must be closed. */
+ * The fault is set on everything but APPEND_STORED. After APPEND_UNKNOWN the connection is given up. */
 enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
@@ -106,7 +107,8 @@ struct search {
 };
 
 /* Looks for a message on a connection of its own (a session kept selected may not see new mail; EXAMINE, so nothing
- * changes). Memory does not grow with what the server sends: more than 100,000 candidates are trouble. Outputs are set on SEARCH_FOUND only; the fault on SEARCH_TROUBLE only. */
+ * changes). Memory does not grow with what the server sends: more than 100,000 candidates are trouble. Outputs are set on
+ * SEARCH_FOUND only; the fault on SEARCH_TROUBLE only. */
 enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
                                   uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault) OD_MUST;
 

@@ -92,15 +92,3 @@ char *mailbox_name_encode(const char *name, struct fault *fault)
     encode(name, encoded);
     return encoded;
 }
-
-bool mailbox_searchable(const char *id, size_t length, bool folded)
-{
-    if (folded || length == 0 || length > 200)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        bool encoded_word = id[i] == '=' && i + 1 < length && id[i + 1] == '?';
-        if (id[i] <= 0x20 || id[i] >= 0x7f || id[i] == '"' || id[i] == '\\' || encoded_word)
-            return false;
-    }
-    return true;
-}

@@ -228,6 +228,18 @@ static enum search_result search_mailbox(struct mailbox *mailbox, const struct s
     return result;
 }
 
+bool mailbox_searchable(const char *id, size_t length, bool folded)
+{
+    if (folded || length == 0 || length > 200)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        bool encoded_word = id[i] == '=' && i + 1 < length && id[i + 1] == '?';
+        if (id[i] <= 0x20 || id[i] >= 0x7f || id[i] == '"' || id[i] == '\\' || encoded_word)
+            return false;
+    }
+    return true;
+}
+
 enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
                                   uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
 {

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
- * Inside of mailbox/: the session, and what its files do for each other. From libetpan comes the stream: a buffered
- * connection with timeouts over which TLS can be begun. That costs us its global timeout and select(2)'s FD_SETSIZE
- * (mailbox_setup.c). The dialogue over it is our own: libetpan's does not tell "refused" from "lost", waits for ever on
- * an untagged line before a '+', reads lines without limit, and takes a cut line for a whole one. */
+ * Inside of mailbox/: the session, and what its files do for each other.
+ *
+ * From libetpan comes the stream: buffered reads and writes on a descriptor of ours, each within a time limit, and TLS
+ * that can be begun in the middle of it, with the name for SNI and the chain that the server showed (mailbox_tls.c). TCP,
+ * a unix socket and a command's socketpair are one to what lies above, with TLS and without: that is why it stays. It
+ * costs us one time limit for the whole process and select(2)'s FD_SETSIZE (mailbox_setup.c), and says only by errno what
+ * went wrong (mailbox_dialogue_failed). All above the stream is our own. libetpan's IMAP does not tell "refused" from
+ * "lost", waits in vain on an untagged line before a '+', reads lines without limit, takes a cut line for a whole one, and
+ * sends mailbox names as they are; certificates it does not verify; MIME is message/'s. */
 #ifndef ONCEDROP_MAILBOX_SESSION_H
 #define ONCEDROP_MAILBOX_SESSION_H
 
@@ -54,14 +59,15 @@ unsigned mailbox_connect_port(const struct config *config) OD_MUST;
 int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault) OD_MUST;
 
 /* Waits up to a second for the child to end by itself (its input is closed), then kills it. *child becomes 0.
- * Returns its status as of waitpid(2), -1 when it had to be killed. */
+ * Returns its status as of waitpid(2), -1 when it had to be killed, or there was none. */
 int mailbox_spawn_reap(pid_t *child);
 
 /* mailbox_tls.c: TLS over a plain stream (at once for imaps, after the OK to STARTTLS), then the certificate is verified.
  * False with the fault set: the stream must only be closed. */
 bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault) OD_MUST;
 
-/* Is told of each TLS handshake, with the chain that the server showed, before a certificate that is not accepted ends it. */
+/* Is told of each TLS handshake, with the chain that the server showed, before a certificate that is not accepted ends
+ * the session. */
 struct mailbox_watcher {
     void (*handshake)(void *context, mailstream *stream, bool accepted);
     void *context;
