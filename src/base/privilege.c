@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The group, the environment and the caller's name. */
 #include "base/privilege.h"
 
 #include <paths.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Columns as a terminal counts them: two for a wide character, none for a colour. */
 #include "base/terminal.h"
 
 #include <glib.h>

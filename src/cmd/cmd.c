@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The table of commands, what they share, and those that need no database: config, version, help. */
 #include "cmd/cmd.h"
 
 #include <getopt.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * list: copies by state, time and recipient. */
 #include <errno.h>
 #include <getopt.h>
 #include <glib.h>

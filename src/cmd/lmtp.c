@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * lmtp: a session on standard input and output, as spawn(8) and inetd start it. */
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * locks: who is at what just now. */
 #include <getopt.h>
 #include <stdio.h>
 #include <sysexits.h>

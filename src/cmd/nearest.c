@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The distance of two texts, and the three least. */
 #include "cmd/nearest.h"
 
 #include <glib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * purge: old records go, or are only counted. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

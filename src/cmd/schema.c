@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * schema: the tables are installed, upgraded, or only printed. */
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>

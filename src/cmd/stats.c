@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * stats: totals and hours, for people, as JSON, or for Prometheus. */
 #include <getopt.h>
 #include <glib.h>
 #include <stdio.h>

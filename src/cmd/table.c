@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Columns that fit, and cells as JSON. */
 #include "cmd/table.h"
 
 #include <glib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The descriptor that is kept, and one write of which a signal cannot make two. */
 #include "delivery/answer.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The words of each answer, and which of them end a delivery in the record. */
 #include "delivery/answers.h"
 
 static const char *message_id(const struct delivery_work *work)

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * One copy: the table of what each result means, and the search before. */
 #include "delivery/append.h"
 
 #include "base/deadline.h"

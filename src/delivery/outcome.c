@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The table, and the one place where a report's text is made fit to be recorded. */
 #include "delivery/outcome.h"
 
 #include <glib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * State by state, then the Sent copy, which has rules of its own. */
 #include "delivery/plan.h"
 
 static const char *const texts[] = {

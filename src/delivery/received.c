@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The field's tokens, and the two forms that Postfix gives it. */
 #include "delivery/received.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Who is due one, and what is done when it cannot be made: put off, or given up. */
 #include "delivery/sent.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * From what this process knows, else from the ledger, else by a look of its own. */
 #include "delivery/server.h"
 
 #include "base/log.h"

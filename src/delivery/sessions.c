@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Found by account; the one unused longest makes room. */
 #include "delivery/sessions.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Routing, and the message as the ledger is told of it. */
 #include "delivery/targets.h"
 
 #include <glib.h>

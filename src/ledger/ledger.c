@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The session: connecting, its transactions' settings, single statements and what their failures mean. */
 #include "ledger/ledger.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The lock is tried between two sessions, the record in a transaction that is rolled back. */
 #include "ledger/ledger_check.h"
 
 #include <string.h>

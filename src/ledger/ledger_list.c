@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Each question is one statement, with no more in it than was asked for. */
 #include "ledger/ledger_list.h"
 
 #include <glib.h>

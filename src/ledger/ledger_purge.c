@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * A batch: candidates, their locks, their rows' locks, then what is still old goes. */
 #include "ledger/ledger_purge.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * A result becomes a table that outlives it. */
 #include "ledger/ledger_query.h"
 
 #include <stdlib.h>

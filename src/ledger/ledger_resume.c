@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * What is unfinished by the record, and its bytes chunk by chunk. */
 #include "ledger/ledger_resume.h"
 
 #include <glib.h>

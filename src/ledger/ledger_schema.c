@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The files of schema/ travel in the program (schema_sql.h, made by embed.sh). */
 #include "ledger/ledger_schema.h"
 
 #include <glib.h>

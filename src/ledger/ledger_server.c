@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * One row for a server: read, taken for a look, written. */
 #include "ledger/ledger_server.h"
 
 #include "ledger/ledger_session.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Each question is one statement; the last one explains the others' rows in words. */
 #include "ledger/ledger_show.h"
 
 #include "ledger/ledger_session.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The statements of each method. */
 #include "ledger/lock.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Connecting, and waiting on the socket, never without an end. */
 #include "ledger/pg.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * By name before anything is sent, by the socket's other end after that. */
 #include "ledger/pg_peer.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The commands, one after another, and what becomes of a message. */
 #include "lmtp/lmtp.h"
 
 #include <string.h>

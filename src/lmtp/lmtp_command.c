@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Verbs, paths, parameters, xtext. */
 #include "lmtp/lmtp_command.h"
 
 #include <glib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The buffer, the dots of DATA, and replies that are kept back. */
 #include "lmtp/lmtp_stream.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The frames: written by the child, read without any trust. */
 #include "message/decode_wire.h"
 
 #include <string.h>

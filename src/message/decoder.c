@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The fork, its limits, and the memory that both share. */
 #include "message/decoder.h"
 
 #include <errno.h>

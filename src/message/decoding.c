@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * When a child is begun, kept or ended, and what its end says of the message. */
 #include "message/decoding.h"
 
 #include <signal.h>

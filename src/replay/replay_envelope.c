@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * What nobody told, from the header: recipients, sender, time. */
 #include "replay/replay_envelope.h"
 
 #include <string.h>

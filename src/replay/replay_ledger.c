@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Unfinished messages by their ids, and a message made of its recorded bytes. */
 #include "replay/replay_ledger.h"
 
 #include <inttypes.h>

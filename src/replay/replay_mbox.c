@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The scan: line by line, each "From " judged when the line behind it is known. */
 #include "replay/replay_mbox.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Who wrote such a line, by its shape, and what that makes of it. */
 #include "replay/replay_mbox_from.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Words, JSON and the progress bar. */
 #include "replay/replay_output.h"
 
 #include <jansson.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The queue of what is tried again, and the workers' answers. */
 #include "replay/replay_run.h"
 
 #include <signal.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * A worker's life, and tasks and answers as they travel. */
 #include "replay/replay_task.h"
 
 #include <signal.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * RFC 5321's local parts, quoted and not, and the templates that are filled with what they say. */
 #include "route/address.h"
 
 #include <glib.h>

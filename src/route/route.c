@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Template or query, then the detail; and what no mailbox server or ledger could take is refused here. */
 #include "route/route.h"
 
 #include <glib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The wrapped functions, and the names of the breakages. */
 #include "breakage.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * What is asked when something is stored, when an answer is given, and at the end. */
 #include "checker.h"
 
 #include "scheduler.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Who has which lock, who waits for it, and what a batch does when its turn comes. */
 #include "database.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The dice of an episode, and its run. */
 #include "episode.h"
 
 #include <stdio.h>

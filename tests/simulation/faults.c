@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Which fault strikes at which call, and how. */
 #include "faults.h"
 
 #include "database.h"

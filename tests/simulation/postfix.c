@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * A job's tries, until its recipients are done. */
 #include "postfix.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The heap of events, and processes that wait in it. */
 #include "scheduler.h"
 
 #include <stdlib.h>

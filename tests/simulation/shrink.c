@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Jobs, tries and faults are left out, one at a time, for as long as it still fails. */
 #include "shrink.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The rows, and each statement as a function of them. */
 #include "tables.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Names and numbers, what is told, and what was violated. */
 #include "world.h"
 
 #include <stdarg.h>
