@@ -43,6 +43,8 @@ struct ledger_target {
     enum copy_role role;
 };
 
+#define LEDGER_NO_TARGET SIZE_MAX   /* in the place of a target's number: none */
+
 /* One recipient of the message. */
 struct ledger_recipient {
     const char *address;
@@ -67,7 +69,7 @@ struct ledger_message {
     size_t recipient_count;
 };
 
-#define LEDGER_OTHER SIZE_MAX
+#define LEDGER_OTHER SIZE_MAX       /* in the place of a recipient's number: none of this delivery */
 
 /* What stands in the ledger of a target. */
 struct ledger_found_copy {
@@ -150,8 +152,6 @@ void ledger_claim_free(struct ledger_claim **claim);
  * LEDGER_BUSY     committed, but the lock or a copy was not to be had; ledger_abandon must follow
  * LEDGER_TROUBLE  fault set; ledger_abandon must follow */
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
-
-#define LEDGER_NO_TARGET SIZE_MAX
 
 /* All that one settling says. */
 struct ledger_settling {

@@ -60,10 +60,10 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   12, params, fault);
 }
 
-/* Whether the hold is asked for this copy: for that of `target`, or for all. */
+/* Whether the hold is asked for this copy. */
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
 {
-    return !claimed->settled && (target == LEDGER_NO_TARGET || claimed->copy.target == target);
+    return !claimed->settled && (target == LEDGER_ALL_TARGETS || claimed->copy.target == target);
 }
 
 bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
@@ -146,7 +146,7 @@ static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
         return false;
     claim->commit = pg_mark(ledger->pg);
     return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-           (claim->copy_count == 0 || ledger_add_hold(ledger, claim, LEDGER_NO_TARGET, &claim->hold, fault)) &&
+           (claim->copy_count == 0 || ledger_add_hold(ledger, claim, LEDGER_ALL_TARGETS, &claim->hold, fault)) &&
            pg_send(ledger->pg, fault);
 }
 

@@ -23,7 +23,7 @@ struct ledger_claim {
     struct ledger_claimed {
         struct ledger_copy copy;
         int64_t attempt;        /* ours */
-        bool settled;
+        bool settled;           /* ledger_settle was told of it, whatever came of that */
     } *copies;
     size_t copy_count;
     int64_t token;              /* random: tells this claim from any other */
@@ -76,8 +76,10 @@ int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
 /* Adds BEGIN and the transaction's settings, whose last column is pg_backend_pid(). lock_ms is the lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 
-/* Adds the hold: BEGIN, the lock, and a count of those copies of the claim (all that are not settled, or only that of
- * `target`) that are still ours. *ret is for ledger_take_hold. */
+#define LEDGER_ALL_TARGETS (SIZE_MAX - 1)
+
+/* Adds the hold: BEGIN, the lock, and a row for each copy of the claim that is still ours: of those that are not settled,
+ * that of this target, or LEDGER_ALL_TARGETS. *ret is for ledger_take_hold. */
 bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
                      struct fault *fault) OD_MUST;
 
