@@ -9,7 +9,8 @@
 #define SENT_NEWEST 500     /* how far back the Sent mailbox is searched for the Message-ID */
 
 /* A message in doubt may be there as another try brought it: with other fields that transport added, whose size is nobody's
- * to say; and servers that count a line end as one byte say little more than half of the size. But no MTA passes on a header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
+ * to say; and servers that count a line end as one byte say little more than half of the size. But no MTA passes on a
+ * header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
 #define TRANSPORT_MOST (1024 * 1024)
 
 /* What a result of APPEND means. Only what speaks of this message or this mailbox may ever bounce: REFUSED and LIMIT after

@@ -17,7 +17,8 @@
  *
  * With only_login there is none: nothing that the caller or the message says of the sender is believed.
  *
- * ROUTE_OK: *ret is set. ROUTE_NONE: no Sent copy is due, or From could not be decoded. ROUTE_TROUBLE: not known (fault set). */
+ * ROUTE_OK: *ret is set. ROUTE_NONE: no Sent copy is due, or From could not be decoded. ROUTE_TROUBLE: not known (fault
+ * set). */
 enum route_result sent_route(const struct delivery *delivery, struct route *ret, struct fault *fault) OD_MUST;
 
 /* Whether the plan has it made. */

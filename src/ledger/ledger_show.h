@@ -29,7 +29,7 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
  *   copies      account, mailbox, role, state, doubt, uid, uidvalidity, attempt, repeated, first_at, attempt_at, stored_at,
  *               host, pid, claimed_by, error
  *   parts       path, type, charset, disposition, filename, size, sha256
- *   why         text: a sentence for each thing that needs an explanation; hold_off in milliseconds */
+ *   why         text: a sentence for each thing that needs an explanation */
 struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;

@@ -52,13 +52,14 @@ enum message_result message_from_bytes(const void *bytes, size_t size, size_t si
 
 void message_free(struct message **message);
 
-/* Value of the first header field of that name (case-insensitive), unfolded (CRLF before a blank removed), outer
- * blanks off, bytes otherwise kept, of a longer value the first MiB; NULL when there is none. To be freed with free(3). *ret_length may be NULL. */
+/* Value of the first header field of that name (case-insensitive), unfolded (CRLF before a blank removed), outer blanks
+ * off, bytes otherwise kept, of a longer value the first MiB; NULL when there is none. To be freed with free(3).
+ * *ret_length may be NULL. */
 char *message_header(const struct message *message, const char *name, size_t *ret_length) OD_MUST;
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,
-    MESSAGE_NO_ENVELOPE,    /* without Return-Path, Delivered-To and X-Original-To, which name the envelope of one recipient:
+    MESSAGE_NO_ENVELOPE,    /* without Return-Path, Delivered-To and X-Original-To, which name one recipient's envelope:
                                nobody else is to read them. As far as the header is in the first 65536 pieces: memory is
                                not to grow with the message */
 };

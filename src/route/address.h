@@ -15,8 +15,9 @@ struct address {
     char *domain;   /* lower case; "" when there is none */
 };
 
-/* Takes an address apart. Blanks and one pair of <> around it come off. False with the fault set when it is empty,
- * has nothing before or behind its '@', or a second one behind a quoted local part, is longer than ADDRESS_MAX, not UTF-8, or contains control characters. */
+/* Takes an address apart. Blanks and one pair of <> around it come off. False with the fault set when it is empty, has
+ * nothing before or behind its '@', or a second one behind a quoted local part, is longer than ADDRESS_MAX, not UTF-8, or
+ * contains control characters; *ret is then untouched. */
 bool address_parse(const char *text, struct address *ret, struct fault *fault) OD_MUST;
 
 void address_clear(struct address *address);    /* for OD_CLEANUP */
