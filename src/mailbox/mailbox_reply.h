@@ -30,7 +30,7 @@ struct mailbox_reply {
 /* Parses one response without its line end: bytes[size], and bytes[size] is NUL. */
 void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret);
 
-/* Whether the line ends in a literal's announcement, "{n}". Status responses have none, whatever their text. */
+/* Whether the line ends in a literal's announcement, "{n}". Not to be asked of status responses, whose text may end so. */
 bool mailbox_reply_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start) OD_MUST;
 
 /* Whether the blank-separated list has the word (case-insensitive), as in capabilities. */
