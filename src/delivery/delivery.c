@@ -10,7 +10,6 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "delivery/answers.h"
-#include "delivery/append.h"
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
@@ -143,18 +142,6 @@ static void record_only(struct delivery_work *work)
     answers_unrecorded(work, fault.text);
 }
 
-/* The sender's Sent mailbox, held anew, so that a slow or broken one holds up nobody's inbox. first: nothing was appended
- * before it; then it is tried whatever time is left. */
-static void deliver_sent(struct delivery_work *work, bool held, bool first)
-{
-    if (!held)
-        sent_put_off(work, "not held");
-    else if (!first && !append_in_time(work->delivery->config))
-        sent_put_off(work, "no time was left for it (delivery.deadline)");
-    else
-        sent_deliver(work);
-}
-
 static void deliver(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -178,7 +165,7 @@ static void deliver(struct delivery_work *work)
             return;
         bool sent_held = !inboxes || inboxes_deliver(work);
         if (sent)
-            deliver_sent(work, sent_held, !inboxes);
+            sent_deliver(work, sent_held, !inboxes);
     }
     if (work->plan->sent_waits)
         sent_report(work, OUTCOME_BUSY, "its last attempt may still be under way");

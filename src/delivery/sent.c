@@ -138,14 +138,14 @@ static void settle_sent(struct delivery_work *work, const struct made *made)
     }
 }
 
-void sent_put_off(struct delivery_work *work, const char *text)
+static void put_off(struct delivery_work *work, const char *text)
 {
     sent_report(work, OUTCOME_BUSY, text);
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 
-void sent_deliver(struct delivery_work *work)
+static void append_and_settle(struct delivery_work *work)
 {
     struct made made = append_copy(work, work->plan->sent);
     give_up_sent(work, &made);
@@ -153,4 +153,14 @@ void sent_deliver(struct delivery_work *work)
     if (!work->sent_done)
         sent_report(work, made.report.outcome, made.report.text);
     settle_sent(work, &made);
+}
+
+void sent_deliver(struct delivery_work *work, bool held, bool first)
+{
+    if (!held)
+        put_off(work, "not held");
+    else if (!first && !append_in_time(work->delivery->config))
+        put_off(work, "no time was left for it (delivery.deadline)");
+    else
+        append_and_settle(work);
 }

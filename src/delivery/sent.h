@@ -28,10 +28,8 @@ bool sent_is_due(const struct delivery_work *work) OD_MUST;
  * that answers for it. */
 void sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 
-/* Appends the held copy and settles it. */
-void sent_deliver(struct delivery_work *work);
-
-/* Abandons the claim of it: nothing was sent. */
-void sent_put_off(struct delivery_work *work, const char *text);
+/* Appends the copy and settles it. What is not held, or has no time left, is put off: its claim is abandoned. first: nothing
+ * was appended before it; then it is tried whatever time is left. */
+void sent_deliver(struct delivery_work *work, bool held, bool first);
 
 #endif

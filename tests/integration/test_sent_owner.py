@@ -3,7 +3,7 @@
 
 Seen to fail: with the first recipient deferred instead of the one that claimed the copy (plan.c: plan_sent), with
 nobody deferred (sent_waits never set), with the Sent copy appended whether or not it is held or there is time
-(delivery.c: deliver_sent), with a bounced owner left to wait for (owner_finished ignored), with the rows
+(sent.c: sent_deliver), with a bounced owner left to wait for (owner_finished ignored), with the rows
 of other variants left open, and with a duplicate reported that could not be recorded."""
 
 import threading

@@ -636,7 +636,7 @@ inboxes:
     DIE
     fi;
 
-    /* deliver_sent */
+    /* sent_deliver */
 sent:
     append_copy(SENT);
     settle(BIT(SENT));
