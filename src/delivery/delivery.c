@@ -4,7 +4,6 @@
  * delivery of this message would not find out about from the ledger. */
 #include "delivery/delivery.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/deadline.h"

@@ -3,10 +3,8 @@
  * Who is due one, and what is done when it cannot be made: put off, or given up. */
 #include "delivery/sent.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
