@@ -21,7 +21,7 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
     return false;
 }
 
-/* Who is logged in. What leads nowhere, here and in From, was chosen by a stranger: no trouble of ours. */
+/* Who is logged in. What is no address, here and in From, was written by a stranger, and is no trouble of ours. */
 struct login {
     char *text;             /* NULL: it is not asked for */
     struct address address;
