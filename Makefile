@@ -67,8 +67,10 @@ $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) -lcmocka $(LIBS)
 
-unit: $(UNIT_TESTS)
-	@for t in $(UNIT_TESTS); do $$t || exit 1; done
+unit: $(UNIT_TESTS:=.run)
+
+$(UNIT_TESTS:=.run): %.run: %
+	@$<
 
 # What runs a target: libFuzzer, or our own driver, which needs no clang.
 FUZZ_ENGINE ?= tests/fuzz/fuzz_driver.c
@@ -197,7 +199,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit century fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check lint check-debian help clean \
+.PHONY: all postfix unit $(UNIT_TESTS:=.run) century fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 

@@ -21,10 +21,11 @@ collect_ignore += [] if terminal.available() else ["integration/test_terminal.py
 def pytest_configure(config):
     """Being asked to stop is answered as Ctrl-C is: in order, with the servers stopped. What nohup(1) and the like
     ignore is not ignored: the program would inherit that."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not hasattr(config, "workerinput"):
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if hasattr(config, "workerinput"):
+        return      # started by the process that did this; and xdist may run it in any thread, where no signal can be set
+    for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),
+                            (signal.SIGTERM, signal.default_int_handler)):
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

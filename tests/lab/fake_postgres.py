@@ -2,6 +2,7 @@
 """A server that speaks PostgreSQL's protocol 3 as far as a script needs it, for what a real one would never do; and one
 that adds TLS to a real one."""
 
+import select
 import socket
 import ssl
 import struct
@@ -153,20 +154,17 @@ class TlsFront(FakePostgres):
                 break
             sock.sendall(b"N")
         sock.sendall(b"S")
-        inside = self.tls.wrap_socket(sock, server_side=True)
-        # With a limit on it the thread that reads waits outside of OpenSSL, where the other one could not write meanwhile.
-        inside.settimeout(300)
-        with inside, socket.create_connection(("127.0.0.1", self.behind)) as outside:
-            back = threading.Thread(target=self.copy, args=(outside, inside), daemon=True)
-            back.start()
+        with self.tls.wrap_socket(sock, server_side=True) as inside, \
+             socket.create_connection(("127.0.0.1", self.behind)) as outside:
             self.copy(inside, outside)
-            back.join()
 
     @staticmethod
-    def copy(source, target):
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-        except (OSError, ValueError):
-            pass
+    def copy(inside, outside):
+        """Both ways until one of them ends, by one thread: one that reads and one that writes would meet in OpenSSL."""
+        other = {inside: outside, outside: inside}
+        while True:
+            for source in [inside] if inside.pending() else select.select(other, [], [])[0]:
+                data = source.recv(65536)
+                if not data:
+                    return
+                other[source].sendall(data)
