@@ -47,8 +47,9 @@ struct batch {
 
 void database_clear(void);
 
-/* The database's clock. */
+/* The database's clock, and how it alone is set. */
 int64_t database_clock(void) OD_MUST;
+void database_set_clock(int64_t by);
 
 struct session *database_connect(void) OD_MUST;
 void database_end_session(struct session *session);
