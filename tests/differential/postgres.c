@@ -118,10 +118,18 @@ void ground_close(void)
         PQfinish(strangers[i]);
 }
 
+/* To its end: an error is told before its transaction is undone. That is ReadyForQuery, or the connection's. */
 static bool is_answered(PGconn *conn, int ms)
 {
-    struct pollfd socket = {.fd = PQsocket(conn), .events = POLLIN};
-    return poll(&socket, 1, ms) != 0;
+    static const char ready[] = {'Z', 0, 0, 0, 5};
+    char buffer[65536];
+    struct pollfd socket = {.fd = PQsocket(conn), .events = POLLIN | POLLRDHUP};
+    if (poll(&socket, 1, ms) == 0)
+        return false;
+    if (socket.revents & (POLLHUP | POLLRDHUP))
+        return true;
+    ssize_t n = recv(socket.fd, buffer, sizeof(buffer), MSG_PEEK | MSG_DONTWAIT);
+    return n <= 0 || (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
 }
 
 /* Until it has answered, or waits for a lock: true. */

@@ -57,7 +57,7 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
             result = LEDGER_BUSY;
     memcpy(ret_taken, batch->taken, it->settled_count);
     *ret_next = next != LEDGER_NO_TARGET && batch->hold == LEDGER_OK;
-    ledger->in_transaction = *ret_next;
+    ledger->in_transaction = batch->locked;
     return result;
 }
 

@@ -132,6 +132,7 @@ static void hold(struct batch *batch)
     struct session *session = batch->session;
     take_lock(session, batch->lock);
     session->running = NULL;
+    batch->locked = true;
     size_t ours = tables_held(batch->statements.key, batch->statements.token, batch->held, batch->held_count);
     batch->hold = ours == batch->held_count || breakage == BREAK_HOLD_UNCHECKED ? LEDGER_OK : LEDGER_BUSY;
     if (batch->lost_in_hold) {

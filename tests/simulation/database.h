@@ -42,6 +42,7 @@ struct batch {
     /* as the client is told: */
     bool ready, committed;
     bool taken[TARGETS];
+    bool locked;                /* the hold's transaction is open, whether its copies were still there or not */
     enum ledger_result hold;
 };
 
