@@ -100,6 +100,30 @@ $(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SI
 century: $(BUILD)/simulation
 	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run long
 
+# Random histories on src/ledger and its database, and on the simulated ledger.
+DIFFERENTIAL_SOURCES := $(addprefix tests/differential/,calls.c history.c main.c tell.c)
+DIFFERENTIAL_POSTGRES := $(addprefix tests/differential/,postgres.c warden_rows.c)
+DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
+DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
+  $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
+DIFFERENTIAL_PROGRAMS := $(BUILD)/differential-postgres $(BUILD)/differential-simulated
+
+$(BUILD)/differential-postgres: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_POSTGRES) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
+	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) -Wl,--wrap=pg_add -Wl,--wrap=pg_send \
+	  -o $@ $(filter %.c,$^) $(OBJECTS) $(LIBS)
+
+$(BUILD)/differential-simulated: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_SIMULATED) $(DIFFERENTIAL_HEADERS) $(BUILD)/base/base.o Makefile $(BUILD)/flags
+	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PKG_LIBS)
+
+differential-programs: $(DIFFERENTIAL_PROGRAMS)
+
+# HISTORIES=10000 SEED=
+differential:
+	@tests/install-packages check
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all differential-programs
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HISTORIES=$(or $(HISTORIES),10000) ONCEDROP_SEED=$(SEED) $(PYTHON) -B -m pytest -q -s \
+	  -p no:cacheprovider tests/differential
+
 fuzz-programs: $(addprefix $(BUILD)/fuzz/,$(FUZZ_TARGETS))
 
 # With the sanitizers of whatever build this is; `make check` has one.
@@ -199,7 +223,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit $(UNIT_TESTS:=.run) century fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check lint check-debian help clean \
+.PHONY: all postfix unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -221,6 +245,7 @@ FORCE:
 #:                    TIME=60 (seconds of each target)  RUNS= (inputs of each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make century     simulated deliveries, each with at least one fault: MESSAGES=10000000 SEED=; a century of a site with
 #:                  10,000 messages a day are 365,000,000, some 25 minutes of one processor
+#: make differential  random histories on the real ledger and on the simulated one of the above: HISTORIES=10000 SEED=
 #: make mutants     breaks the program in each way of tests/mutants/*.patch and says whether the tests notice:
 #:                  PART= (only those with one of these words in their names) JOBS= (at a time); 15 minutes
 #: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages

@@ -21,6 +21,12 @@ void checker_stored(const struct content *content, unsigned account, enum box bo
                         world_account(account));
 }
 
+static bool is_finished(struct key key, const char *address)
+{
+    const struct delivery_row *row = tables_delivery(key, (uint8_t)world_number(address));
+    return row != NULL && row->finished;
+}
+
 static void check_success(const struct content *content, const struct delivery_recipient *recipient)
 {
     unsigned account = world_account_of(world_number(recipient->address));
@@ -33,7 +39,7 @@ static void check_success(const struct content *content, const struct delivery_r
     else if (row == NULL || (row->state != COPY_STORED && !content->again))
         world_violation("untrue", "%s is told \"%s\", but the ledger does not say so", recipient->address,
                         recipient->report.text);
-    else if (checker_strict && !tables_finished(key, (uint8_t)world_number(recipient->address)))
+    else if (checker_strict && !is_finished(key, recipient->address))
         world_violation("unfinished", "%s is told \"%s\", but the record says that Postfix comes again",
                         recipient->address, recipient->report.text);
 }

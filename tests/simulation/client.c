@@ -65,12 +65,12 @@ bool client_dead(void)
     return world.current->dead;
 }
 
-/* ledger_connect: a lost session is mostly, not always, seen before it is used. */
+/* ledger_connect */
 bool client_connect(struct ledger *ledger, struct fault *fault)
 {
     if (client_dead())
         return client_trouble(fault, "dead");
-    if (ledger->session != NULL && !ledger->session->alive && dice_percent(&world.current->dice, 75))
+    if (ledger->session != NULL && !ledger->session->alive && fault_loss_is_seen())
         ledger->broken = true;
     if (ledger->session != NULL && !ledger->broken)
         return true;

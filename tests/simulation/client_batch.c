@@ -11,6 +11,7 @@ void client_add_answers(struct statements *statements, const struct ledger_messa
         statements->told[statements->told_count++] = (struct told){
             .address = (uint8_t)world_number(message->recipients[answers.answers[i].recipient].address),
             .finished = answers.answers[i].finished, .whole = answers.answers[i].whole,
+            .outcome = answers.answers[i].outcome,
         };
 }
 
@@ -45,8 +46,7 @@ void client_set_fate(struct batch *batch, struct call *call)
         batch->fate = FATE_DONE;
         batch->lost_in_hold = true;
     }
-    int64_t most = dice_percent(&call->dice, 50) ? SECOND : world.config.delivery.deadline * MS;
-    batch->late_by = dice_below(&call->dice, most);
+    batch->late_by = call->late_by;
     batch->process = world.current;
     batch->back = call->time[1];
 }

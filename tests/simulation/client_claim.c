@@ -87,7 +87,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     if (!batch->committed)
         return LEDGER_TROUBLE;
     enum ledger_result result = claim->count == 0 ? LEDGER_OK : batch->hold;
-    ledger->in_transaction = result == LEDGER_OK && claim->count > 0;
+    ledger->in_transaction = batch->locked;
     TELL("%s", result == LEDGER_OK ? "holds" : result == LEDGER_BUSY ? "cannot hold" : "loses its session in the hold");
     return result;
 }

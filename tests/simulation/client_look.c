@@ -34,7 +34,10 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     if (!database_try_lock(ledger->session, client_lock(message))) {
         TELL("does not get the lock");
         call_last(&call, CALL_LOOK);
-        return call_pass(&call, 1) ? LEDGER_BUSY : LEDGER_TROUBLE;
+        if (call_pass(&call, 1) && call.fault != FAULT_ANSWER_LOST)
+            return LEDGER_BUSY;
+        client_lose(ledger);
+        return LEDGER_TROUBLE;
     }
     struct ledger_found *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
     tables_look(message, client_key(message), ledger->config->delivery.hold_off * MS, database_clock(), found);

@@ -57,7 +57,7 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
             result = LEDGER_BUSY;
     memcpy(ret_taken, batch->taken, it->settled_count);
     *ret_next = next != LEDGER_NO_TARGET && batch->hold == LEDGER_OK;
-    ledger->in_transaction = *ret_next;
+    ledger->in_transaction = batch->locked;
     return result;
 }
 
@@ -84,7 +84,8 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
         claim->settled[place] = true;
         it.settled[it.settled_count++] = (struct settled){
             .place = client_place(claim->message, made[i].target), .attempt = claim->attempts[place],
-            .state = (uint8_t)made[i].state, .doubt = made[i].doubt, .uid = made[i].uid,
+            .state = (uint8_t)made[i].state, .doubt = made[i].doubt, .error = made[i].error != NULL,
+            .uidvalidity = made[i].uid != 0 ? made[i].uidvalidity : 0, .uid = made[i].uid,
         };
     }
     client_add_answers(&it, claim->message, settling->answers);

@@ -37,6 +37,11 @@ int64_t database_clock(void)
     return now + skew;
 }
 
+void database_set_clock(int64_t by)
+{
+    skew += by;
+}
+
 struct session *database_connect(void)
 {
     if (session_count == SESSIONS)
@@ -129,6 +134,7 @@ static void hold(struct batch *batch)
     struct session *session = batch->session;
     take_lock(session, batch->lock);
     session->running = NULL;
+    batch->locked = true;
     size_t ours = tables_held(batch->statements.key, batch->statements.token, batch->held, batch->held_count);
     batch->hold = ours == batch->held_count || breakage == BREAK_HOLD_UNCHECKED ? LEDGER_OK : LEDGER_BUSY;
     if (batch->lost_in_hold) {
@@ -230,7 +236,7 @@ static void execute(void *what, uint32_t tag)
     database_rollback(session);
     if (batch->fate == FATE_TOLD) {
         database_end_session(session);
-    } else if (batch->held_count > 0) {
+    } else if (done && batch->held_count > 0) {     /* else the rest of the batch is skipped */
         schedule(now + 100, begin_hold, batch, 0);
     } else {
         session->running = NULL;

@@ -42,13 +42,15 @@ struct batch {
     /* as the client is told: */
     bool ready, committed;
     bool taken[TARGETS];
+    bool locked;                /* the hold's transaction is open, whether its copies were still there or not */
     enum ledger_result hold;
 };
 
 void database_clear(void);
 
-/* The database's clock. */
+/* The database's clock, and how it alone is set. */
 int64_t database_clock(void) OD_MUST;
+void database_set_clock(int64_t by);
 
 struct session *database_connect(void) OD_MUST;
 void database_end_session(struct session *session);

@@ -86,6 +86,11 @@ static void count(enum fault_kind fault)
     }
 }
 
+static int64_t lateness(struct dice *dice)
+{
+    return dice_below(dice, dice_percent(dice, 50) ? SECOND : world.config.delivery.deadline * MS);
+}
+
 static void strike(struct call *call, enum call_kind kind, int which)
 {
     struct process *process = world.current;
@@ -96,6 +101,8 @@ static void strike(struct call *call, enum call_kind kind, int which)
     call->dice = dice_of(world.seed, world.episode, (UINT64_C(1) << 32) + id);
     call->fault = possible[kind][dice_below(&call->dice, (int64_t)n)];
     call->half = (int)dice_below(&call->dice, 2);
+    if (call->fault == FAULT_LATE_COMMIT)
+        call->late_by = lateness(&call->dice);
     process->fault_at[which] = 0;
     fault_struck[id] = true;
     count(call->fault);
@@ -138,6 +145,11 @@ void call_last(struct call *call, enum call_kind kind)
         return;
     strike(call, kind, 0);
     call->half = 1;
+}
+
+bool fault_loss_is_seen(void)
+{
+    return dice_percent(&world.current->dice, 75);
 }
 
 static bool stop(struct call *call)

@@ -53,6 +53,7 @@ struct call {
     enum fault_kind fault;
     int half;           /* in which a death, a stop, ... strikes: 0 before it is done, 1 behind that */
     int64_t time[2];
+    int64_t late_by;    /* of a COMMIT that is late */
     struct dice dice;
 };
 
@@ -60,6 +61,9 @@ struct call call_begin(enum call_kind kind) OD_MUST;
 
 /* One half of it. False: the process is dead. */
 bool call_pass(struct call *call, int half) OD_MUST;
+
+/* Whether a process that uses its lost session sees that before: mostly, not always. */
+bool fault_loss_is_seen(void) OD_MUST;
 
 /* It turns out to be the last call of this process: a fault that is still to come strikes behind it. */
 void call_last(struct call *call, enum call_kind kind);

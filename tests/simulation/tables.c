@@ -8,19 +8,6 @@
 #include "breakage.h"
 #include "scheduler.h"
 
-/* Table message. */
-struct message_row {
-    struct key key;
-    int64_t received_at;
-};
-
-/* Table delivery. */
-struct delivery_row {
-    uint16_t message;
-    uint8_t address;
-    bool finished, whole;
-};
-
 int tables_server;
 static struct message_row messages[MESSAGES];
 static struct delivery_row deliveries[MESSAGES * ADDRESSES];
@@ -68,11 +55,15 @@ const struct row *tables_row(struct key key, struct place place)
     return message != NULL ? find_copy(number(message), place) : NULL;
 }
 
-bool tables_finished(struct key key, uint8_t address)
+const struct message_row *tables_message(struct key key)
+{
+    return find_message(key);
+}
+
+const struct delivery_row *tables_delivery(struct key key, uint8_t address)
 {
     const struct message_row *message = find_message(key);
-    const struct delivery_row *row = message != NULL ? find_delivery(number(message), address) : NULL;
-    return row != NULL && row->finished;
+    return message != NULL ? find_delivery(number(message), address) : NULL;
 }
 
 static size_t recipient_place(const struct ledger_message *message, uint8_t address)
@@ -117,7 +108,7 @@ static void take_copy(const struct ledger_message *message, const struct row *ro
         .first_age_ms = (at - row->first_at) / MS,
         .owner = recipient_place(message, row->claimed_by),
         .owner_finished = delivery->finished,
-        .uidvalidity = row->uid != 0,
+        .uidvalidity = row->uidvalidity,
         .uid = row->uid,
     };
 }
@@ -144,9 +135,14 @@ static void claim_answer(uint16_t message, const struct told *told)
 {
     struct delivery_row *row = find_delivery(message, told->address);
     if (row == NULL) {
-        deliveries[delivery_count++] = (struct delivery_row){message, told->address, told->finished, told->whole};
+        deliveries[delivery_count++] = (struct delivery_row){
+            .message = message, .address = told->address, .finished = told->finished, .whole = told->whole, .tries = 1,
+            .outcome = told->outcome,
+        };
         return;
     }
+    row->outcome = told->outcome;
+    row->tries++;
     row->finished |= told->finished;
     row->whole |= told->whole;
 }
@@ -164,8 +160,10 @@ static void claim_copy(uint16_t message, const struct wanted *wanted, int64_t to
                (row->attempt != wanted->attempt - 1 || (row->state == COPY_STORED) != wanted->again)) {
         return;
     }
+    row->repeated += wanted->again && row->attempt > 0;
     row->state = COPY_APPENDING;
     row->doubt = wanted->doubt;
+    row->error = false;
     row->attempt++;
     row->attempt_at = at;
     row->token = token;
@@ -183,6 +181,8 @@ static bool settle_copy(uint16_t message, const struct settled *settled, int64_t
         return false;
     row->state = settled->state;
     row->doubt = settled->doubt;
+    row->error = settled->error;
+    row->uidvalidity = settled->uidvalidity;
     row->uid = settled->uid;
     return true;
 }
@@ -200,7 +200,8 @@ static void settle_variants(struct key key, const struct settled *settled)
             (row->state != COPY_PENDING && row->state != COPY_APPENDING))
             continue;
         row->state = COPY_STORED;
-        row->doubt = false;
+        row->doubt = row->error = false;
+        row->uidvalidity = settled->uidvalidity;
         row->uid = settled->uid;
     }
 }
@@ -211,6 +212,7 @@ static void settle_answer(uint16_t message, const struct told *told)
     struct delivery_row *row = find_delivery(message, told->address);
     if (row == NULL)
         return;
+    row->outcome = told->outcome;
     row->finished |= told->finished;
     row->whole |= told->whole;
 }

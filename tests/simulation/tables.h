@@ -22,6 +22,7 @@ struct place {
 struct told {
     uint8_t address;
     bool finished, whole;
+    const char *outcome;    /* a constant */
 };
 
 /* A copy to be claimed. */
@@ -37,8 +38,8 @@ struct settled {
     struct place place;
     int32_t attempt;
     uint8_t state;
-    bool doubt;
-    uint32_t uid;
+    bool doubt, error;
+    uint32_t uidvalidity, uid;
 };
 
 /* The batch of a claim or of a settling. */
@@ -53,14 +54,30 @@ struct statements {
     struct settled settled[TARGETS];
 };
 
+/* Table message. */
+struct message_row {
+    struct key key;
+    int64_t received_at;
+};
+
+/* Table delivery. */
+struct delivery_row {
+    uint16_t message;
+    uint8_t address;
+    bool finished, whole;
+    int32_t tries;
+    const char *outcome;
+};
+
+/* Table copy. */
 struct row {
     uint16_t message;
     struct place place;
     uint8_t state, claimed_by;
-    bool doubt;
-    int32_t attempt;
+    bool doubt, error;
+    int32_t attempt, repeated;
     int64_t attempt_at, first_at, token;
-    uint32_t uid;
+    uint32_t uidvalidity, uid;
 };
 
 void tables_clear(void);
@@ -76,10 +93,9 @@ void tables_execute(const struct statements *statements, int64_t at, bool *ret_t
 size_t tables_held(struct key key, int64_t token, const struct place *places, size_t count);
 
 /* For the checker; NULL: no such row. */
-const struct row *tables_row(struct key key, struct place place);
-
-/* Whether the record says that Postfix will not bring this recipient again. */
-bool tables_finished(struct key key, uint8_t address);
+const struct message_row *tables_message(struct key key) OD_MUST;
+const struct delivery_row *tables_delivery(struct key key, uint8_t address) OD_MUST;
+const struct row *tables_row(struct key key, struct place place) OD_MUST;
 
 /* The server's row (ledger_server.c): 0 unknown, 1 honoured. */
 extern int tables_server;

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: ISC */
+#include "differential/calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "differential/tell.h"
+#include "message/decode.h"
+
+#define PATIENT_MS 60000    /* lock.wait of a hold that others are to let through */
+
+static bool same_lock(const struct ledger_message *a, const struct ledger_message *b)
+{
+    const char *account = a->lock_account != NULL ? a->lock_account : "";
+    const char *other = b->lock_account != NULL ? b->lock_account : "";
+    return memcmp(a->identity, b->identity, LEDGER_HASH_SIZE) == 0 && strcmp(account, other) == 0;
+}
+
+/* Somebody waits for this player's lock: when a transaction of his ends, the other one gets it. */
+static bool is_wanted(const struct history *history, const struct player *player)
+{
+    for (size_t i = 0; i < SESSIONS; i++)
+        if (&history->players[i] != player && ground_waits(i) && same_lock(&history->players[i].message, &player->message))
+            return true;
+    for (size_t i = 0; i < STRANGERS; i++)
+        if (ground_stranger_waits(i) && same_lock(&history->stranger_messages[i], &player->message))
+            return true;
+    return false;
+}
+
+void calls_forget(struct player *player)
+{
+    ledger_claim_free(&player->claim);
+    base_free(&player->found);
+    player->stage = STAGE_IDLE;
+}
+
+/* What goes wrong with the next batch, mostly nothing. */
+static void draw_fate(const struct history *history, struct dice *dice, int percent, enum ground_fate last)
+{
+    enum ground_fate fate = (enum ground_fate)dice_between(dice, GROUND_LOST, last);
+    if (!dice_percent(dice, percent) || (fate == GROUND_LATE && ground_late()))
+        return;
+    int count = fate != GROUND_LATE && dice_percent(dice, 20) ? 2 : 1;
+    tell(history, "(the next %s %s)", count == 2 ? "two are" : "is", ground_fate_names[fate]);
+    ground_set_fate(fate, count);
+}
+
+static size_t place(struct ledger_message *message, struct ledger_target *targets, struct ledger_target target)
+{
+    for (size_t i = 0; i < message->target_count; i++)
+        if (strcmp(targets[i].account, target.account) == 0 && strcmp(targets[i].mailbox, target.mailbox) == 0)
+            return i;
+    targets[message->target_count] = target;
+    return message->target_count++;
+}
+
+/* Two of these addresses lead to accounts that another one leads to. */
+static void draw_recipients(struct player *player, struct dice *dice)
+{
+    static const unsigned near[] = {0, 1, 6, 7, 2};
+    struct ledger_message *message = &player->message;
+    message->recipient_count = (size_t)dice_between(dice, 1, RECIPIENTS_MOST);
+    size_t first = (size_t)dice_below(dice, 5);
+    for (size_t i = 0; i < message->recipient_count; i++) {
+        unsigned address = near[(first + i) % 5];
+        bool nowhere = dice_percent(dice, 5);
+        const char *mailbox = dice_percent(dice, 8) ? "Sent" : "INBOX", *account = history_account(address % ACCOUNTS_MOST);
+        player->recipients[i] = (struct ledger_recipient){.address = history_address(address)};
+        player->target_of[i] = LEDGER_NO_TARGET;
+        if (nowhere)
+            continue;
+        player->recipients[i].account = account;
+        player->recipients[i].mailbox = mailbox;
+        player->target_of[i] = place(message, player->targets, (struct ledger_target){account, mailbox, COPY_INBOX});
+    }
+}
+
+/* A message and where it belongs, as a delivery would have it. */
+static void draw_message(struct history *history, struct player *player, struct dice *dice)
+{
+    player->content = (size_t)dice_below(dice, (int64_t)history->content_count);
+    const struct content *content = &history->contents[player->content];
+    player->message = content->message;
+    player->message.targets = player->targets;
+    player->message.recipients = player->recipients;
+    player->message.received_at += dice_below(dice, 3);
+    draw_recipients(player, dice);
+    if (dice_percent(dice, 75))
+        (void)place(&player->message, player->targets,
+                    (struct ledger_target){history_account((unsigned)content->sender), "Sent", COPY_SENT});
+    if (player->message.target_count > 0 && dice_percent(dice, 20))
+        player->message.lock_account = player->targets[0].account;
+}
+
+void calls_look(struct history *history, struct player *player, struct dice *dice)
+{
+    struct fault fault;
+    draw_message(history, player, dice);
+    if (player->message.target_count == 0)
+        return;
+    draw_fate(history, dice, 3, GROUND_UNTOLD);
+    enum ledger_result result = ledger_look(player->ledger, &player->message, &player->found, &fault);
+    tell(history, "%zu looks at message %zu%s%s: %s", player->number, player->content,
+         player->message.lock_account != NULL ? ", for " : "",
+         player->message.lock_account != NULL ? player->message.lock_account : "", tell_results[result]);
+    if (result != LEDGER_OK)
+        return;
+    tell_found(history, player);
+    player->stage = STAGE_LOOKED;
+}
+
+void calls_leave(struct history *history, struct player *player)
+{
+    ledger_leave(player->ledger);
+    tell(history, "%zu leaves", player->number);
+    calls_forget(player);
+}
+
+/* answers: room for each recipient. */
+static struct ledger_answers draw_answers(const struct history *history, const struct player *player, struct dice *dice,
+                                          struct ledger_answer *answers)
+{
+    static const char *const outcomes[] = {"claimed", "stored", "duplicate", "held", "database"};
+    size_t count = 0;
+    for (size_t i = 0; i < player->message.recipient_count; i++) {
+        if (player->recipients[i].account == NULL || dice_percent(dice, 12))
+            continue;
+        answers[count] = (struct ledger_answer){
+            .recipient = i, .outcome = outcomes[dice_below(dice, 5)], .reason = dice_percent(dice, 50) ? "because" : NULL,
+            .finished = dice_percent(dice, 25), .whole = dice_percent(dice, 30),
+        };
+        tell(history, "    %s is told \"%s\"%s%s", player->recipients[i].address, answers[count].outcome,
+             answers[count].finished ? ", finished" : "", answers[count].whole ? ", whole" : "");
+        count++;
+    }
+    return (struct ledger_answers){answers, count};
+}
+
+/* Somebody with an account answers for it: for an inbox mostly one whose it is. */
+static size_t draw_recipient(const struct player *player, size_t target, struct dice *dice)
+{
+    size_t count = player->message.recipient_count, first = (size_t)dice_below(dice, (int64_t)count);
+    bool any = dice_percent(dice, 20) || player->targets[target].role == COPY_SENT;
+    for (size_t i = 0; i < 2 * count; i++) {
+        size_t recipient = (first + i) % count;
+        if (player->target_of[recipient] == target || ((any || i >= count) && player->recipients[recipient].account != NULL))
+            return recipient;
+    }
+    return LEDGER_OTHER;
+}
+
+static void draw_copies(const struct history *history, struct player *player, struct dice *dice)
+{
+    player->copy_count = 0;
+    player->next = LEDGER_NO_TARGET;
+    for (size_t i = 0; i < player->message.target_count; i++) {
+        const struct ledger_found_copy *found = &player->found->copies[i];
+        bool made = dice_percent(dice, found->state == COPY_STORED ? 30 : 75), as_found = dice_percent(dice, 95);
+        bool doubt = dice_percent(dice, found->doubt || found->state == COPY_APPENDING ? 85 : 20);
+        size_t recipient = draw_recipient(player, i, dice);
+        if (!made || recipient == LEDGER_OTHER)
+            continue;
+        struct ledger_copy *copy = &player->copies[player->copy_count];
+        player->settled[player->copy_count++] = false;
+        *copy = (struct ledger_copy){.target = i, .recipient = recipient, .doubt = doubt};
+        copy->again = (found->state == COPY_STORED) == as_found;
+        tell(history, "    %s, for %s%s%s", tell_target(&player->targets[i]), player->recipients[recipient].address,
+             copy->doubt ? ", in doubt" : "", copy->again ? ", again" : "");
+    }
+}
+
+void calls_claim(struct history *history, struct player *player, struct dice *dice)
+{
+    static const struct decoded decoded;
+    struct ledger_answer answers[RECIPIENTS_MOST];
+    bool impatient = dice_percent(dice, 3) && is_wanted(history, player);
+    tell(history, "%zu claims%s", player->number, impatient ? ", and will not wait for the lock" : "");
+    draw_copies(history, player, dice);
+    struct ledger_answers told = draw_answers(history, player, dice, answers);
+    draw_fate(history, dice, 12, GROUND_LATE);
+    history->config.lock.wait = impatient ? 0 : PATIENT_MS;
+    player->claim = ledger_claim(player->ledger, &player->message, player->found, player->copies, player->copy_count, told,
+                                 &decoded);
+    history->config.lock.wait = 0;
+    player->stage = STAGE_CLAIMED;
+    player->committed = false;
+    if (impatient)
+        calls_hold(history, player);
+    ground_work();
+    if (ground_waits(player->number))
+        tell(history, "  waits for the lock");
+    tell_changes(history);
+}
+
+/* Behind its last copy a claim is over. */
+static void go_on(struct player *player, bool held)
+{
+    bool open = false;
+    for (size_t i = 0; i < player->copy_count; i++)
+        open = open || !player->settled[i];
+    player->stage = held ? STAGE_HELD : STAGE_LEFT;
+    if (!open)
+        calls_forget(player);
+}
+
+void calls_hold(struct history *history, struct player *player)
+{
+    struct fault fault;
+    enum ledger_result result = ledger_hold(player->ledger, player->claim, &fault);
+    tell(history, "%zu holds: %s", player->number, tell_results[result]);
+    player->committed = result != LEDGER_TROUBLE;
+    if (result == LEDGER_TROUBLE)
+        player->stage = STAGE_LEFT;
+    else
+        go_on(player, result == LEDGER_OK);
+}
+
+static struct ledger_made draw_made(size_t target, struct dice *dice)
+{
+    static const enum copy_state states[] = {COPY_STORED,  COPY_STORED,    COPY_STORED, COPY_STORED,
+                                             COPY_PENDING, COPY_APPENDING, COPY_FAILED, COPY_FAILED};
+    struct ledger_made made = {.target = target, .state = states[dice_below(dice, 8)], .doubt = dice_percent(dice, 35)};
+    bool uid = dice_percent(dice, made.state == COPY_STORED ? 70 : 10);
+    made.uidvalidity = uid ? (uint32_t)dice_between(dice, 1, 3) : 0;
+    made.uid = uid ? (uint32_t)dice_between(dice, 1, UINT32_MAX) : 0;
+    made.error = dice_percent(dice, 30) ? "no room" : NULL;
+    return made;
+}
+
+/* Some of the copies that are held. *ret_next: one that is to come after them. */
+static size_t draw_settling(const struct history *history, struct player *player, struct dice *dice,
+                            struct ledger_made *made, size_t *ret_next)
+{
+    size_t count = 0;
+    bool with_next = player->next == LEDGER_NO_TARGET && dice_percent(dice, is_wanted(history, player) ? 3 : 70);
+    *ret_next = LEDGER_NO_TARGET;
+    for (size_t i = 0; i < player->copy_count; i++) {
+        size_t target = player->copies[i].target;
+        if (player->settled[i] || (player->next != LEDGER_NO_TARGET && player->next != target))
+            continue;
+        if (count > 0 && dice_percent(dice, 40)) {
+            *ret_next = with_next ? target : LEDGER_NO_TARGET;
+            continue;
+        }
+        player->settled[i] = true;
+        made[count++] = draw_made(target, dice);
+    }
+    return count;
+}
+
+void calls_settle(struct history *history, struct player *player, struct dice *dice)
+{
+    struct fault fault;
+    struct ledger_made made[TARGETS_MOST];
+    struct ledger_answer answers[RECIPIENTS_MOST];
+    bool next, taken[TARGETS_MOST];
+    struct ledger_settling settling = {.made = made};
+    settling.made_count = draw_settling(history, player, dice, made, &settling.next);
+    tell(history, "%zu settles", player->number);
+    for (size_t i = 0; i < settling.made_count; i++)
+        tell(history, "    %s: %s%s%s, uid %u/%u", tell_target(&player->targets[made[i].target]),
+             tell_states[made[i].state], made[i].doubt ? " in doubt" : "",
+             made[i].error != NULL ? " with an error" : "", made[i].uidvalidity, made[i].uid);
+    if (settling.next != LEDGER_NO_TARGET)
+        tell(history, "    %s is next", tell_target(&player->targets[settling.next]));
+    settling.answers = draw_answers(history, player, dice, answers);
+    draw_fate(history, dice, 15, GROUND_LATE);
+    enum ledger_result result = ledger_settle(player->ledger, player->claim, &settling, &next, taken, &fault);
+    ground_work();
+    tell(history, "  %s%s", tell_results[result], next ? ", holds what is next" : "");
+    for (size_t i = 0; i < settling.made_count && result != LEDGER_TROUBLE; i++)
+        if (taken[i])
+            tell(history, "    %s is another's", tell_target(&player->targets[made[i].target]));
+    tell_changes(history);
+    player->next = settling.next;
+    go_on(player, next);
+}
+
+void calls_abandon(struct history *history, struct player *player, struct dice *dice)
+{
+    struct ledger_answer answers[RECIPIENTS_MOST];
+    tell(history, "%zu abandons its claim", player->number);
+    struct ledger_answers told = draw_answers(history, player, dice, answers);
+    if (player->committed)
+        draw_fate(history, dice, 8, GROUND_LATE);
+    ledger_abandon(player->ledger, player->claim, told);
+    ground_work();
+    tell_changes(history);
+    calls_forget(player);
+}

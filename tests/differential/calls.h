@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The calls of a player, with arguments that the dice give. */
+#ifndef ONCEDROP_DIFFERENTIAL_CALLS_H
+#define ONCEDROP_DIFFERENTIAL_CALLS_H
+
+#include "differential/history.h"
+
+void calls_look(struct history *history, struct player *player, struct dice *dice);
+void calls_leave(struct history *history, struct player *player);
+void calls_claim(struct history *history, struct player *player, struct dice *dice);
+void calls_hold(struct history *history, struct player *player);
+void calls_settle(struct history *history, struct player *player, struct dice *dice);
+void calls_abandon(struct history *history, struct player *player, struct dice *dice);
+
+/* It knows nothing of its delivery any more. */
+void calls_forget(struct player *player);
+
+#endif

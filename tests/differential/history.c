@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC */
+#include "differential/history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "differential/calls.h"
+#include "differential/tell.h"
+
+const char *history_address(unsigned number)
+{
+    static const char *const addresses[ADDRESSES_MOST] = {
+        "r0@example.org", "r1@example.org", "r2@example.org", "r3@example.org",
+        "r4@example.org", "r5@example.org", "r6@example.org", "r7@example.org",
+    };
+    return addresses[number];
+}
+
+const char *history_account(unsigned number)
+{
+    static const char *const accounts[ACCOUNTS_MOST] = {"a0", "a1", "a2", "a3", "a4", "a5"};
+    return accounts[number];
+}
+
+static struct ledger *open_ledger(const struct history *history)
+{
+    struct fault fault;
+    struct ledger *ledger = ledger_open(&history->config, NULL, &fault);
+    if (ledger == NULL) {
+        fprintf(stderr, "%s\n", fault.text);
+        exit(2);
+    }
+    return ledger;
+}
+
+void history_open(struct history *history, const char *conninfo)
+{
+    static char empty[] = "", schema[] = "oncedrop";
+    history->config.database.conninfo = base_strdup(conninfo);
+    history->config.database.tls = DATABASE_TLS_CONNINFO;
+    history->config.database.schema = schema;
+    history->config.lock.namespace = empty;
+    history->config.route.account_query = empty;
+    history->config.record.notify = empty;
+    history->config.delivery.deadline = HOUR_MS;
+    history->config.delivery.hold_off = 5 * HOUR_MS + HOUR_MS / 2;
+    for (size_t i = 0; i < SESSIONS; i++)
+        history->players[i] = (struct player){.number = i, .ledger = open_ledger(history)};
+}
+
+void history_close(struct history *history)
+{
+    for (size_t i = 0; i < SESSIONS; i++)
+        ledger_close(&history->players[i].ledger);
+    base_free(&history->config.database.conninfo);
+}
+
+static void fill(struct dice *dice, unsigned char bytes[LEDGER_HASH_SIZE])
+{
+    for (size_t i = 0; i < LEDGER_HASH_SIZE; i += sizeof(uint64_t)) {
+        uint64_t part = dice_next(dice);
+        memcpy(&bytes[i], &part, sizeof(part));
+    }
+}
+
+/* Each is new, or has the Message-ID of the one before it. */
+static void draw_contents(struct history *history, struct dice *dice)
+{
+    history->content_count = (size_t)dice_between(dice, 1, CONTENTS_MOST - 1);
+    for (size_t i = 0; i < history->content_count; i++) {
+        struct content *content = &history->contents[i];
+        bool variant = i > 0 && dice_percent(dice, 70);
+        *content = (struct content){.sender = (size_t)dice_below(dice, 2)};
+        content->message.sender = history_address((unsigned)content->sender);
+        content->message.received_at = dice_between(dice, 1000000000, 2000000000);
+        content->message.size = 1000;
+        fill(dice, content->message.digest);
+        fill(dice, content->message.identity);
+        if (!variant)
+            continue;
+        memcpy(content->message.identity, content[-1].message.identity, LEDGER_HASH_SIZE);
+        content->sender = content[-1].sender;
+    }
+}
+
+static void begin(struct history *history, uint64_t seed, uint64_t number)
+{
+    struct dice dice = dice_of(seed, number, 0);
+    struct ledger *ledgers[SESSIONS];
+    for (size_t i = 0; i < SESSIONS; i++)
+        ledgers[i] = history->players[i].ledger;
+    memset(history->records, 0, sizeof(history->records));
+    draw_contents(history, &dice);
+    ground_begin(ledgers);
+    tell_begin();
+}
+
+static void step_stranger(struct history *history, struct dice *dice)
+{
+    size_t stranger = (size_t)dice_below(dice, STRANGERS);
+    const struct player *player = &history->players[dice_below(dice, SESSIONS)];
+    if (history->stranger_asks[stranger]) {
+        ground_stranger_leaves(stranger);
+        history->stranger_asks[stranger] = false;
+        tell(history, "stranger %zu leaves", stranger);
+    } else if (player->stage != STAGE_IDLE) {
+        struct ledger_message *message = &history->stranger_messages[stranger];
+        *message = player->message;
+        ground_stranger_asks(stranger, message);
+        history->stranger_asks[stranger] = true;
+        tell(history, "stranger %zu asks for the lock of %zu, and %s", stranger, player->number,
+             ground_stranger_waits(stranger) ? "waits" : "has it");
+    }
+}
+
+static void step_death(struct history *history, struct player *player)
+{
+    tell(history, "%zu dies, and begins anew", player->number);
+    ground_kill(player->number);
+    calls_forget(player);
+    ledger_close(&player->ledger);
+    player->ledger = open_ledger(history);
+    ground_replace(player->number, player->ledger);
+}
+
+static void step_late(const struct history *history)
+{
+    if (!ground_late())
+        return;
+    tell(history, "what is late comes");
+    ground_late_comes();
+}
+
+static void step_call(struct history *history, struct player *player, struct dice *dice)
+{
+    switch (player->stage) {
+    case STAGE_IDLE:
+        calls_look(history, player, dice);
+        break;
+    case STAGE_LOOKED:
+        if (dice_percent(dice, 10))
+            calls_leave(history, player);
+        else
+            calls_claim(history, player, dice);
+        break;
+    case STAGE_CLAIMED:
+        if (!ground_waits(player->number))
+            calls_hold(history, player);
+        break;
+    case STAGE_HELD:
+        if (dice_percent(dice, 20))
+            calls_abandon(history, player, dice);
+        else
+            calls_settle(history, player, dice);
+        break;
+    case STAGE_LEFT:
+        calls_abandon(history, player, dice);
+        break;
+    }
+}
+
+static void step(struct history *history, struct dice *dice)
+{
+    struct player *player = &history->players[dice_below(dice, SESSIONS)];
+    int64_t kind = dice_below(dice, 100);
+    if (kind < 5) {
+        int hours = (int)dice_between(dice, 1, 4);
+        ground_pass(hours);
+        tell(history, "%d hours pass", hours);
+    } else if (kind < 13) {
+        step_stranger(history, dice);
+    } else if (kind < 16) {
+        step_late(history);
+    } else if (kind < 19) {
+        ground_kill(player->number);
+        tell(history, "the session of %zu ends", player->number);
+    } else if (kind < 21) {
+        step_death(history, player);
+    } else {
+        step_call(history, player, dice);
+    }
+    ground_set_fate(GROUND_DONE, 0);
+    ground_work();
+}
+
+static void end_player(struct history *history, struct player *player)
+{
+    struct dice dice = dice_of(0, 0, 0);
+    switch (player->stage) {
+    case STAGE_IDLE:
+        break;
+    case STAGE_LOOKED:
+        calls_leave(history, player);
+        break;
+    case STAGE_CLAIMED:
+        if (!ground_waits(player->number))
+            calls_hold(history, player);
+        break;
+    case STAGE_HELD:
+    case STAGE_LEFT:
+        calls_abandon(history, player, &dice);
+        break;
+    }
+}
+
+/* Everybody comes to an end. */
+static void end(struct history *history)
+{
+    bool busy = true;
+    for (size_t i = 0; i < STRANGERS; i++)
+        if (history->stranger_asks[i]) {
+            ground_stranger_leaves(i);
+            history->stranger_asks[i] = false;
+        }
+    while (busy) {
+        busy = false;
+        step_late(history);
+        for (size_t i = 0; i < SESSIONS; i++) {
+            end_player(history, &history->players[i]);
+            ground_set_fate(GROUND_DONE, 0);
+            ground_work();
+            busy = busy || history->players[i].stage != STAGE_IDLE;
+        }
+    }
+    tell_changes(history);
+}
+
+void history_play(struct history *history, uint64_t seed, uint64_t number, const bool *left_out)
+{
+    struct dice dice = dice_of(seed, number, 1);
+    int steps = (int)dice_between(&dice, 8, STEPS_MOST);
+    printf("history %llu\n", (unsigned long long)number);
+    begin(history, seed, number);
+    for (history->step = 0; history->step < steps; history->step++) {
+        struct dice own = dice_of(seed, number, 100 + (uint64_t)history->step);
+        if (!left_out[history->step])
+            step(history, &own);
+    }
+    end(history);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A random history: some ledgers deliver a few messages, each call in its legal order and with whatever arguments, while
+ * sessions end, locks are asked for by others and time passes between the calls. All that the ledger says is printed, and
+ * each row that has changed. What is drawn depends on seed, number of the history and number of the step, and on what the
+ * ledger said before: the same ledger gives the same text. */
+#ifndef ONCEDROP_DIFFERENTIAL_HISTORY_H
+#define ONCEDROP_DIFFERENTIAL_HISTORY_H
+
+#include "differential/ground.h"
+#include "simulation/dice.h"
+
+enum { RECIPIENTS_MOST = 4, TARGETS_MOST = RECIPIENTS_MOST + 1, STEPS_MOST = 48 };
+
+enum stage {
+    STAGE_IDLE,
+    STAGE_LOOKED,       /* has the lock */
+    STAGE_CLAIMED,      /* its hold is to be asked for */
+    STAGE_HELD,
+    STAGE_LEFT,         /* its claim is to be abandoned */
+};
+
+/* A ledger, and the delivery that it is at. */
+struct player {
+    size_t number;
+    struct ledger *ledger;
+    enum stage stage;
+    size_t content;
+    struct ledger_message message;
+    struct ledger_target targets[TARGETS_MOST];
+    struct ledger_recipient recipients[RECIPIENTS_MOST];
+    size_t target_of[RECIPIENTS_MOST];
+    struct ledger_found *found;
+    struct ledger_claim *claim;
+    struct ledger_copy copies[TARGETS_MOST];
+    bool settled[TARGETS_MOST];     /* of these */
+    size_t copy_count;
+    size_t next;                    /* the only copy that is held, or LEDGER_NO_TARGET: all are */
+    bool committed;                 /* its hold said so */
+};
+
+struct content {
+    struct ledger_message message;  /* its identity, digest and date */
+    size_t sender;                  /* number of the account with the Sent copy */
+};
+
+struct history {
+    struct config config;
+    struct player players[SESSIONS];
+    struct content contents[CONTENTS_MOST];
+    size_t content_count;
+    struct ground_record records[CONTENTS_MOST];    /* as they were printed */
+    bool stranger_asks[STRANGERS];
+    struct ledger_message stranger_messages[STRANGERS];
+    int step;
+};
+
+/* Opens the ledgers. */
+void history_open(struct history *history, const char *conninfo);
+void history_close(struct history *history);
+
+/* left_out[STEPS_MOST]: steps that are not made. */
+void history_play(struct history *history, uint64_t seed, uint64_t number, const bool *left_out);
+
+/* Names, which the simulated ledger knows (simulation/world.h). */
+const char *history_address(unsigned number) OD_MUST;
+const char *history_account(unsigned number) OD_MUST;
+
+#endif

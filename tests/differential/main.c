@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Plays histories on the ledger that it is linked with (ground.h), and prints them. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "differential/history.h"
+
+static const char usage[] =
+    "usage: differential-postgres CONNINFO SEED FIRST COUNT [STEP...]\n"
+    "       differential-simulated BREAKAGE SEED FIRST COUNT [STEP...]\n"
+    "  BREAKAGE  one of simulation/breakage.c, or \"\"\n"
+    "  STEP      left out\n";
+
+int main(int argc, char **argv)
+{
+    static struct history history;
+    bool left_out[STEPS_MOST] = {false};
+    if (argc < 5 || !ground_open(argv[1])) {
+        fputs(usage, stderr);
+        return 64;
+    }
+    uint64_t seed = strtoull(argv[2], NULL, 10), first = strtoull(argv[3], NULL, 10), count = strtoull(argv[4], NULL, 10);
+    for (int i = 5; i < argc; i++)
+        left_out[strtoul(argv[i], NULL, 10) % STEPS_MOST] = true;
+    history_open(&history, argv[1]);
+    for (uint64_t i = 0; i < count; i++)
+        history_play(&history, seed, first + i, left_out);
+    history_close(&history);
+    ground_close();
+    return fflush(stdout) == 0 ? 0 : 2;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * With src/ledger and its database. A second session, the warden's, ends sessions, makes rows older and waits until the
+ * server has done what it was sent. What becomes of a batch is arranged where it is sent (ld --wrap). */
+#include "differential/ground.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "differential/warden.h"
+#include "ledger/ledger_session.h"
+#include "ledger/pg_internal.h"
+
+/* A lock of the warden's, which keeps a late batch from being executed. */
+#define GATE "7426171, 0"
+
+const char *const ground_fate_names[] = {
+    [GROUND_LOST] = "lost", [GROUND_UNTOLD] = "executed, but not answered", [GROUND_ROLLED_BACK] = "rolled back",
+    [GROUND_LATE] = "late",
+};
+
+static PGconn *warden, *strangers[STRANGERS];
+static bool stranger_waits[STRANGERS];
+static struct ledger *ledgers[SESSIONS];
+static int sessions[SESSIONS];      /* their server processes, as they were last */
+static bool waits[SESSIONS];
+static enum ground_fate fate;
+static int fate_count, late;        /* late: the server process of the late batch, or 0 */
+
+bool __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
+bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
+bool __real_pg_send(struct pg *pg, struct fault *fault);
+bool __wrap_pg_send(struct pg *pg, struct fault *fault);
+
+static void check(PGconn *conn, bool good)
+{
+    if (good)
+        return;
+    fprintf(stderr, "%s", PQerrorMessage(conn));
+    exit(2);
+}
+
+/* Its name; it is prepared when it is met first. */
+static const char *prepared(const char *sql)
+{
+    static struct {
+        const char *sql;
+        char name[16];
+    } statements[16];
+    size_t i = 0;
+    while (statements[i].sql != NULL && statements[i].sql != sql)
+        i++;
+    if (statements[i].sql == NULL) {
+        statements[i].sql = sql;
+        snprintf(statements[i].name, sizeof(statements[i].name), "s%zu", i);
+        PGresult *result OD_CLEANUP(pg_clear) = PQprepare(warden, statements[i].name, sql, 0, NULL);
+        check(warden, PQresultStatus(result) == PGRES_COMMAND_OK);
+    }
+    return statements[i].name;
+}
+
+PGresult *warden_ask(const char *sql, int64_t number, const unsigned char *hash)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%" PRId64, number);
+    const char *const values[] = {text, (const char *)hash};
+    const int lengths[] = {0, LEDGER_HASH_SIZE}, formats[] = {0, 1};
+    PGresult *result = PQexecPrepared(warden, prepared(sql), hash != NULL ? 2 : 1, values, lengths, formats, 0);
+    check(warden, PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK);
+    return result;
+}
+
+static bool ask_whether(const char *sql, int64_t number)
+{
+    PGresult *result OD_CLEANUP(pg_clear) = warden_ask(sql, number, NULL);
+    return PQntuples(result) == 1 && PQgetvalue(result, 0, 0)[0] == 't';
+}
+
+static void command(PGconn *conn, const char *sql)
+{
+    PGresult *result OD_CLEANUP(pg_clear) = PQexec(conn, sql);
+    check(conn, PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK);
+}
+
+static void drop_notice(void *context, const PGresult *result)
+{
+    (void)context;
+    (void)result;
+}
+
+static PGconn *open_session(const char *conninfo)
+{
+    PGconn *conn = PQconnectdb(conninfo);
+    check(conn, PQstatus(conn) == CONNECTION_OK);
+    PQsetNoticeReceiver(conn, drop_notice, NULL);
+    return conn;
+}
+
+bool ground_open(const char *where)
+{
+    warden = open_session(where);
+    for (size_t i = 0; i < STRANGERS; i++)
+        strangers[i] = open_session(where);
+    command(warden, "SET search_path = oncedrop");
+    command(warden, "TRUNCATE message CASCADE");    /* a history has one course on empty tables only */
+    command(warden, "SELECT pg_advisory_lock(" GATE ")");
+    return true;
+}
+
+void ground_close(void)
+{
+    PQfinish(warden);
+    for (size_t i = 0; i < STRANGERS; i++)
+        PQfinish(strangers[i]);
+}
+
+/* To its end: an error is told before its transaction is undone. That is ReadyForQuery, or the connection's. */
+static bool is_answered(PGconn *conn, int ms)
+{
+    static const char ready[] = {'Z', 0, 0, 0, 5};
+    char buffer[65536];
+    struct pollfd socket = {.fd = PQsocket(conn), .events = POLLIN | POLLRDHUP};
+    if (poll(&socket, 1, ms) == 0)
+        return false;
+    if (socket.revents & (POLLHUP | POLLRDHUP))
+        return true;
+    ssize_t n = recv(socket.fd, buffer, sizeof(buffer), MSG_PEEK | MSG_DONTWAIT);
+    return n <= 0 || (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
+}
+
+/* Until it has answered, or waits for a lock: true. */
+static bool waits_for_lock(PGconn *conn)
+{
+    while (!is_answered(conn, 1))
+        if (ask_whether("SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)", PQbackendPID(conn)))
+            return true;
+    return false;
+}
+
+/* Ends a session, if it is there yet, and waits until it has ended. */
+static void end_session(int pid)
+{
+    PGresult *result OD_CLEANUP(pg_clear) =
+        warden_ask("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE pid = $1", pid, NULL);
+}
+
+static int session_of(const struct ledger *ledger)
+{
+    return ledger->pg != NULL ? PQbackendPID(ledger->pg->conn) : 0;
+}
+
+void ground_begin(struct ledger *const the_ledgers[SESSIONS])
+{
+    warden_begin();
+    for (size_t i = 0; i < SESSIONS; i++)
+        ground_replace(i, the_ledgers[i]);
+}
+
+void ground_replace(size_t session, struct ledger *ledger)
+{
+    struct fault fault;
+    ledgers[session] = ledger;
+    check(warden, ledger_connect(ledger, &fault));
+    sessions[session] = session_of(ledger);
+}
+
+void ground_set_fate(enum ground_fate the_fate, int count)
+{
+    fate = the_fate;
+    fate_count = count;
+}
+
+/* Whether the fate is this one; then it is that of one batch less. */
+static bool takes_fate(enum ground_fate which)
+{
+    if (fate != which || fate_count == 0)
+        return false;
+    fate_count--;
+    return true;
+}
+
+bool ground_late(void)
+{
+    return late != 0;
+}
+
+/* The hold behind its COMMIT has nobody any more who would wait for it. */
+void ground_late_comes(void)
+{
+    bool gone = false;
+    command(warden, "SELECT pg_advisory_unlock(" GATE ")");
+    while (!gone) {
+        if (ask_whether("SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted AND objsubid = 1)", late))
+            end_session(late);
+        gone = !ask_whether("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1)", late);
+    }
+    command(warden, "SELECT pg_advisory_lock(" GATE ")");
+    late = 0;
+}
+
+/* A statement that fails, or one that waits. */
+bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
+{
+    if (fate_count > 0 && fate == GROUND_LATE && pg_mark(pg) == 0 &&
+        !__real_pg_add(pg, "SELECT pg_advisory_xact_lock_shared(" GATE ")", 0, NULL, fault))
+        return false;
+    bool fails = strcmp(sql, "COMMIT") == 0 && takes_fate(GROUND_ROLLED_BACK);
+    return __real_pg_add(pg, fails ? "SELECT 1 / 0" : sql, count, params, fault);
+}
+
+/* What the server has said is not heard. */
+static void deafen(const struct pg *pg)
+{
+    char buffer[4096];
+    shutdown(PQsocket(pg->conn), SHUT_RDWR);
+    while (recv(PQsocket(pg->conn), buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
+        ;
+}
+
+bool __wrap_pg_send(struct pg *pg, struct fault *fault)
+{
+    if (takes_fate(GROUND_LOST))
+        end_session(PQbackendPID(pg->conn));
+    if (!__real_pg_send(pg, fault))
+        return false;
+    if (takes_fate(GROUND_UNTOLD)) {
+        (void)waits_for_lock(pg->conn);
+        end_session(PQbackendPID(pg->conn));
+        deafen(pg);
+    } else if (takes_fate(GROUND_LATE) && waits_for_lock(pg->conn)) {  /* not where the session had ended before */
+        late = PQbackendPID(pg->conn);
+        deafen(pg);
+    }
+    return true;
+}
+
+void ground_work(void)
+{
+    for (size_t i = 0; i < STRANGERS; i++)
+        stranger_waits[i] = stranger_waits[i] && waits_for_lock(strangers[i]);
+    for (size_t i = 0; i < SESSIONS; i++) {
+        const struct pg *pg = ledgers[i]->pg;
+        waits[i] = pg != NULL && pg->in_batch && pg_usable(pg) && waits_for_lock(pg->conn);
+        if (sessions[i] != session_of(ledgers[i]) && sessions[i] != late)
+            end_session(sessions[i]);
+        sessions[i] = session_of(ledgers[i]);
+    }
+}
+
+bool ground_waits(size_t session)
+{
+    return waits[session];
+}
+
+void ground_kill(size_t session)
+{
+    int pid = session_of(ledgers[session]);
+    if (pid != 0 && pid != late)
+        end_session(pid);
+    ground_work();
+}
+
+void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+{
+    char sql[80];
+    snprintf(sql, sizeof(sql), "SELECT pg_advisory_xact_lock(%" PRId64 ")", ledger_lock_key(message));
+    command(strangers[stranger], "BEGIN");
+    check(strangers[stranger], PQsendQuery(strangers[stranger], sql));
+    stranger_waits[stranger] = waits_for_lock(strangers[stranger]);
+}
+
+bool ground_stranger_waits(size_t stranger)
+{
+    return stranger_waits[stranger];
+}
+
+void ground_stranger_leaves(size_t stranger)
+{
+    PGconn *conn = strangers[stranger];
+    if (stranger_waits[stranger]) {
+        PGcancel *cancel = PQgetCancel(conn);
+        char error[256];
+        check(conn, PQcancel(cancel, error, sizeof(error)));
+        PQfreeCancel(cancel);
+    }
+    for (PGresult *result; (result = PQgetResult(conn)) != NULL;)
+        PQclear(result);
+    command(conn, "ROLLBACK");
+    stranger_waits[stranger] = false;
+    ground_work();
+}

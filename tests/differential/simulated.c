@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * With the ledger of tests/simulation, in which nothing goes wrong but what is asked for, and nothing takes time but
+ * waiting for a lock. This is its scheduler, with one process that runs until it waits, and its faults. */
+#include "differential/ground.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulation/breakage.h"
+#include "simulation/client.h"
+#include "simulation/scheduler.h"
+
+#define EVENTS 64
+#define LATE (INT64_MAX / 2)    /* when it comes, unless it is let in */
+
+const char *const ground_fate_names[] = {
+    [GROUND_LOST] = "lost", [GROUND_UNTOLD] = "executed, but not answered", [GROUND_ROLLED_BACK] = "rolled back",
+    [GROUND_LATE] = "late",
+};
+
+struct event {
+    int64_t at;
+    void (*happen)(void *, uint32_t);
+    void *what;
+};
+
+int64_t now;
+static struct event events[EVENTS];     /* in their order */
+static size_t event_count;
+static struct process process;
+static struct ledger *ledgers[SESSIONS];
+static struct session *strangers[STRANGERS];
+static struct batch *asked[STRANGERS];
+static enum ground_fate fate;
+static int fate_count;
+
+void schedule(int64_t at, void (*happen)(void *what, uint32_t tag), void *what, uint32_t tag)
+{
+    size_t i = event_count++;
+    (void)tag;
+    if (event_count > EVENTS)
+        abort();
+    for (; i > 0 && events[i - 1].at > at; i--)
+        events[i] = events[i - 1];
+    events[i] = (struct event){at, happen, what};
+}
+
+static void next_event(void)
+{
+    const struct event event = events[0];
+    memmove(events, events + 1, --event_count * sizeof(events[0]));
+    now = event.at;
+    event.happen(event.what, 0);
+}
+
+bool process_wait(void)
+{
+    if (event_count == 0)
+        abort();
+    next_event();
+    return true;
+}
+
+bool process_sleep(int64_t us)
+{
+    now += us;
+    return true;
+}
+
+void process_wake(struct process *it)
+{
+    (void)it;
+}
+
+void process_die(const char *why)
+{
+    (void)why;
+    abort();
+}
+
+/* Whether the next batch has this fate; then there is one less. */
+static enum fault_kind take_fault(enum call_kind kind)
+{
+    static const enum fault_kind faults[] = {
+        [GROUND_LOST] = FAULT_DATABASE_AWAY, [GROUND_UNTOLD] = FAULT_ANSWER_LOST,
+        [GROUND_ROLLED_BACK] = FAULT_ROLLED_BACK, [GROUND_LATE] = FAULT_LATE_COMMIT,
+    };
+    if (fate_count == 0 || (kind != CALL_LOOK && kind != CALL_CLAIM && kind != CALL_SETTLE))
+        return FAULT_NONE;
+    fate_count--;
+    return faults[fate];
+}
+
+struct call call_begin(enum call_kind kind)
+{
+    return (struct call){.fault = take_fault(kind), .late_by = LATE};
+}
+
+bool call_pass(struct call *call, int half)
+{
+    (void)call;
+    (void)half;
+    return true;
+}
+
+void call_last(struct call *call, enum call_kind kind)
+{
+    (void)call;
+    (void)kind;
+}
+
+bool fault_loss_is_seen(void)
+{
+    return true;
+}
+
+bool ground_open(const char *where)
+{
+    world.current = &process;
+    process.dice = dice_of(1, 1, 1);
+    return where[0] == '\0' || breakage_set(where);
+}
+
+void ground_close(void)
+{
+}
+
+void ground_begin(struct ledger *const the_ledgers[SESSIONS])
+{
+    for (size_t i = 0; i < SESSIONS; i++)
+        the_ledgers[i]->session = NULL;
+    event_count = 0;
+    now = 0;
+    database_clear();
+    tables_clear();
+    for (size_t i = 0; i < SESSIONS; i++)
+        ground_replace(i, the_ledgers[i]);
+    for (size_t i = 0; i < STRANGERS; i++) {
+        strangers[i] = database_connect();
+        asked[i] = NULL;
+    }
+}
+
+void ground_replace(size_t session, struct ledger *ledger)
+{
+    struct fault fault;
+    ledgers[session] = ledger;
+    if (!client_connect(ledger, &fault))
+        abort();
+}
+
+void ground_set_fate(enum ground_fate the_fate, int count)
+{
+    fate = the_fate;
+    fate_count = count;
+}
+
+/* The last one, or NULL. */
+static const struct event *late_event(void)
+{
+    return event_count > 0 && events[event_count - 1].at >= LATE ? &events[event_count - 1] : NULL;
+}
+
+bool ground_late(void)
+{
+    return late_event() != NULL;
+}
+
+void ground_late_comes(void)
+{
+    const struct event event = *late_event();
+    event_count--;
+    event.happen(event.what, 0);
+    ground_work();
+}
+
+/* What waits for a lock gives up after a second at the soonest. */
+void ground_work(void)
+{
+    while (event_count > 0 && events[0].at < now + SECOND)
+        next_event();
+}
+
+bool ground_waits(size_t session)
+{
+    const struct session *it = ledgers[session]->session;
+    return it != NULL && it->running != NULL && it->running->waits;
+}
+
+void ground_kill(size_t session)
+{
+    struct ledger *ledger = ledgers[session];
+    const struct event *it = late_event();
+    bool is_late = it != NULL && ((const struct batch *)it->what)->session == ledger->session;
+    if (is_late)
+        ledger->session = NULL;     /* of which the database knows nothing yet */
+    else if (ledger->session != NULL)
+        database_end_session(ledger->session);
+    ground_work();
+}
+
+/* For those that wait it is no time. */
+void ground_pass(int hours)
+{
+    database_set_clock(hours * HOUR_MS * MS);
+}
+
+/* Its batch has nothing but the hold. */
+void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+{
+    struct batch *batch = database_batch();
+    batch->session = strangers[stranger];
+    batch->statements.is_claim = true;
+    batch->lock = client_lock(message);
+    batch->held_count = 1;
+    batch->hold_wait = LATE / 2;
+    database_send(batch, 0);
+    asked[stranger] = batch;
+    ground_work();
+}
+
+bool ground_stranger_waits(size_t stranger)
+{
+    return asked[stranger] != NULL && asked[stranger]->waits;
+}
+
+void ground_stranger_leaves(size_t stranger)
+{
+    database_end_session(strangers[stranger]);
+    strangers[stranger] = database_connect();
+    asked[stranger] = NULL;
+    ground_work();
+}
+
+static struct ground_copy copy_of(const struct row *row)
+{
+    return (struct ground_copy){
+        .state = (enum copy_state)row->state, .role = (enum copy_role)row->place.role, .doubt = row->doubt,
+        .error = row->error, .attempt = row->attempt, .repeated = row->repeated,
+        .hours = (database_clock() - row->attempt_at) / (HOUR_MS * MS),
+        .first_hours = (database_clock() - row->first_at) / (HOUR_MS * MS), .token = row->token, .owner = row->claimed_by,
+        .uidvalidity = row->uidvalidity, .uid = row->uid,
+    };
+}
+
+static void read_delivery(const struct delivery_row *row, struct ground_delivery *ret)
+{
+    *ret = (struct ground_delivery){.there = true, .finished = row->finished, .whole = row->whole, .tries = row->tries};
+    snprintf(ret->outcome, sizeof(ret->outcome), "%s", row->outcome);
+}
+
+void ground_read(const struct ledger_message *content, struct ground_record *ret)
+{
+    struct key key = client_key(content);
+    const struct message_row *message = tables_message(key);
+    if (message == NULL)
+        return;
+    ret->known = true;
+    ret->received_at = message->received_at;
+    for (uint8_t i = 0; i < ADDRESSES_MOST; i++) {
+        const struct delivery_row *row = tables_delivery(key, i);
+        if (row != NULL)
+            read_delivery(row, &ret->deliveries[i]);
+    }
+    for (uint8_t i = 0; i < ACCOUNTS_MOST; i++)
+        for (uint8_t sent = 0; sent < 2; sent++) {
+            const struct row *row = tables_row(key, (struct place){i, sent ? BOX_SENT : BOX_INBOX, COPY_INBOX});
+            if (row != NULL)
+                ret->copies[i][sent] = copy_of(row);
+        }
+}

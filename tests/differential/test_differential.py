@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: ISC
+"""The simulated ledger means what the SQL of src/ledger means: random histories (history.h) have the same course on both.
+ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is told with seed and history, and made
+short."""
+
+import difflib
+import os
+import random
+import subprocess
+
+import pytest
+
+from lab import lab as lab_module
+
+HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 150)
+SEED = int(os.environ.get("ONCEDROP_SEED") or random.SystemRandom().randrange(1 << 32))
+AT_ONCE = 500
+STEPS = 48      # STEPS_MOST, history.h
+
+# Of tests/simulation/breakage.c: those that are in its ledger, but those that only its other parts would show.
+BREAKAGES = ("VARIANT_IS_DUPLICATE VARIANTS_UNSEEN CLAIM_BLINDLY SETTLE_BLINDLY HOLD_UNCHECKED UNDO_CLEARS_DOUBT"
+             " UNDO_BY_NUMBER COMMIT_UNCHECKED SETTLE_UNCHECKED DATE_OF_THIS_TRY").split()
+
+
+def play(program, where, seed, first, count, left_out=()):
+    """The histories' lines."""
+    path = os.path.join(os.path.dirname(lab_module.program()), "differential-" + program)
+    arguments = [path, where, str(seed), str(first), str(count), *map(str, left_out)]
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          timeout=120 + count)
+    assert done.stdout, f"{path} says nothing, and ends with {done.returncode}"
+    return done.stdout.splitlines() + ([f"ends with {done.returncode}"] if done.returncode else [])
+
+
+def different(real, simulated):
+    """Number of the history that is the first one in which the two differ, or None."""
+    number = None
+    for line, other in zip([*real, ""], [*simulated, ""]):
+        if line != other:
+            return number
+        if line.startswith("history "):
+            number = int(line.split()[1])
+    return None
+
+
+def differ(conninfo, seed, number, left_out):
+    pair = play("postgres", conninfo, seed, number, 1, left_out), play("simulated", "", seed, number, 1, left_out)
+    return pair if pair[0] != pair[1] else None
+
+
+def report(conninfo, seed, number):
+    """The history without the steps that it differs without."""
+    left_out, shortest = [], differ(conninfo, seed, number, [])
+    for step in reversed(range(STEPS if shortest else 0)):
+        shorter = differ(conninfo, seed, number, [*left_out, step])
+        if shorter:
+            left_out.append(step)
+            shortest = shorter
+    words = f"seed {seed}, history {number}, left out: {' '.join(map(str, left_out))}"
+    return "\n".join([words, *difflib.unified_diff(*shortest, "PostgreSQL", "simulated", lineterm="", n=STEPS * 100)]
+                     if shortest else [words, "differs only behind other histories"])
+
+
+@pytest.fixture(scope="module")
+def conninfo(lab, ledgers):
+    database = ledgers.take()
+    yield f"host={lab.postgres.directory} port={lab.postgres.port} dbname={database} user=admin"
+    ledgers.give_back(database)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_histories(conninfo, fresh):
+    seed = SEED if fresh else 1
+    lines = 0
+    for first in range(0, HISTORIES, AT_ONCE):
+        count = min(AT_ONCE, HISTORIES - first)
+        real, simulated = play("postgres", conninfo, seed, first, count), play("simulated", "", seed, first, count)
+        lines += len(real)
+        assert real == simulated, report(conninfo, seed, different(real, simulated))
+    print(f"differential: seed {seed}: {HISTORIES} histories, {lines} lines, the same")
+
+
+def test_breakages(conninfo):
+    """What is broken in the simulated ledger is a difference."""
+    real = play("postgres", conninfo, 1, 0, 150)
+    found = {name: different(real, play("simulated", name, 1, 0, 150)) for name in BREAKAGES}
+    print("differential: broken, and noticed in history:", ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
+    assert None not in found.values()

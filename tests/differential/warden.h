@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The session beside those of the ledgers (postgres.c), and the rows as it sees them (warden_rows.c). */
+#ifndef ONCEDROP_DIFFERENTIAL_WARDEN_H
+#define ONCEDROP_DIFFERENTIAL_WARDEN_H
+
+#include <libpq-fe.h>
+
+#include "base/base.h"
+
+/* One statement: $1 is the number, $2 the identity or digest (or NULL: there is no $2). When it fails, the program ends. */
+PGresult *warden_ask(const char *sql, int64_t number, const unsigned char *hash) OD_MUST;
+
+/* A new history: ground_pass is for the messages that are read in it. */
+void warden_begin(void);
+
+#endif

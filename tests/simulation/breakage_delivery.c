@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The protocol broken in src/delivery. */
+#include <string.h>
+
+#include "breakage.h"
+#include "delivery/append.h"
+#include "delivery/sent.h"
+#include "world.h"
+
+struct plan *__real_plan_make(const struct ledger_found *found, const struct plan_request *request);
+struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request);
+struct made __real_append_copy(struct delivery_work *work, size_t target);
+struct made __wrap_append_copy(struct delivery_work *work, size_t target);
+void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
+void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
+const struct outcome_row *__real_outcome_row(enum outcome outcome);
+const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
+
+/* As in the model, where nobody takes the place of an owner that has finished. */
+static void first_waits(const struct ledger_found *found, const struct plan_request *request, struct plan *plan)
+{
+    plan->sent_waits = plan->sent_waits && found->copies[plan->sent].owner != LEDGER_OTHER;
+    for (size_t i = request->recipient_count; i-- > 0;)
+        if (plan->sent_waits && plan_goes_on(plan, request->recipients[i]))
+            plan->sent_owner = i;
+}
+
+static void tell_plan(const struct plan *plan, const struct plan_request *request)
+{
+    static const char *const actions[] = {
+        [PLAN_DUPLICATE] = "duplicate", [PLAN_BUSY] = "busy", [PLAN_ELSEWHERE] = "elsewhere", [PLAN_GIVEN_UP] = "given up",
+        [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
+    };
+    for (size_t i = 0; i < request->target_count; i++)
+        TELL("plans for %s of %s: %s (%s)", request->targets[i].mailbox, request->targets[i].account,
+             actions[plan->targets[i].action], plan_why_text(plan->targets[i].why));
+}
+
+struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request)
+{
+    struct plan *plan = __real_plan_make(found, request);
+    for (size_t i = 0; i < request->target_count; i++) {
+        struct plan_target *target = &plan->targets[i];
+        bool by_id = request->targets[i].role == COPY_SENT && request->has_id;
+        if (breakage == BREAK_NO_SEARCH && target->action == PLAN_SEARCH)
+            target->action = PLAN_APPEND;
+        if (breakage == BREAK_NO_DOUBT_OF_THE_CUT_OFF && target->why == WHY_CUT_OFF && plan_is_made(target)) {
+            target->doubt = false;
+            target->action = by_id ? PLAN_SEARCH : PLAN_APPEND;
+        }
+    }
+    if (breakage == BREAK_NO_OWNER)
+        plan->sent_waits = false;
+    if (breakage == BREAK_FIRST_WAITS)
+        first_waits(found, request, plan);
+    if (world_tells)
+        tell_plan(plan, request);
+    return plan;
+}
+
+struct made __wrap_append_copy(struct delivery_work *work, size_t target)
+{
+    world.current->certain = true;
+    struct made made = __real_append_copy(work, target);
+    if (breakage == BREAK_DOUBT_CLEARED_BY_REFUSAL && made.state == COPY_PENDING && world.current->certain)
+        made.doubt = false;
+    return made;
+}
+
+void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    if (breakage != BREAK_WAITS_AFTER_HOLD || !work->plan->sent_waits || strcmp(text, "not held") != 0)
+        __real_sent_report(work, outcome, text);
+}
+
+const struct outcome_row *__wrap_outcome_row(enum outcome outcome)
+{
+    bool bounces = breakage == BREAK_TROUBLE_BOUNCES && outcome == OUTCOME_MAILBOX;
+    return __real_outcome_row(bounces ? OUTCOME_UNKNOWN_BOUNCE : outcome);
+}
