@@ -15,7 +15,7 @@ from lab import lab as lab_module
 HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 150)
 SEED = int(os.environ.get("ONCEDROP_SEED") or random.SystemRandom().randrange(1 << 32))
 AT_ONCE = 500
-STEPS = 48      # STEPS_MOST, history.h
+STEPS = 64      # STEPS_MOST, history.h
 
 # Of tests/simulation/breakage.c: those that are in its ledger, but those that only its other parts would show.
 BREAKAGES = ("VARIANT_IS_DUPLICATE VARIANTS_UNSEEN CLAIM_BLINDLY SETTLE_BLINDLY HOLD_UNCHECKED UNDO_CLEARS_DOUBT"
