@@ -89,7 +89,7 @@ static void draw_message(struct history *history, struct player *player, struct 
     if (dice_percent(dice, 75))
         (void)place(&player->message, player->targets,
                     (struct ledger_target){history_account((unsigned)content->sender), "Sent", COPY_SENT});
-    if (player->message.target_count > 0 && dice_percent(dice, 20))
+    if (player->message.target_count > 0 && dice_percent(dice, 40))
         player->message.lock_account = player->targets[0].account;
 }
 

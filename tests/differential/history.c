@@ -67,7 +67,7 @@ static void fill(struct dice *dice, unsigned char bytes[LEDGER_HASH_SIZE])
 /* Each is new, or has the Message-ID of the one before it. */
 static void draw_contents(struct history *history, struct dice *dice)
 {
-    history->content_count = (size_t)dice_between(dice, 1, CONTENTS_MOST - 1);
+    history->content_count = (size_t)dice_between(dice, 1, CONTENTS_MOST);
     for (size_t i = 0; i < history->content_count; i++) {
         struct content *content = &history->contents[i];
         bool variant = i > 0 && dice_percent(dice, 70);
@@ -164,13 +164,13 @@ static void step(struct history *history, struct dice *dice)
 {
     struct player *player = &history->players[dice_below(dice, SESSIONS)];
     int64_t kind = dice_below(dice, 100);
-    if (kind < 5) {
-        int hours = (int)dice_between(dice, 1, 4);
+    if (kind < 7) {
+        int hours = (int)dice_between(dice, 1, 6);
         ground_pass(hours);
         tell(history, "%d hours pass", hours);
-    } else if (kind < 13) {
+    } else if (kind < 14) {
         step_stranger(history, dice);
-    } else if (kind < 16) {
+    } else if (kind < 17) {
         step_late(history);
     } else if (kind < 19) {
         ground_kill(player->number);

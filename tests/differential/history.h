@@ -10,7 +10,7 @@
 #include "differential/ground.h"
 #include "simulation/dice.h"
 
-enum { RECIPIENTS_MOST = 4, TARGETS_MOST = RECIPIENTS_MOST + 1, STEPS_MOST = 48 };
+enum { RECIPIENTS_MOST = 4, TARGETS_MOST = RECIPIENTS_MOST + 1, STEPS_MOST = 64 };
 
 enum stage {
     STAGE_IDLE,

@@ -12,10 +12,10 @@ import pytest
 
 from lab import lab as lab_module
 
-HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 150)
+HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 60)
 SEED = int(os.environ.get("ONCEDROP_SEED") or random.SystemRandom().randrange(1 << 32))
 AT_ONCE = 500
-STEPS = 48      # STEPS_MOST, history.h
+STEPS = 64      # STEPS_MOST, history.h
 
 # Of tests/simulation/breakage.c: those that are in its ledger, but those that only its other parts would show.
 BREAKAGES = ("VARIANT_IS_DUPLICATE VARIANTS_UNSEEN CLAIM_BLINDLY SETTLE_BLINDLY HOLD_UNCHECKED UNDO_CLEARS_DOUBT"
@@ -82,7 +82,7 @@ def test_histories(conninfo, fresh):
 
 def test_breakages(conninfo):
     """What is broken in the simulated ledger is a difference."""
-    real = play("postgres", conninfo, 1, 0, 150)
-    found = {name: different(real, play("simulated", name, 1, 0, 150)) for name in BREAKAGES}
+    real = play("postgres", conninfo, 1, 0, 30)
+    found = {name: different(real, play("simulated", name, 1, 0, 30)) for name in BREAKAGES}
     print("differential: broken, and noticed in history:", ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
     assert None not in found.values()

@@ -42,7 +42,7 @@ static void drop_session(struct ledger *ledger)
     if (ledger->session != NULL)
         database_end_session(ledger->session);
     ledger->session = NULL;
-    ledger->broken = false;
+    ledger->broken = ledger->kept = false;
     ledger->in_transaction = false;
 }
 
@@ -81,7 +81,13 @@ bool client_connect(struct ledger *ledger, struct fault *fault)
     if (call.fault == FAULT_DATABASE_AWAY)
         return client_trouble(fault, "no connection to the database");
     ledger->session = database_connect();
+    ledger->kept = true;
     return true;
+}
+
+bool client_lost_kept(const struct ledger *ledger, bool kept)
+{
+    return kept && (!ledger->kept || ledger->broken) && !client_dead();
 }
 
 void client_lose(struct ledger *ledger)
@@ -92,6 +98,12 @@ void client_lose(struct ledger *ledger)
     ledger->in_transaction = false;
     if (ledger->session != NULL)
         database_end_session(ledger->session);
+}
+
+void client_close(struct ledger *ledger)
+{
+    client_lose(ledger);
+    ledger->kept = false;
 }
 
 void client_rollback(struct ledger *ledger)
@@ -125,7 +137,7 @@ bool ledger_lookup(struct ledger *ledger, const char *query, const char *address
 {
     (void)query;
     for (int i = 0; i < 2; i++) {
-        bool kept = ledger->session != NULL;
+        bool kept = ledger->kept;
         if (!client_connect(ledger, fault))
             return false;
         struct call call = call_begin(CALL_LOOKUP);

@@ -11,6 +11,7 @@ struct ledger {
     const struct config *config;
     struct session *session;
     bool broken;            /* the session is known to be lost */
+    bool kept;              /* there is one, lost or not: what fails on it may be tried once more */
     bool in_transaction;
 };
 
@@ -38,8 +39,12 @@ bool client_trouble(struct fault *fault, const char *text);     /* false */
 /* ledger_connect */
 bool client_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* It is lost, and the process knows. */
+/* It is lost, and the process knows; or the process gives it up. */
 void client_lose(struct ledger *ledger);
+void client_close(struct ledger *ledger);
+
+/* ledger_lost_kept */
+bool client_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 void client_rollback(struct ledger *ledger);
 
 struct key client_key(const struct ledger_message *message) OD_MUST;

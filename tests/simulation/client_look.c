@@ -70,9 +70,9 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
     int64_t wait = ledger->config->lock.wait, until = now + wait * MS;
     for (int64_t pause = POLL_FIRST;; pause = pause * 2 < POLL_LONGEST ? pause * 2 : POLL_LONGEST) {
         struct ledger_found *found = NULL;
-        bool kept = ledger->session != NULL;
+        bool kept = ledger->kept;
         enum ledger_result result = try_look(ledger, message, &found, fault);
-        if (result == LEDGER_TROUBLE && kept && ledger->broken && !client_dead())
+        if (result == LEDGER_TROUBLE && client_lost_kept(ledger, kept))
             result = try_look(ledger, message, &found, fault);
         bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(message, found, wait));
         if (client_dead() || !again || now >= until) {

@@ -93,11 +93,11 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
         tell_settling(&it);
     enum ledger_result result = settle(ledger, claim, &it, settling->next, ret_next, ret_taken, fault);
     if (result == LEDGER_TROUBLE && !client_dead()) {
-        client_lose(ledger);
+        client_close(ledger);
         TELL("settles on a new session");
         result = settle(ledger, claim, &it, LEDGER_NO_TARGET, ret_next, ret_taken, fault);
         if (result == LEDGER_TROUBLE)
-            client_lose(ledger);
+            client_close(ledger);
     }
     if (result == LEDGER_TROUBLE && breakage == BREAK_SETTLE_UNCHECKED) {
         memset(ret_taken, 0, settling->made_count);
