@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "breakage.h"
+#include "delivery/answers.h"
 #include "delivery/append.h"
 #include "delivery/sent.h"
 #include "world.h"
@@ -14,6 +15,8 @@ struct made __real_append_copy(struct delivery_work *work, size_t target);
 struct made __wrap_append_copy(struct delivery_work *work, size_t target);
 void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
+void __real_answers_unrecorded(struct delivery_work *work, const char *text);
+void __wrap_answers_unrecorded(struct delivery_work *work, const char *text);
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
 
@@ -68,10 +71,28 @@ struct made __wrap_append_copy(struct delivery_work *work, size_t target)
     return made;
 }
 
+/* What is waited for is told twice when a hold fails: to the copy's owner, and to all of whom nothing could be recorded. */
+static bool forgets_sent(const struct delivery_work *work)
+{
+    return breakage == BREAK_WAITS_AFTER_HOLD && work->plan->sent_waits;
+}
+
 void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text)
 {
-    if (breakage != BREAK_WAITS_AFTER_HOLD || !work->plan->sent_waits || strcmp(text, "not held") != 0)
+    if (!forgets_sent(work) || strcmp(text, "not held") != 0)
         __real_sent_report(work, outcome, text);
+}
+
+void __wrap_answers_unrecorded(struct delivery_work *work, const char *text)
+{
+    size_t owner = work->plan->sent_owner;
+    bool forgets = forgets_sent(work) && owner != LEDGER_OTHER;
+    struct report report = {.given = false};
+    if (forgets)
+        report = work->delivery->recipients[owner].report;
+    __real_answers_unrecorded(work, text);
+    if (report.given)
+        work->delivery->recipients[owner].report = report;
 }
 
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome)
