@@ -43,8 +43,7 @@ struct delivery {
     size_t recipient_count;
     struct decoding *decoding;  /* NULL until delivery_begin or delivery_run */
     int64_t started_ms;         /* base_now_ms() when we began to read */
-    /* How long each step took; set by delivery_run, read_ms by the caller. */
-    int64_t read_ms, lock_ms, imap_ms, settle_ms;
+    int64_t read_ms, lock_ms, imap_ms, settle_ms;   /* how long each step took; set by delivery_run, read_ms by the caller */
 };
 
 /* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):

@@ -102,8 +102,8 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
 }
 
 /* Deletes what is still old and finished, now that nobody else can be at it. */
-static bool delete_rows(struct ledger *ledger, const struct ledger_purge *purge, const char *ids, int64_t *ret_deleted,
-                        struct fault *fault)
+static bool delete(struct ledger *ledger, const struct ledger_purge *purge, const char *ids, int64_t *ret_deleted,
+                   struct fault *fault)
 {
     char age[24];
     const struct pg_param params[] = {{.data = pg_number(purge->older_than_ms, age)}, pg_array(ids)};
@@ -127,7 +127,7 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
         return false;
     bool found = find(ledger, purge, &batch, fault);
     bool done = found && (batch.count == 0 || (lock(ledger, &batch, &ids, fault) && lock_rows(ledger, &ids, fault) &&
-                                               delete_rows(ledger, purge, ids, &deleted, fault)));
+                                               delete(ledger, purge, ids, &deleted, fault)));
     if (!done || batch.count == 0)
         ledger_rollback(ledger);
     if (!done) {

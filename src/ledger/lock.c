@@ -9,8 +9,10 @@ static const struct {
     const char *acquire;
     const char *reassert;
 } statements[] = {
-    [LOCK_METHOD_ADVISORY] = {.acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
-                              .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)"},
+    [LOCK_METHOD_ADVISORY] = {
+        .acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
+        .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
+    },
 };
 
 static bool add(struct pg *pg, const char *sql, int64_t key, struct fault *fault)
