@@ -43,7 +43,8 @@ struct delivery {
     size_t recipient_count;
     struct decoding *decoding;  /* NULL until delivery_begin or delivery_run */
     int64_t started_ms;         /* base_now_ms() when we began to read */
-    int64_t read_ms, lock_ms, imap_ms, settle_ms;   /* how long each step took; set by delivery_run, read_ms by the caller */
+    int64_t read_ms;            /* how long that took */
+    int64_t lock_ms, imap_ms, settle_ms;    /* how long each step took; set by delivery_run */
 };
 
 /* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):

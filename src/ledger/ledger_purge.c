@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * A batch: candidates, their locks, their rows' locks, then what is still old goes. */
 #include "ledger/ledger_purge.h"
 
 #include <stdlib.h>
@@ -31,7 +33,7 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
 }
 
 /* Opens the transaction and finds candidates, which are not locked yet. */
-static bool find(struct ledger *ledger, const struct ledger_purge *purge, struct batch *batch, struct fault *fault)
+static bool find_old(struct ledger *ledger, const struct ledger_purge *purge, struct batch *batch, struct fault *fault)
 {
     char age[24], after[24], limit[24];
     const struct pg_param params[] = {
@@ -55,7 +57,7 @@ static bool find(struct ledger *ledger, const struct ledger_purge *purge, struct
 }
 
 /* Tries each candidate's lock; *ret is an array literal of the ids that are ours now. */
-static bool lock(struct ledger *ledger, const struct batch *batch, char **ret, struct fault *fault)
+static bool lock_messages(struct ledger *ledger, const struct batch *batch, char **ret, struct fault *fault)
 {
     char numbers[BATCH][24];
     const char *ours[BATCH];
@@ -102,8 +104,8 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
 }
 
 /* Deletes what is still old and finished, now that nobody else can be at it. */
-static bool delete(struct ledger *ledger, const struct ledger_purge *purge, const char *ids, int64_t *ret_deleted,
-                   struct fault *fault)
+static bool delete_old(struct ledger *ledger, const struct ledger_purge *purge, const char *ids, int64_t *ret_deleted,
+                       struct fault *fault)
 {
     char age[24];
     const struct pg_param params[] = {{.data = pg_number(purge->older_than_ms, age)}, pg_array(ids)};
@@ -125,9 +127,10 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
     char *ids OD_CLEANUP(base_free) = NULL;
     if (!ledger_connect(ledger, fault))
         return false;
-    bool found = find(ledger, purge, &batch, fault);
-    bool done = found && (batch.count == 0 || (lock(ledger, &batch, &ids, fault) && lock_rows(ledger, &ids, fault) &&
-                                               delete(ledger, purge, ids, &deleted, fault)));
+    bool found = find_old(ledger, purge, &batch, fault);
+    bool done = found && (batch.count == 0 ||
+                          (lock_messages(ledger, &batch, &ids, fault) && lock_rows(ledger, &ids, fault) &&
+                           delete_old(ledger, purge, ids, &deleted, fault)));
     if (!done || batch.count == 0)
         ledger_rollback(ledger);
     if (!done) {
