@@ -211,6 +211,10 @@ check:
 check-debian:
 	@WHO=$(WHO) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
 
+format:
+	@tests/install-packages format
+	@find src tests -name '*.[ch]' -exec clang-format -i {} +
+
 lint:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -s -j "$$(nproc)" all
@@ -223,7 +227,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check lint check-debian help clean \
+.PHONY: all postfix unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -236,8 +240,9 @@ FORCE:
 #:                  every test; no system service is touched
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
-#: make lint        clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what; `make check`
-#:                  runs all but the slowest part of clang-tidy
+#: make format      brings all C into the form of .clang-format, in place
+#: make lint        that form, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
+#:                  `make check` runs all but the slowest part of clang-tidy
 #: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
 #: make faults      a delivery is killed at every system call, its wires are cut at every byte and fall silent, its servers
 #:                  die at every step; takes long; `make check` tries a sample

@@ -5,8 +5,10 @@
 
 #include <string.h>
 
+/* clang-format off */
 #define ROW(g, n, kind, preset, ...) \
     {#g, #n, SETTING_##kind, offsetof(struct config, g.n), .text = (preset), __VA_ARGS__}
+/* clang-format on */
 #define STRING(g, n, preset, flag, words) ROW(g, n, STRING, preset, .flags = (flag), .help = (words))
 #define CHOICE(g, n, preset, words) ROW(g, n, CHOICE, preset, .choices = g##_##n, .help = (words))
 #define RANGE(g, n, kind, preset, from, to, words) ROW(g, n, kind, preset, .min = (from), .max = (to), .help = (words))

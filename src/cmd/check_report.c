@@ -40,11 +40,12 @@ struct item {
     char text[1024];
 };
 
-static struct items {
+struct items {
     size_t count;
     struct item items[ITEMS_MAX];
-} *report;
+};
 
+static struct items *report;
 static size_t printed;
 static bool as_json, coloured, in_step;
 

@@ -158,7 +158,7 @@ struct ledger_settling {
     const struct ledger_made *made;
     size_t made_count;
     struct ledger_answers answers;
-    size_t next;    /* a target of the claim that is not made yet: the lock is taken again for it. LEDGER_NO_TARGET: none */
+    size_t next;    /* a target of the claim not made yet, for which the lock is taken again; LEDGER_NO_TARGET: none */
 };
 
 /* Records what became of copies, each only if its attempt and token are still ours, and the answers; tells record.notify;

@@ -22,7 +22,8 @@
 /* Only what is asked for is in the statement, so that each question finds its index. */
 static char *list_sql(const struct ledger_filter *filter, struct pg_param *params, size_t *count)
 {
-    GString *sql = g_string_new("SELECT " LEDGER_TIME("c.first_at") " AS at, c.state, c.account, c.error, m.subject,"
+    GString *sql = g_string_new("SELECT"
+                                " " LEDGER_TIME("c.first_at") " AS at, c.state, c.account, c.error, m.subject,"
                                 " m.\"from\", m.message_id, c.mailbox, c.uid, c.role,"
                                 " (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d"
                                 " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox)"

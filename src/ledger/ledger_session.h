@@ -17,14 +17,16 @@ struct ledger {
     bool in_transaction;    /* open, and not failed: the lock is held in it */
 };
 
+struct ledger_claimed {
+    struct ledger_copy copy;
+    int64_t attempt;            /* ours */
+    bool settled;           /* ledger_settle was told of it, whatever came of that */
+};
+
 /* A claim, from ledger_claim to its end. */
 struct ledger_claim {
     const struct ledger_message *message;
-    struct ledger_claimed {
-        struct ledger_copy copy;
-        int64_t attempt;        /* ours */
-        bool settled;           /* ledger_settle was told of it, whatever came of that */
-    } *copies;
+    struct ledger_claimed *copies;
     size_t copy_count;
     int64_t token;              /* random: tells this claim from any other */
     bool in_flight;             /* its batch is on the way ... */
@@ -34,7 +36,7 @@ struct ledger_claim {
 };
 
 /* A queue id as a parameter: short enough for its index, where it is written and where it is looked for. */
-#define LEDGER_QUEUE_ID(id) {.data = (id), .max = 200}
+#define LEDGER_QUEUE_ID(id) ((struct pg_param){.data = (id), .max = 200})
 
 /* The first two parameters of a statement about one message. */
 #define LEDGER_KEY(message) pg_bytes((message)->identity, LEDGER_HASH_SIZE), pg_bytes((message)->digest, LEDGER_HASH_SIZE)

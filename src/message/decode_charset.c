@@ -17,6 +17,7 @@ struct charset {
     const char *name;
 };
 
+/* clang-format off */
 static const struct charset charsets[] = {
     {"utf8", "UTF-8"}, {"unicode11utf8", "UTF-8"}, {"unicode20utf8", "UTF-8"},
     {"utf16", "UTF-16"}, {"utf16be", "UTF-16BE"}, {"utf16le", "UTF-16LE"},
@@ -67,6 +68,7 @@ static const struct charset charsets[] = {
     {"ksc56011987", "CP949"}, {"ksc56011989", "CP949"}, {"csksc56011987", "CP949"}, {"uhc", "CP949"},
     {"cp949", "CP949"}, {"windows949", "CP949"},
 };
+/* clang-format on */
 
 /* "ISO_8859-1:1987" is written in many ways. '/' would begin options or a path: such a name is none. */
 static bool make_key(const char *name, char key[KEY_MAX])

@@ -17,11 +17,13 @@
 #define ZONE "(?:[-+]\\d{4}|[A-Z]{1,5})"
 
 /* ctime(3), with a zone or two before the year; the year before the time; RFC 5322; ISO 8601. */
+/* clang-format off */
 #define DATE \
     "(?:" DAY " +" MONTH " +\\d{1,2} +" TIME "(?: +" ZONE "){0,2} +\\d{4}" \
     "|" DAY " +" MONTH " +\\d{1,2} +\\d{4} +" TIME \
     "|(?:" DAY " +)?\\d{1,2} +" MONTH " +\\d{2,4} +" TIME \
     "|\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}(?:[ T]+" TIME "(?:\\.\\d+)?Z?)?)(?: +" ZONE ")?"
+/* clang-format on */
 
 /* One word, blanks allowed in quotes; or an address as list archives disguise it. */
 #define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"

@@ -82,11 +82,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     OD_CLEANUP(base_free) char *text = fuzz_string(bytes, size);
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
-    char *template = strchr(text, '\n');
+    char *end = strchr(text, '\n');
+    const char *template = end ? end + 1 : NULL;
     struct fault fault = {.text = ""};
 
-    if (template)
-        *template++ = '\0';
+    if (end)
+        *end = '\0';
     check_clean(text);
     if (!address_parse(text, &address, &fault)) {
         FUZZ_CHECK(fault.text[0] != '\0' && !has_control(fault.text) && !address.address);

@@ -134,6 +134,7 @@ static void test_random_bytes(void **state)
 /* Pieces of real syntax in random order get further than random bytes. */
 static void test_random_syntax(void **state)
 {
+    /* clang-format off */
     static const char *const tokens[] = {
         "\n", "\n", "\n", "\n\n", "\r\n", "\r", " ", "\t", ":", ";", ",", "<", ">", "(", ")", "\"", "\\", "=", "@", "[",
         "]", "--b", "--b--", "--i", "boundary=b", "boundary=i", "a", "b@c", "=?utf-8?q?", "=?utf-8?b?", "?=", "\xff",
@@ -142,6 +143,7 @@ static void test_random_syntax(void **state)
         "text/plain;", "charset=", "filename*0*=", "name=", "base64", "quoted-printable", "x-uuencode", "begin 644 x",
         "utf-16", "utf-7", "iso-2022-jp", "gb18030", "%C3", "1 Jan 2000 00:00:00", "-9999", "99999999999999999999",
     };
+    /* clang-format on */
     uint64_t seed = 2;
 
     (void)state;

@@ -10,6 +10,7 @@
 
 static void test_names(void **state)
 {
+    /* clang-format off */
     static const char *const cases[][2] = {
         {"utf-8", "UTF-8"}, {"UTF8", "UTF-8"}, {"utf_8", "UTF-8"}, {"ISO_8859-1:1987", "CP1252"},
         {"iso-8859-15", "ISO-8859-15"}, {"KS_C_5601-1987", "CP949"}, {"x-sjis", "CP932"}, {"gb2312", "GB18030"},
@@ -19,6 +20,7 @@ static void test_names(void **state)
         {"iso-2022-jp-3", NULL}, {"utf-7", NULL}, {"ibm037", NULL}, {"tscii", NULL}, {"ucs-4", NULL}, {"euc-tw", NULL},
         {"utf-8aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

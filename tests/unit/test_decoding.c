@@ -34,10 +34,12 @@ static const char letter[] = "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net
 static const struct decoding_limits generous = {60, 60000, (size_t)256 << 20};
 
 /* Memory that the child's children share with us. */
-static struct {
+struct shared {
     pid_t child;
     int handled;
-} *shared;
+};
+
+static struct shared *shared;
 
 static struct decoding *start(decoder_work work, struct decoding_limits limits)
 {

@@ -56,12 +56,14 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
 
 static void everything_else_is_trouble(void **state)
 {
+    /* clang-format off */
     static const char *const codes[] = {
         "ALERT", "ALREADYEXISTS", "AUTHENTICATIONFAILED", "AUTHORIZATIONFAILED", "BADCHARSET", "BADURL", "CANNOT",
         "CLIENTBUG", "CLOSED", "CONTACTADMIN", "CORRUPTION", "EXPIRED", "EXPUNGEISSUED", "HASCHILDREN", "INUSE",
         "NONEXISTENT", "NOTSAVED", "OVERQUOTAX", "PARSE", "PRIVACYREQUIRED", "READ-ONLY", "SERVERBUG", "TOOBIGGER",
         "UNAVAILABLE", "UNKNOWN-CTE", "USEATTR", "X-MOON",
     };
+    /* clang-format on */
     static const char *const texts[] = {
         "NO", "NO Internal error", "NO invalid message", "NO System I/O error", "NO Mailbox does not exist",
         "NO mail system storage has been exceeded", "NO Cannot scan: Message contains invalid header?",

@@ -65,6 +65,7 @@ static void test_inbox(void **state)
         enum plan_why why;
         bool doubt;
     } rows[] = {
+        /* clang-format off */
         {{.state = COPY_NONE}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false},
         {{.state = COPY_NONE}, AGAIN_VERIFY, PLAN_APPEND, WHY_NEW_MAILBOX, false},
         {{.state = COPY_NONE}, AGAIN_FORCE, PLAN_APPEND, WHY_NEW_MAILBOX, false},
@@ -90,6 +91,7 @@ static void test_inbox(void **state)
         {{.state = COPY_STORED, .attempt_age_ms = HOLD_OFF}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
         {{.state = COPY_STORED}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true},
         {{.state = COPY_STORED}, AGAIN_FORCE, PLAN_APPEND, WHY_FORCED, false},
+        /* clang-format on */
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -118,6 +120,7 @@ static void test_sent(void **state)
         bool doubt, waits;
         size_t owner;
     } rows[] = {
+        /* clang-format off */
         {{.state = COPY_NONE, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false, false, SCUBA},
         {{.state = COPY_NONE, .owner = LEDGER_OTHER, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
         {{.state = COPY_PENDING, .owner = DOUG}, AGAIN_NO, PLAN_APPEND, WHY_PENDING, false, false, SCUBA},
@@ -143,6 +146,7 @@ static void test_sent(void **state)
         {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true,
          false, SCUBA},
         {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true, false, SCUBA},
+        /* clang-format on */
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
