@@ -45,7 +45,9 @@ static const char **add_override(const char **overrides, size_t count, const cha
 
 int main(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
+    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
+                                                 {"version", no_argument, NULL, 'V'},
+                                                 {0}};
     struct cmd_options options = {.config_file = CONFIG_DEFAULT_FILE};
     const char **overrides OD_CLEANUP(base_free) = NULL;
     const char *name = NULL;
@@ -91,9 +93,9 @@ int main(int argc, char **argv)
         return defer_usage("the group of the set-group-ID installation cannot be given up");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
     char *own_argv[] = {own_name, NULL};
-    bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0;     /* not so with --help, --version */
+    bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0; /* not so with --help, --version */
     int cmd_argc = given ? argc - optind : 1;
     char **cmd_argv = given ? argv + optind : own_argv;
-    optind = 0;     /* glibc: starts getopt(3) anew */
+    optind = 0; /* glibc: starts getopt(3) anew */
     return cmd->run(&options, cmd_argc, cmd_argv);
 }

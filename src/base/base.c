@@ -105,7 +105,7 @@ static void settle_text(struct fault *fault, char text[sizeof fault->text], int 
 
 void fault_set(struct fault *fault, const char *format, ...)
 {
-    char text[sizeof fault->text] = "";    /* the arguments may point into the fault itself */
+    char text[sizeof fault->text] = ""; /* the arguments may point into the fault itself */
     va_list arguments;
 
     va_start(arguments, format);
@@ -131,7 +131,7 @@ void fault_prefix(struct fault *fault, const char *format, ...)
 
 size_t base_data_size(void)
 {
-    OD_CLEANUP(base_close) int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    int fd OD_CLEANUP(base_close) = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     char text[128] = "";
     size_t pages = 0;
 

@@ -13,14 +13,14 @@
 #define OD_CLEANUP(function) __attribute__((cleanup(function)))
 
 /* Cleanup functions for OD_CLEANUP; each leaves its variable NULL or -1. */
-void base_free(void *pointer);  /* free(3) of what *pointer points to */
-void base_close(int *fd);       /* close(2) when *fd >= 0; keeps errno */
+void base_free(void *pointer); /* free(3) of what *pointer points to */
+void base_close(int *fd);      /* close(2) when *fd >= 0; keeps errno */
 
 /* Memory: never NULL; without memory the process aborts, which defers the mail
  * (a death by signal is EX_TEMPFAIL to Postfix, pipe_command.c). */
-void *base_alloc(size_t size) OD_MUST;              /* zeroed */
+void *base_alloc(size_t size) OD_MUST; /* zeroed */
 void *base_realloc(void *old, size_t size) OD_MUST;
-char *base_strdup(const char *text) OD_MUST;        /* NULL gives NULL */
+char *base_strdup(const char *text) OD_MUST; /* NULL gives NULL */
 char *base_strndup(const char *text, size_t length) OD_MUST;
 char *base_printf(const char *format, ...) OD_PRINTF(1, 2) OD_MUST;
 
@@ -36,7 +36,7 @@ void base_limit_memory(int64_t bytes);
  * the remedy. Written by whoever detects the fault, read once by whoever answers for the delivery. */
 struct fault {
     char text[512];
-    char code[8];       /* the database's own (SQLSTATE), where it is its fault; "": none */
+    char code[8]; /* the database's own (SQLSTATE), where it is its fault; "": none */
 };
 
 /* Replaces the text, cut at a character boundary when too long, control characters made blanks; there is no code. */

@@ -133,7 +133,7 @@ static bool set_group(struct config *config, struct config_origin *origins, GKey
 
 static bool set_from_file(struct config *config, struct config_origin *origins, struct fault *fault)
 {
-    OD_CLEANUP(base_free) char *content = NULL;
+    char *content OD_CLEANUP(base_free) = NULL;
     size_t size = 0;
     g_autoptr(GKeyFile) keys = g_key_file_new();
 
@@ -216,8 +216,8 @@ static bool read_password(struct config *config, const struct config_origin *ori
 
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
 {
-    OD_CLEANUP(config_free) struct config *config = config_defaults();
-    OD_CLEANUP(base_free) const char **set_by = base_alloc(config_table_size * sizeof *set_by);
+    struct config *config OD_CLEANUP(config_free) = config_defaults();
+    const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof *set_by);
     struct config_origin origins = {file, set_by};
 
     if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))

@@ -28,37 +28,37 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* Strings are never NULL ("" when empty) and belong to the struct; times are milliseconds, sizes bytes. */
 struct config {
     struct {
-        char *conninfo;         /* libpq connection string or URI */
-        enum database_tls tls;  /* what of a server elsewhere must be sure */
-        char *schema;           /* of all our tables */
+        char *conninfo;        /* libpq connection string or URI */
+        enum database_tls tls; /* what of a server elsewhere must be sure */
+        char *schema;          /* of all our tables */
     } database;
     struct {
         enum lock_method method;
-        int64_t wait;           /* how long a held lock is polled; 0: a pure try */
-        char *namespace;        /* hashed before the Message-ID into the lock key */
+        int64_t wait;    /* how long a held lock is polled; 0: a pure try */
+        char *namespace; /* hashed before the Message-ID into the lock key */
     } lock;
     struct {
         char *host;
-        int64_t port;           /* 0: 993 with imaps, else 143 */
+        int64_t port; /* 0: 993 with imaps, else 143 */
         enum imap_tls tls;
-        char *ca_file;          /* "": the system's certificate authorities */
-        char *server_name;      /* expected in the certificate and sent as SNI; "": host */
-        char *command;          /* a PREAUTH server over a socketpair instead of host */
+        char *ca_file;     /* "": the system's certificate authorities */
+        char *server_name; /* expected in the certificate and sent as SNI; "": host */
+        char *command;     /* a PREAUTH server over a socketpair instead of host */
         enum imap_auth auth;
-        char *user;             /* login name; "": the account */
-        char *master_user;      /* authentication id when it is not the account */
+        char *user;        /* login name; "": the account */
+        char *master_user; /* authentication id when it is not the account */
         char *password_file;
-        char *password;         /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
-        int64_t timeout;        /* per read and write, and for connecting */
+        char *password;  /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
+        int64_t timeout; /* per read and write, and for connecting */
         enum imap_search search;
         bool create;
         bool subscribe;
     } imap;
     struct {
-        char *account;          /* template */
-        char *account_query;    /* SQL; "": the template decides */
+        char *account;       /* template */
+        char *account_query; /* SQL; "": the template decides */
         char *inbox;
-        char *sent;             /* a name, or \Sent: by SPECIAL-USE (RFC 6154) */
+        char *sent; /* a name, or \Sent: by SPECIAL-USE (RFC 6154) */
         enum route_sent_copy sent_copy;
         enum route_detail detail;
         enum route_unknown unknown;
@@ -67,18 +67,18 @@ struct config {
         int64_t deadline;
         int64_t hold_off;
         int64_t size_limit;
-        int64_t memory;         /* bytes of data of deliver and lmtp, above what they begin with; 0: no limit */
+        int64_t memory; /* bytes of data of deliver and lmtp, above what they begin with; 0: no limit */
         enum delivery_overquota overquota;
         int64_t sent_retry;
         enum delivery_rejected rejected;
         int64_t reject_after;
     } delivery;
     struct {
-        char **ignore;          /* NULL-terminated field names, a trailing * matches any rest */
+        char **ignore; /* NULL-terminated field names, a trailing * matches any rest */
     } identity;
     struct {
         enum record_level level;
-        char *notify;           /* channel; "": none */
+        char *notify; /* channel; "": none */
     } record;
     struct {
         enum log_to to;

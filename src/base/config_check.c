@@ -30,7 +30,7 @@ static bool refuse_value(const struct checking *c, const void *field, const char
     while (row + 1 < config_table_size && config_table[row].offset != offset)
         row++;
     const struct setting *setting = &config_table[row];
-    OD_CLEANUP(base_free) char *value = config_value_text(c->config, setting);
+    char *value OD_CLEANUP(base_free) = config_value_text(c->config, setting);
     fault_set(c->fault, "%s: [%s] %s%s%s: %s", c->origin->set_by[row] ? c->origin->set_by[row] : c->origin->file,
               setting->group, setting->name, *value ? " = " : "", value, why);
     return false;
@@ -93,8 +93,10 @@ static bool check_server(const struct checking *c)
     if (!*config->imap.host)
         return refuse_value(c, &config->imap.host, "must be set, or command");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
-        return refuse_value(c, &config->imap.tls, "passwords and mail would cross the network in the clear to host = %s;"
-                            " only for localhost, 127.0.0.0/8, ::1 and unix sockets", config->imap.host);
+        return refuse_value(c, &config->imap.tls,
+                            "passwords and mail would cross the network in the clear to host = %s;"
+                            " only for localhost, 127.0.0.0/8, ::1 and unix sockets",
+                            config->imap.host);
     if (config->imap.tls != IMAP_TLS_NONE && is_path)
         return refuse_value(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
     return true;
@@ -107,7 +109,8 @@ static bool check_login(const struct checking *c)
     if (*config->imap.command)
         return true;
     if (!*config->imap.password_file)
-        return refuse_value(c, &config->imap.password_file, "must be set: logging in to the IMAP server needs a password");
+        return refuse_value(c, &config->imap.password_file,
+                            "must be set: logging in to the IMAP server needs a password");
     if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
         return refuse_value(c, &config->imap.auth, "master_user needs auth = plain");
     return true;

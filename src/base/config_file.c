@@ -32,7 +32,7 @@ static bool check_private(const char *path, int fd, struct fault *fault)
 bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault)
 {
     /* O_NONBLOCK: a FIFO must not make us wait before it is refused. */
-    OD_CLEANUP(base_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd OD_CLEANUP(base_close) = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     size_t size = 0;
     ssize_t got;
 
@@ -43,7 +43,7 @@ bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_si
     }
     if (!check_private(path, fd, fault))
         return false;
-    OD_CLEANUP(base_free) char *content = base_alloc(limit + 1);
+    char *content OD_CLEANUP(base_free) = base_alloc(limit + 1);
     while ((got = TEMP_FAILURE_RETRY(read(fd, content + size, limit + 1 - size))) > 0)
         size += (size_t)got;
     if (got < 0) {

@@ -97,7 +97,7 @@ static char *hide_secrets(const char *conninfo)
 void config_print(FILE *out, const struct config *config, enum config_print which)
 {
     for (const struct setting *setting = config_table; setting->group; setting++) {
-        OD_CLEANUP(base_free) char *value = which == CONFIG_PRINT_DEFAULTS ? base_strdup(setting->text)
+        char *value OD_CLEANUP(base_free) = which == CONFIG_PRINT_DEFAULTS ? base_strdup(setting->text)
                                                                            : config_value_text(config, setting);
         if (which == CONFIG_PRINT_NON_DEFAULT && strcmp(value, setting->text) == 0)
             continue;

@@ -7,43 +7,43 @@
 #include "base/config.h"
 
 enum setting_type {
-    SETTING_STRING,     /* char * */
-    SETTING_NUMBER,     /* int64_t */
-    SETTING_DURATION,   /* int64_t, milliseconds */
-    SETTING_SIZE,       /* int64_t, bytes */
-    SETTING_CHOICE,     /* an enum */
-    SETTING_YES_NO,     /* bool */
-    SETTING_FIELDS,     /* char **, header field names */
+    SETTING_STRING,   /* char * */
+    SETTING_NUMBER,   /* int64_t */
+    SETTING_DURATION, /* int64_t, milliseconds */
+    SETTING_SIZE,     /* int64_t, bytes */
+    SETTING_CHOICE,   /* an enum */
+    SETTING_YES_NO,   /* bool */
+    SETTING_FIELDS,   /* char **, header field names */
 };
 
 enum setting_flag {
-    SETTING_REQUIRED = 1,   /* must not be empty */
-    SETTING_WORD = 2,       /* has no blanks */
-    SETTING_HASH = 4,       /* may contain " #", which elsewhere is a misplaced comment */
-    SETTING_SECRET = 8,     /* never shown as it is */
-    SETTING_OR_ZERO = 16,   /* 0 is allowed besides the range */
+    SETTING_REQUIRED = 1, /* must not be empty */
+    SETTING_WORD = 2,     /* has no blanks */
+    SETTING_HASH = 4,     /* may contain " #", which elsewhere is a misplaced comment */
+    SETTING_SECRET = 8,   /* never shown as it is */
+    SETTING_OR_ZERO = 16, /* 0 is allowed besides the range */
 };
 
 struct choice {
-    const char *name;       /* NULL ends the list */
+    const char *name; /* NULL ends the list */
     int value;
-    bool missing;           /* known, but not built yet: refused */
+    bool missing; /* known, but not built yet: refused */
 };
 
 struct setting {
     const char *group;
     const char *name;
     enum setting_type type;
-    size_t offset;          /* in struct config */
-    const char *text;       /* default */
+    size_t offset;    /* in struct config */
+    const char *text; /* default */
     int64_t min;
     int64_t max;
     const struct choice *choices;
-    unsigned flags;         /* of enum setting_flag */
-    const char *help;       /* what it sets, a phrase */
+    unsigned flags;   /* of enum setting_flag */
+    const char *help; /* what it sets, a phrase */
 };
 
-extern const struct setting config_table[];     /* ends with a group of NULL; the rows of a group are neighbours */
+extern const struct setting config_table[]; /* ends with a group of NULL; the rows of a group are neighbours */
 extern const size_t config_table_size;
 
 /* NULL when there is none. */

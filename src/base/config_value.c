@@ -87,10 +87,10 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
     }
     bool zero = value == 0 && (setting->flags & SETTING_OR_ZERO);
     if (!zero && (value < setting->min || value > setting->max)) {
-        OD_CLEANUP(base_free) char *min = number_text(setting->min, setting->type);
-        OD_CLEANUP(base_free) char *max = number_text(setting->max, setting->type);
-        fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "",
-                  min, max);
+        char *min OD_CLEANUP(base_free) = number_text(setting->min, setting->type);
+        char *max OD_CLEANUP(base_free) = number_text(setting->max, setting->type);
+        fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "", min,
+                  max);
         return false;
     }
     *field = value;
@@ -116,7 +116,7 @@ static char *choices_text(const struct choice *choices)
 
 static bool set_choice(int *field, const struct setting *setting, const char *text, struct fault *fault)
 {
-    OD_CLEANUP(base_free) char *allowed = choices_text(setting->choices);
+    char *allowed OD_CLEANUP(base_free) = choices_text(setting->choices);
 
     for (const struct choice *choice = setting->choices; choice->name; choice++) {
         if (strcmp(choice->name, text) != 0)
@@ -178,7 +178,7 @@ static bool is_field_pattern(const char *item, size_t length)
 static bool set_fields(char ***field, const char *text, struct fault *fault)
 {
     static const char between[] = ";, \t";
-    OD_CLEANUP(free_list) char **list = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
+    char **list OD_CLEANUP(free_list) = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
     size_t count = 0;
 
     for (text += strspn(text, between); *text; text += strspn(text, between)) {

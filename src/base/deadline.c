@@ -12,7 +12,7 @@
 static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 
 static timer_t timer;
-static pid_t timer_owner;   /* a timer does not survive fork(2) */
+static pid_t timer_owner; /* a timer does not survive fork(2) */
 static bool armed;
 static int64_t ends_at;
 
@@ -59,7 +59,7 @@ static bool have_timer(void)
 bool deadline_arm(int64_t ms, struct fault *fault)
 {
     if (ms < 1)
-        ms = 1;     /* a zero would switch the timer off */
+        ms = 1; /* a zero would switch the timer off */
     struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
     int64_t end = base_now_ms() + ms;
 

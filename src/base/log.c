@@ -15,7 +15,7 @@ enum { LINE_LIMIT = 2000 };
 
 static const struct {
     const char *name;
-    const char *prefix;     /* in syslog, as Postfix writes it */
+    const char *prefix; /* in syslog, as Postfix writes it */
     int priority;
 } levels[] = {
     [LOG_LEVEL_ERROR] = {"error", "error: ", LOG_ERR},
@@ -68,17 +68,17 @@ static size_t plain_length(const char *text)
 
 /* What is escaped besides characters that are not plain. */
 enum context {
-    OF_LINE,    /* nothing: its parts were escaped */
-    OF_OUTPUT,  /* the backslash */
-    OF_TEXT,    /* what looks like a field of the log line, but for uid= and mailbox=, which such a text has itself */
-    OF_FIELD,   /* that, and what could end the field */
+    OF_LINE,   /* nothing: its parts were escaped */
+    OF_OUTPUT, /* the backslash */
+    OF_TEXT,   /* what looks like a field of the log line, but for uid= and mailbox=, which such a text has itself */
+    OF_FIELD,  /* that, and what could end the field */
 };
 
 /* Whether the '=' at `at` makes what is before it look like a field of the log line. */
 static bool ends_name(const char *text, const char *at, enum context context)
 {
-    static const char *const names[] = {"message-id", "to", "account", "size", "delay", "delays", "dsn", "status",
-                                        "from", "orig_to", "relay", "uid", "mailbox"};
+    static const char *const names[] = {"message-id", "to",   "account", "size",  "delay", "delays", "dsn",
+                                        "status",     "from", "orig_to", "relay", "uid",   "mailbox"};
     size_t count = sizeof names / sizeof *names - (context == OF_TEXT ? 2 : 0);
     const char *name = at;
 

@@ -31,7 +31,7 @@ void privilege_clear_environment(const char *const *keep)
     if (base_is_privileged()) {
         /* Else libpq asks the user database, and the caller's ~/.pg_service.conf says who gets our password. */
         setenv("HOME", "/nonexistent", 1);
-        setenv("PGSERVICEFILE", "/dev/null", 1);    /* libpq before 15 does not know HOME */
+        setenv("PGSERVICEFILE", "/dev/null", 1); /* libpq before 15 does not know HOME */
     }
     for (size_t i = 0; i < count; i++) {
         if (values[i] != NULL)

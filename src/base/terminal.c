@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define NARROWEST 20    /* columns that an indent leaves at least */
+#define NARROWEST 20 /* columns that an indent leaves at least */
 
 int terminal_width(int fd)
 {
@@ -65,7 +65,7 @@ static size_t break_at(const char *text, int room)
     size_t fits = terminal_fit(text, room);
     size_t start = strspn(text, " ");
     if (fits == 0)
-        return char_length(text);     /* a wide character, and one column */
+        return char_length(text); /* a wide character, and one column */
     for (size_t at = fits; at > start; at--)
         if (text[at] == ' ')
             return at;

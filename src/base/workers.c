@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct worker {
-    pid_t pid;      /* 0: not started */
+    pid_t pid; /* 0: not started */
     int fd;
     bool busy;
     void *tag;

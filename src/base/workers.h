@@ -13,8 +13,8 @@ struct workers;
 
 /* What a worker does; called in its process. */
 struct workers_calls {
-    void *(*begin)(const void *context);            /* once, before its first task; returns its state */
-    GBytes *(*serve)(void *state, GBytes *task);    /* one task; returns the answer */
+    void *(*begin)(const void *context);         /* once, before its first task; returns its state */
+    GBytes *(*serve)(void *state, GBytes *task); /* one task; returns the answer */
 };
 
 /* Nothing is started yet. context is given to `begin`. */

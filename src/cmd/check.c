@@ -19,7 +19,7 @@
 #include "mailbox/mailbox.h"
 
 #define DATABASE_MS 10000
-#define LOCK_MS 15000   /* three transactions that may each wait 4 s (ledger_check.h) */
+#define LOCK_MS 15000 /* three transactions that may each wait 4 s (ledger_check.h) */
 #define LEDGER_MS 8000
 #define IMAP_MS 17000
 #define IMAP_ANSWER_MS 8000
@@ -31,10 +31,10 @@
 /* What the steps need, and what one of them finds out for another: shared between their processes. */
 struct check {
     const struct config *config;
-    const char *account;        /* NULL: none given */
-    const char *postfix;        /* directory of its configuration, NULL: the default */
-    bool connected, fits;       /* the database answers; it has the right schema */
-    int64_t max_connections;    /* of the database; 0: not known */
+    const char *account;     /* NULL: none given */
+    const char *postfix;     /* directory of its configuration, NULL: the default */
+    bool connected, fits;    /* the database answers; it has the right schema */
+    int64_t max_connections; /* of the database; 0: not known */
 };
 
 static void check_times(const struct config *config)
@@ -42,16 +42,20 @@ static void check_times(const struct config *config)
     bool outlives = config->delivery.hold_off >= config->delivery.deadline + 200000;
     bool explains = config->lock.wait + config->imap.timeout < config->delivery.deadline;
     if (!outlives)
-        check_warning("times", "delivery.hold_off is below delivery.deadline + 200s: a message that a server stores after"
-                               " its client died may be stored twice");
+        check_warning("times",
+                      "delivery.hold_off is below delivery.deadline + 200s: a message that a server stores after"
+                      " its client died may be stored twice");
     if (!explains)
-        check_warning("times", "lock.wait and imap.timeout together are not below delivery.deadline: with a silent IMAP"
-                               " server the deadline ends the delivery before it can say so; shorten imap.timeout");
+        check_warning("times",
+                      "lock.wait and imap.timeout together are not below delivery.deadline: with a silent IMAP"
+                      " server the deadline ends the delivery before it can say so; shorten imap.timeout");
     if (outlives && explains)
-        check_item(true, "times", "hold_off outlives the deadline by 200 s or more, lock.wait and imap.timeout fit in it");
+        check_item(true, "times",
+                   "hold_off outlives the deadline by 200 s or more, lock.wait and imap.timeout fit in it");
     if (config->lock.wait == 0)
-        check_warning("lock.wait", "0: of many recipients of one message all but one are deferred until Postfix's next"
-                                   " queue run; set some seconds");
+        check_warning("lock.wait",
+                      "0: of many recipients of one message all but one are deferred until Postfix's next"
+                      " queue run; set some seconds");
 }
 
 static bool check_schema(struct ledger *ledger)
@@ -140,7 +144,8 @@ static bool check_certificate(const struct mailbox_probe *probe, const char *why
         check_warning("certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)", (long long)(left / DAY),
                       left / DAY == 1 ? "" : "s", date, probe->subject, probe->issuer);
     else
-        check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->subject, probe->issuer, date);
+        check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->subject, probe->issuer,
+                   date);
     return true;
 }
 
@@ -169,11 +174,14 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
     if (!abilities.uidplus)
         check_warning("capabilities", "no UIDPLUS: the UIDs of what is delivered are not known");
     if (!abilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
-        check_warning("capabilities", "no SPECIAL-USE: which mailbox is for sent mail is not known; set route.sent to its name");
+        check_warning("capabilities",
+                      "no SPECIAL-USE: which mailbox is for sent mail is not known; set route.sent to its name");
     if (abilities.append_limit > 0 &&
         (config->delivery.size_limit == 0 || abilities.append_limit < config->delivery.size_limit))
-        check_warning("capabilities", "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
-                      " server refuses them; set size_limit to it", (long long)abilities.append_limit);
+        check_warning("capabilities",
+                      "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
+                      " server refuses them; set size_limit to it",
+                      (long long)abilities.append_limit);
     check_item(true, "capabilities", "before the login: %s; after it: %s",
                probe->abilities.told[0] != '\0' ? probe->abilities.told : "none that matters",
                abilities.told[0] != '\0' ? abilities.told : "none that matters");
@@ -189,15 +197,19 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
         return;
     }
     if (by_use && !folder.is_sent)
-        check_warning(item, "no mailbox has the special use Sent: copies go to %s; give one that use, or set route.sent"
-                      " to a name", folder.name);
+        check_warning(item,
+                      "no mailbox has the special use Sent: copies go to %s; give one that use, or set route.sent"
+                      " to a name",
+                      folder.name);
     if (folder.exists)
         check_item(true, item, "mailbox %s exists", folder.name);
     else if (strcasecmp(name, "INBOX") == 0)
-        check_item(false, item, "the account has no INBOX, and it is not ours to make one: does the account exist on the"
+        check_item(false, item,
+                   "the account has no INBOX, and it is not ours to make one: does the account exist on the"
                    " server?");
     else if (config->imap.create)
-        check_item(true, item, "mailbox %s does not exist yet: it is made when it is needed (imap.create)", folder.name);
+        check_item(true, item, "mailbox %s does not exist yet: it is made when it is needed (imap.create)",
+                   folder.name);
     else
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", folder.name);
 }
@@ -209,8 +221,10 @@ static void check_identity(const struct check *check, const char *account)
     if (!mailbox_delegates(check->config))
         return;
     enum identity_result result = mailbox_identity(check->config, account, &fault);
-    if (!check_item(result == IDENTITY_COUNTS, "identity", "%s", result == IDENTITY_COUNTS
-                        ? "the server opens the account that is named, and not that of who logs in" : fault.text) &&
+    if (!check_item(result == IDENTITY_COUNTS, "identity", "%s",
+                    result == IDENTITY_COUNTS
+                        ? "the server opens the account that is named, and not that of who logs in"
+                        : fault.text) &&
         result == IDENTITY_UNKNOWN)
         return;
     if (!check->fits)
@@ -260,8 +274,8 @@ static void run_steps(struct check *check)
     if (check->connected)
         check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);
     if (check->fits)
-        check_step("ledger", LEDGER_MS, "the database does not answer, or a table is locked (see pg_locks)", step_ledger,
-                   check);
+        check_step("ledger", LEDGER_MS, "the database does not answer, or a table is locked (see pg_locks)",
+                   step_ledger, check);
     check_step("imap", IMAP_MS, "each answer takes its time, and a delivery asks for more of them", step_imap, check);
     check_step("postfix", POSTFIX_MS, "postconf does not end", step_postfix, check);
 }
@@ -274,7 +288,7 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     if (!cmd_parse_json(argc, argv, &json) || argc - optind > 1)
         return cmd_usage("check");
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    privilege_clear_environment(cmd_environment);   /* as a delivery does: its libpq sees no PGHOST either */
+    privilege_clear_environment(cmd_environment); /* as a delivery does: its libpq sees no PGHOST either */
     int status = cmd_open(options, &config, NULL);
     if (status != 0)
         return status;
@@ -282,7 +296,7 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     check_item(true, "configuration", "%s", options->config_file);
     check_times(config);
     if (config->imap.timeout > IMAP_ANSWER_MS)
-        config->imap.timeout = IMAP_ANSWER_MS;  /* after check_times: a delivery has more patience */
+        config->imap.timeout = IMAP_ANSWER_MS; /* after check_times: a delivery has more patience */
     *check = (struct check){.config = config, .account = optind < argc ? argv[optind] : NULL, .postfix = postfix};
     run_steps(check);
     return check_end();

@@ -11,7 +11,7 @@
 /* Postfix runs a command that consists of these characters itself, any other through /bin/sh -c (pipe_command(3)). */
 #define NO_SHELL "0123456789!@%-_=+:,./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t"
 
-static const char *config_directory;    /* of Postfix, NULL: its default */
+static const char *config_directory; /* of Postfix, NULL: its default */
 
 /* Output of postconf with these arguments, without its last line end; a new string or NULL. */
 static char *postconf(const char *option, const char *name)
@@ -25,8 +25,8 @@ static char *postconf(const char *option, const char *name)
     }
     *to++ = g_strdup(option);
     *to = g_strdup(name);
-    bool ran = g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output, NULL,
-                            &status, NULL);
+    bool ran = g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output,
+                            NULL, &status, NULL);
     g_strfreev(argv);
     if (!ran)
         return NULL;
@@ -55,20 +55,22 @@ static void check_time(const struct config *config, const char *what, const char
 {
     int64_t limit = time_of(text);
     if (limit > 0 && limit <= needed)
-        check_warning("postfix", "%s = %s is not above the %lld s a delivery may take (delivery.deadline = %lld s, once for"
-                      " reading and once for delivering): Postfix bounces what it has to kill", what, text,
-                      (long long)needed / 1000, (long long)config->delivery.deadline / 1000);
+        check_warning("postfix",
+                      "%s = %s is not above the %lld s a delivery may take (delivery.deadline = %lld s, once for"
+                      " reading and once for delivering): Postfix bounces what it has to kill",
+                      what, text, (long long)needed / 1000, (long long)config->delivery.deadline / 1000);
 }
 
 static void check_processes(const char *transport, const char *maximum, int64_t max_connections)
 {
-    char *limit OD_CLEANUP(base_free) =
-        strcmp(maximum, "-") == 0 ? postconf("-xh", "default_process_limit") : base_strdup(maximum);
+    char *limit OD_CLEANUP(base_free) = strcmp(maximum, "-") == 0 ? postconf("-xh", "default_process_limit")
+                                                                  : base_strdup(maximum);
     int64_t processes = limit != NULL ? g_ascii_strtoll(limit, NULL, 10) : 0;
     if (max_connections > 0 && processes > max_connections - 5)
-        check_warning("postfix", "%s: up to %lld processes at once, but the database takes %lld connections: set maxproc in"
-                      " master.cf or put a pooler in between", transport, (long long)processes,
-                      (long long)max_connections);
+        check_warning("postfix",
+                      "%s: up to %lld processes at once, but the database takes %lld connections: set maxproc in"
+                      " master.cf or put a pooler in between",
+                      transport, (long long)processes, (long long)max_connections);
 }
 
 static void check_pipe(const struct config *config, const char *transport)
@@ -78,7 +80,8 @@ static void check_pipe(const struct config *config, const char *transport)
     char *what OD_CLEANUP(base_free) = base_printf("%s_time_limit", transport);
     check_time(config, what, time, 2 * config->delivery.deadline);
     if (recipients != NULL && strcmp(recipients, "1") != 0)
-        check_warning("postfix", "%s_destination_recipient_limit = %s: must be 1, one process delivers to one recipient",
+        check_warning("postfix",
+                      "%s_destination_recipient_limit = %s: must be 1, one process delivers to one recipient",
                       transport, recipients);
 }
 
@@ -109,7 +112,8 @@ static void check_mailbox_command(const struct config *config, const char *comma
     char *time OD_CLEANUP(base_free) = postconf("-xh", "command_time_limit");
     check_time(config, "command_time_limit", time, 2 * config->delivery.deadline);
     if (command[strspn(command, NO_SHELL)] != '\0')
-        check_warning("postfix", "mailbox_command has characters for which Postfix starts a shell: then a missing program is"
+        check_warning("postfix",
+                      "mailbox_command has characters for which Postfix starts a shell: then a missing program is"
                       " status 127, which bounces; use only letters, digits and !@%%-_=+:,./");
 }
 
@@ -121,8 +125,10 @@ static void check_login_account(const struct config *config)
     const char *account = config->route.account;
     bool needs_domain = strstr(account, "%{address}") != NULL || strstr(account, "%{domain}") != NULL;
     if (setgid && config->route.account_query[0] == '\0' && needs_domain)
-        check_warning("postfix", "mailbox_command runs as the recipient, whose login name has no domain, but route.account ="
-                      " %s needs one: every such delivery is deferred; use %%{user} or account_query", account);
+        check_warning("postfix",
+                      "mailbox_command runs as the recipient, whose login name has no domain, but route.account ="
+                      " %s needs one: every such delivery is deferred; use %%{user} or account_query",
+                      account);
 }
 
 /* What is tried again for a time of ours must still be in Postfix's queue when that is over. */
@@ -140,8 +146,10 @@ static void check_lifetime(const struct config *config)
         name = "delivery.reject_after";
     }
     if (limit > 0 && limit <= longest)
-        check_warning("postfix", "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what is to be tried"
-                      " again", lifetime, name, (long long)longest / 1000);
+        check_warning("postfix",
+                      "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what is to be tried"
+                      " again",
+                      lifetime, name, (long long)longest / 1000);
 }
 
 void check_postfix(const struct config *config, int64_t max_connections, const char *directory)
@@ -149,7 +157,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
     config_directory = directory;
     char *command OD_CLEANUP(base_free) = postconf("-xh", "mailbox_command");
     if (command == NULL)
-        return;     /* no Postfix here; one without a configuration takes a second to say so, each time */
+        return; /* no Postfix here; one without a configuration takes a second to say so, each time */
     char *services OD_CLEANUP(base_free) = postconf("-M", NULL);
     if (services == NULL)
         return;

@@ -21,13 +21,13 @@
 #include "cmd/table.h"
 
 #define ITEMS_MAX 256
-#define TIME_OVER 100   /* exit status of a step that took too long */
+#define TIME_OVER 100 /* exit status of a step that took too long */
 
 enum status { STATUS_OK, STATUS_WARNING, STATUS_FAILED };
 
 static const struct {
     const char *name;
-    const char *colour;     /* SGR, ECMA-48 */
+    const char *colour; /* SGR, ECMA-48 */
 } statuses[] = {
     [STATUS_OK] = {"ok", "32"},
     [STATUS_WARNING] = {"warning", "33"},

@@ -29,7 +29,8 @@ const struct cmd cmd_table[] = {
     {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
      "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
      "one lock, each with a reply of its own; the database and IMAP sessions are kept from message to message.\n"},
-    {"replay", cmd_replay, false, "[-d RECIPIENT]... [-f SENDER] [-j N] [--dry-run] [--verify | --force] [--json] PATH...",
+    {"replay", cmd_replay, false,
+     "[-d RECIPIENT]... [-f SENDER] [-j N] [--dry-run] [--verify | --force] [--json] PATH...",
      "deliver messages from files",
      "PATH is a message, an mbox, a Maildir, a directory with any of these, or - for standard input. Recipients: -d, else\n"
      "Delivered-To or X-Original-To, else those of To, Cc and Bcc that have an account. What is in place is not delivered\n"
@@ -105,8 +106,8 @@ int cmd_fail(int status, const char *format, ...)
 int cmd_usage(const char *name)
 {
     const struct cmd *cmd = cmd_find(name);
-    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s %s", name,
-                                                   cmd != NULL ? cmd->arguments : "");
+    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s %s",
+                                                   name, cmd != NULL ? cmd->arguments : "");
     terminal_print(stderr, 2, line);
     return EX_USAGE;
 }
@@ -201,18 +202,20 @@ int cmd_help(const struct cmd_options *options, int argc, char **argv)
     if (argc > 1 && cmd == NULL)
         return cmd_fail(EX_USAGE, "no such command: %s; see oncedrop help", argv[1]);
     if (cmd != NULL) {
-        char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments, cmd->summary,
-                                                        cmd->help[0] != '\0' ? "." : "");
+        char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments,
+                                                        cmd->summary, cmd->help[0] != '\0' ? "." : "");
         terminal_print_prose(stdout, usage);
         fputs(cmd->help[0] != '\0' ? "\n" : "", stdout);
         terminal_print_prose(stdout, cmd->help);
         return 0;
     }
-    puts("oncedrop delivers mail from Postfix over IMAP, exactly once.\n\n"
-         "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... COMMAND\n");
+    puts(
+        "oncedrop delivers mail from Postfix over IMAP, exactly once.\n\n"
+        "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... COMMAND\n");
     for (cmd = cmd_table; cmd->name != NULL; cmd++)
         print_summary(cmd);
-    puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE ")\n"
+    puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE
+         ")\n"
          "  -o GROUP.NAME=VALUE   override one setting, repeatable\n"
          "  -v                    more log, also to stderr\n\n"
          "More: oncedrop help COMMAND, oncedrop(1), oncedrop.conf(5).");

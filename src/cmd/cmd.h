@@ -10,17 +10,17 @@
 /* What stands before the command's name. */
 struct cmd_options {
     const char *config_file;
-    const char *const *overrides;   /* NULL-terminated */
+    const char *const *overrides; /* NULL-terminated */
     bool verbose;
 };
 
 struct cmd {
     const char *name;
-    int (*run)(const struct cmd_options *options, int argc, char **argv);   /* argv[0] is the command's name */
-    bool delivers;          /* called by Postfix: every failure defers, every usage error too */
-    const char *arguments;  /* for the usage line */
-    const char *summary;    /* one line */
-    const char *help;       /* the rest of `help COMMAND` */
+    int (*run)(const struct cmd_options *options, int argc, char **argv); /* argv[0] is the command's name */
+    bool delivers;         /* called by Postfix: every failure defers, every usage error too */
+    const char *arguments; /* for the usage line */
+    const char *summary;   /* one line */
+    const char *help;      /* the rest of `help COMMAND` */
 };
 
 /* All of them; ends with a NULL name. */

@@ -25,8 +25,8 @@ struct envelope {
     char *original;
     char *queue_id;
     char *sasl_user;
-    char *only_login;   /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
-    int64_t size;   /* at least so many bytes are to come; 0: not told */
+    char *only_login; /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
+    int64_t size;     /* at least so many bytes are to come; 0: not told */
 };
 
 static void envelope_clear(struct envelope *envelope)
@@ -64,8 +64,11 @@ static bool parse_arguments(int argc, char **argv, struct envelope *envelope, st
             base_free(field);
             *field = base_strdup(optarg);
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
-            report_set(report, OUTCOME_CONFIG, "deliver: option -%c %s; see oncedrop help deliver", c == 's' ? 's' : optopt,
-                       c == 's' ? "needs a number of bytes" : c == ':' ? "needs a value" : "is unknown");
+            report_set(report, OUTCOME_CONFIG, "deliver: option -%c %s; see oncedrop help deliver",
+                       c == 's' ? 's' : optopt,
+                       c == 's'   ? "needs a number of bytes"
+                       : c == ':' ? "needs a value"
+                                  : "is unknown");
             return false;
         }
     }
@@ -141,8 +144,7 @@ static bool cut_short(const struct message *message, int64_t size)
     return (int64_t)message->size + size / 32 + 1024 < size;
 }
 
-static struct message *read_message(const struct config *config, const struct envelope *envelope,
-                                    struct report *report)
+static struct message *read_message(const struct config *config, const struct envelope *envelope, struct report *report)
 {
     struct message *message = NULL;
     struct fault fault;
@@ -180,10 +182,17 @@ static void deliver_message(const struct config *config, const struct envelope *
     struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config, SESSIONS_FEW);
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct delivery delivery = {
-        .config = config, .sessions = sessions, .message = message, .sender = envelope->sender,
-        .sasl_user = envelope->sasl_user, .only_login = envelope->only_login, .queue_id = envelope->queue_id,
+        .config = config,
+        .sessions = sessions,
+        .message = message,
+        .sender = envelope->sender,
+        .sasl_user = envelope->sasl_user,
+        .only_login = envelope->only_login,
+        .queue_id = envelope->queue_id,
         .reader_gone = answer_reader_gone,
-        .recipients = &recipient, .recipient_count = 1, .started_ms = started_ms,
+        .recipients = &recipient,
+        .recipient_count = 1,
+        .started_ms = started_ms,
         .read_ms = base_now_ms() - started_ms,
     };
     delivery_begin(&delivery, &fault);
@@ -194,7 +203,7 @@ static void deliver_message(const struct config *config, const struct envelope *
     else
         delivery_run(&delivery);
     *report = recipient.report;
-    answer_give(report);    /* from here on nothing can change it */
+    answer_give(report); /* from here on nothing can change it */
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }
@@ -205,7 +214,8 @@ static void log_early(const struct envelope *envelope, const struct report *repo
     char to[384], queue_id[128], text[2048];
     const struct outcome_row *row = outcome_row(report->outcome);
     log_warning("%s: to=<%s>, dsn=%s, status=%s (%s)",
-                log_escape_field(envelope->queue_id != NULL ? envelope->queue_id : "NOQUEUE", queue_id, sizeof(queue_id)),
+                log_escape_field(envelope->queue_id != NULL ? envelope->queue_id : "NOQUEUE", queue_id,
+                                 sizeof(queue_id)),
                 log_escape_field(envelope->recipient != NULL ? envelope->recipient : "", to, sizeof(to)), row->dsn,
                 row->status, log_escape_text(report->text, text, sizeof(text)));
 }
@@ -250,7 +260,7 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     close_range(3, ~0U, 0);
     int log_fd = answer_open();
     if (base_is_privileged())
-        base_close(&log_fd);    /* the caller is no administrator: what the log says is not for it */
+        base_close(&log_fd); /* the caller is no administrator: what the log says is not for it */
     deadline_install(end_by_signal);
     read_and_deliver(options, argc, argv, log_fd, &report);
     answer_give(&report);

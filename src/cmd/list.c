@@ -17,7 +17,7 @@
 
 struct options {
     struct ledger_filter filter;
-    char since[24];     /* milliseconds, or @ and seconds since 1970 */
+    char since[24]; /* milliseconds, or @ and seconds since 1970 */
     char *recipient;
     bool json;
 };
@@ -96,9 +96,12 @@ static bool take_option(int c, struct options *options)
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {
-        {"state", required_argument, NULL, 's'}, {"since", required_argument, NULL, 't'},
-        {"recipient", required_argument, NULL, 'r'}, {"limit", required_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'J'}, {0},
+        {"state", required_argument, NULL, 's'},
+        {"since", required_argument, NULL, 't'},
+        {"recipient", required_argument, NULL, 'r'},
+        {"limit", required_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'J'},
+        {0},
     };
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;)

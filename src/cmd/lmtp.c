@@ -26,7 +26,7 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
     deadline_install(end_by_signal);
     /* Under spawn(8) and inetd stdin, stdout and stderr are one socket: nothing but replies may go there. */
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (in < 0 || out < 0) {    /* without either the peer would wait for nothing until its time is over */
+    if (in < 0 || out < 0) { /* without either the peer would wait for nothing until its time is over */
         lmtp_refuse(out >= 0 ? out : STDOUT_FILENO, "4.3.0 no file descriptor for the session");
         return outcome_row(OUTCOME_TROUBLE)->exit_status;
     }

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#define LONGEST 200     /* bytes that are compared */
+#define LONGEST 200 /* bytes that are compared */
 
 /* How many bytes have to be put in, taken out or replaced (Levenshtein); `enough` or more is all the same. */
 static size_t distance(const char *a, const char *b, size_t enough)

@@ -18,8 +18,10 @@ struct options {
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {
-        {"older-than", required_argument, NULL, 'o'}, {"dry-run", no_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'J'}, {0},
+        {"older-than", required_argument, NULL, 'o'},
+        {"dry-run", no_argument, NULL, 'n'},
+        {"json", no_argument, NULL, 'J'},
+        {0},
     };
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {

@@ -35,7 +35,7 @@ static bool take_option(int c, struct options *options)
     case 'v':
     case 'F':
         if (options->again != AGAIN_NO)
-            return false;   /* --verify and --force want different things */
+            return false; /* --verify and --force want different things */
         options->again = c == 'v' ? AGAIN_VERIFY : AGAIN_FORCE;
         return true;
     case 'J':
@@ -49,8 +49,11 @@ static bool take_option(int c, struct options *options)
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {
-        {"dry-run", no_argument, NULL, 'n'}, {"verify", no_argument, NULL, 'v'}, {"force", no_argument, NULL, 'F'},
-        {"json", no_argument, NULL, 'J'},    {0},
+        {"dry-run", no_argument, NULL, 'n'},
+        {"verify", no_argument, NULL, 'v'},
+        {"force", no_argument, NULL, 'F'},
+        {"json", no_argument, NULL, 'J'},
+        {0},
     };
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "d:f:j:", words, NULL)) != -1;)
@@ -66,14 +69,17 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
 static int run(const struct config *config, const struct options *options, struct replay_files *files)
 {
     const struct replay_setup setup = {
-        .config = config, .load = replay_files_load, .load_context = &options->envelope, .again = options->again,
+        .config = config,
+        .load = replay_files_load,
+        .load_context = &options->envelope,
+        .again = options->again,
         .dry_run = options->dry_run,
     };
     const struct replay_source source = {.next = replay_files_next, .context = files};
     struct replay_output *output =
         replay_output_new("replay", options->json, options->dry_run, replay_files_count(files));
     int status = replay_run(&setup, &source, options->jobs, output);
-    replay_output_end(&output, status != EX_TEMPFAIL               ? NULL
+    replay_output_end(&output, status != EX_TEMPFAIL           ? NULL
                                : options->again == AGAIN_FORCE ? "to go on, run it again with what is listed here only:"
                                                                  " --force delivers everything once more"
                                                                : "to go on, run it again: what is in place is not"

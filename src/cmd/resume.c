@@ -38,7 +38,8 @@ static void tell_others(struct ledger *ledger)
         cmd_fail(0, "%s", fault.text);
     else if (others > 0)
         fprintf(stderr,
-                "%" PRId64 " more unfinished: left to Postfix, for their bytes are not recorded (record.level = raw), or\n"
+                "%" PRId64
+                " more unfinished: left to Postfix, for their bytes are not recorded (record.level = raw), or\n"
                 "it is not known whether they were read to their end\n",
                 others);
 }

@@ -19,12 +19,12 @@
 /* What is asked for. */
 struct question {
     const struct config *config;
-    char *id;           /* without <> */
+    char *id; /* without <> */
     bool digest_only;
     bool json;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    bool is_digest;     /* the id can be one */
+    bool is_digest; /* the id can be one */
 };
 
 /* Of each message, in this order. */
@@ -32,10 +32,8 @@ static const struct {
     const char *name;
     struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
 } sections[] = {
-    {"why", ledger_why},
-    {"deliveries", ledger_deliveries},
-    {"copies", ledger_copies},
-    {"addresses", ledger_addresses},
+    {"why", ledger_why},       {"deliveries", ledger_deliveries},
+    {"copies", ledger_copies}, {"addresses", ledger_addresses},
     {"parts", ledger_parts},
 };
 
@@ -85,7 +83,8 @@ static void print_section(const char *name, const struct ledger_table *table)
         return;
     }
     for (size_t row = 0; row < table->rows; row++) {
-        char *line OD_CLEANUP(base_free) = base_printf("* %s", log_escape(ledger_cell(table, row, 0), text, sizeof(text)));
+        char *line OD_CLEANUP(base_free) =
+            base_printf("* %s", log_escape(ledger_cell(table, row, 0), text, sizeof(text)));
         terminal_print(stdout, 2, line);
     }
 }
@@ -121,7 +120,8 @@ static void tell_nearest(struct ledger *ledger, const struct question *question)
     size_t count = near != NULL ? nearest_find(near, question->id, nearest) : 0;
     GString *line = g_string_new("oncedrop: no such message");
     for (size_t i = 0; i < count; i++)
-        g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ", log_escape(nearest[i], text, sizeof(text)));
+        g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ",
+                               log_escape(nearest[i], text, sizeof(text)));
     terminal_print(stderr, 2, line->str);
     g_string_free(line, TRUE);
 }
@@ -131,7 +131,7 @@ static struct ledger_table *find_messages(struct ledger *ledger, const struct qu
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
         return ledger_find_messages(ledger, NULL, digest, NULL, fault);
-    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL;   /* ids may be any bytes */
+    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
     return ledger_find_messages(ledger, question->identity, digest, queue_id, fault);
 }
 
@@ -164,8 +164,9 @@ static int show(const struct question *question)
     char escaped[2048];
     struct fault fault;
     int64_t key = message_lock_key(question->identity);
-    json_t *json =
-        question->json ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key", (json_int_t)key) : NULL;
+    json_t *json = question->json
+                       ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key", (json_int_t)key)
+                       : NULL;
     if (!question->json) {
         table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
         printf("lock_key: %" PRId64 "\n", key);

@@ -13,7 +13,7 @@
 #include "ledger/ledger_list.h"
 
 #define HOURS 24
-#define BAR_WIDTH 19    /* a line has 80 columns then */
+#define BAR_WIDTH 19 /* a line has 80 columns then */
 
 enum { HOUR, HOUR_STORED, HOUR_BYTES, HOUR_RETRIED, HOUR_P50, HOUR_P95, HOUR_P99 };
 
@@ -23,7 +23,9 @@ struct options {
 
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
-    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {"prometheus", no_argument, NULL, 'P'}, {0}};
+    static const struct option words[] = {{"json", no_argument, NULL, 'J'},
+                                          {"prometheus", no_argument, NULL, 'P'},
+                                          {0}};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         if (c != 'J' && c != 'P')
@@ -45,7 +47,8 @@ static void print_hours(const struct ledger_table *hours)
     double most = 1;
     for (size_t row = 0; row < hours->rows; row++)
         most = MAX(most, number(hours, row, HOUR_STORED));
-    table_heading("stored in recipients' mailboxes, by hour (UTC); seconds from the first attempt to the one that did it");
+    table_heading(
+        "stored in recipients' mailboxes, by hour (UTC); seconds from the first attempt to the one that did it");
     printf("%-14s %8s %8s %8s %8s %8s\n", "hour", "stored", "retried", "p50", "p95", "p99");
     for (size_t row = 0; row < hours->rows; row++) {
         double stored = number(hours, row, HOUR_STORED);
@@ -122,8 +125,8 @@ int cmd_stats(const struct cmd_options *options, int argc, char **argv)
     if (status != 0)
         return status;
     struct ledger_table *totals OD_CLEANUP(ledger_table_free) = ledger_totals(ledger, &fault);
-    struct ledger_table *hours OD_CLEANUP(ledger_table_free) =
-        totals != NULL ? ledger_hours(ledger, HOURS, &fault) : NULL;
+    struct ledger_table *hours OD_CLEANUP(ledger_table_free) = totals != NULL ? ledger_hours(ledger, HOURS, &fault)
+                                                                              : NULL;
     if (hours == NULL)
         return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
     if (own.json)

@@ -11,7 +11,7 @@
 #include "base/terminal.h"
 
 #define CELL_BYTES 4096
-#define NARROWEST 12    /* columns are not cut below that */
+#define NARROWEST 12 /* columns are not cut below that */
 #define GAP 2
 
 #define BOLD "\033[1m"
@@ -161,7 +161,8 @@ void table_print_list(const struct ledger_table *table)
     int *widths OD_CLEANUP(base_free) = column_widths(table);
     int room = terminal_width(STDOUT_FILENO);
     GString *left_out = g_string_new(NULL);
-    for (size_t column = table->columns; room > 0 && column-- > 1 && sum_of(widths, table->columns, NARROWEST) > room;) {
+    for (size_t column = table->columns;
+         room > 0 && column-- > 1 && sum_of(widths, table->columns, NARROWEST) > room;) {
         if (widths[column] == 0)
             continue;
         char *rest = g_string_free(left_out, FALSE);

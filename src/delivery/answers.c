@@ -92,7 +92,8 @@ size_t answers_for_sent(const struct delivery_work *work)
 static bool sent_is_open(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;
-    return plan->sent_waits || (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
+    return plan->sent_waits ||
+           (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
 }
 
 struct ledger_answers answers_record(const struct delivery_work *work)

@@ -6,7 +6,7 @@
 #include "base/deadline.h"
 #include "message/message_comparison.h"
 
-#define SENT_NEWEST 500     /* how far back the Sent mailbox is searched for the Message-ID */
+#define SENT_NEWEST 500 /* how far back the Sent mailbox is searched for the Message-ID */
 
 /* A message in doubt may be there as another try brought it: with other fields that transport added, whose size is nobody's
  * to say; and servers that count a line end as one byte say little more than half of the size. But no MTA passes on a
@@ -17,7 +17,7 @@
  * reject_after, OVERQUOTA by its setting, TOOBIG. For the Sent copy that is `failed`. */
 static const struct {
     enum copy_state state;
-    bool certain;       /* this attempt stored nothing: doubt is as before, or cleared by a search that found nothing */
+    bool certain; /* this attempt stored nothing: doubt is as before, or cleared by a search that found nothing */
     enum outcome outcome;
 } meanings[] = {
     [APPEND_UNKNOWN] = {COPY_APPENDING, false, OUTCOME_MAILBOX},
@@ -42,7 +42,9 @@ static void feed_candidate(void *context, const void *bytes, size_t size)
 static enum candidate end_candidate(void *context)
 {
     static const enum candidate candidates[] = {
-        [MESSAGE_OTHER] = CANDIDATE_OTHER, [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR, [MESSAGE_SAME] = CANDIDATE_SAME,
+        [MESSAGE_OTHER] = CANDIDATE_OTHER,
+        [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR,
+        [MESSAGE_SAME] = CANDIDATE_SAME,
     };
     return candidates[message_comparison_end(context)];
 }
@@ -110,7 +112,8 @@ static void take_result(const struct delivery_work *work, size_t place, enum app
     enum outcome outcome = final_outcome(work, place, result);
     if (result == APPEND_STORED) {
         made->state = COPY_STORED;
-        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid, work->targets.list[place].mailbox);
+        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid,
+                   work->targets.list[place].mailbox);
         return;
     }
     made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
@@ -123,8 +126,9 @@ static void append(struct delivery_work *work, size_t place, bool doubt, struct 
     struct fault fault;
     const struct ledger_target *target = &work->targets.list[place];
     size_t count, size;
-    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(
-        work->delivery->message, target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS, &count, &size);
+    struct iovec *pieces OD_CLEANUP(base_free) =
+        message_pieces(work->delivery->message, target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS,
+                       &count, &size);
     const struct append request = {
         .mailbox = target->mailbox,
         .seen = target->role == COPY_SENT,
@@ -180,7 +184,7 @@ struct made append_copy(struct delivery_work *work, size_t place)
         doubt = false;
         append(work, place, doubt, &made);
         break;
-    case SEARCH_TROUBLE:    /* never taken for absent */
+    case SEARCH_TROUBLE: /* never taken for absent */
         take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
         break;
     }
@@ -190,8 +194,11 @@ struct made append_copy(struct delivery_work *work, size_t place)
 struct ledger_made append_settled(size_t target, const struct made *made)
 {
     return (struct ledger_made){
-        .target = target, .state = made->state, .doubt = made->doubt,
-        .uidvalidity = made->uidvalidity, .uid = made->uid,
+        .target = target,
+        .state = made->state,
+        .doubt = made->doubt,
+        .uidvalidity = made->uidvalidity,
+        .uid = made->uid,
         .error = made->state != COPY_STORED && made->report.text[0] != '\0' ? made->report.text : NULL,
     };
 }

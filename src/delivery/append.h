@@ -10,9 +10,9 @@
 /* What became of a copy. */
 struct made {
     enum copy_state state;
-    bool doubt;                     /* it may be there, whatever the state says */
-    uint32_t uidvalidity, uid;      /* 0: not known */
-    struct report report;           /* for the recipients whose mailbox it is */
+    bool doubt;                /* it may be there, whatever the state says */
+    uint32_t uidvalidity, uid; /* 0: not known */
+    struct report report;      /* for the recipients whose mailbox it is */
 };
 
 /* The same for ledger_settle; `made` must outlive it. */

@@ -84,7 +84,8 @@ static void claim(struct delivery_work *work)
         if (plan_is_made(&work->plan->targets[i]))
             copies[count++] = (struct ledger_copy){
                 .target = i,
-                .recipient = i == work->plan->sent ? work->plan->sent_owner : targets_first_recipient(&work->targets, i),
+                .recipient = i == work->plan->sent ? work->plan->sent_owner
+                                                   : targets_first_recipient(&work->targets, i),
                 .doubt = work->plan->targets[i].doubt,
                 .again = work->found->copies[i].state == COPY_STORED,
             };
@@ -187,7 +188,9 @@ static void work_clear(struct delivery_work *work)
 void delivery_run(struct delivery *delivery)
 {
     struct delivery_work work OD_CLEANUP(work_clear) = {
-        .delivery = delivery, .unreachable = LEDGER_NO_TARGET, .whole = delivery->whole,
+        .delivery = delivery,
+        .unreachable = LEDGER_NO_TARGET,
+        .whole = delivery->whole,
     };
     struct fault fault;
     for (size_t i = 0; i < delivery->recipient_count; i++) {

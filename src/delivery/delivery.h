@@ -13,12 +13,12 @@
 #include "route/route.h"
 
 struct delivery_recipient {
-    const char *address;    /* envelope recipient; set by the caller */
-    const char *original;   /* before Postfix rewrote it; may be NULL; set by the caller */
-    const struct address *parsed;   /* the address taken apart, where the caller has had to; NULL: not yet */
-    struct route route;     /* set by delivery_run, where known */
-    struct report report;   /* the answer for this recipient */
-    uint32_t uid;           /* in route.inbox, when known */
+    const char *address;          /* envelope recipient; set by the caller */
+    const char *original;         /* before Postfix rewrote it; may be NULL; set by the caller */
+    const struct address *parsed; /* the address taken apart, where the caller has had to; NULL: not yet */
+    struct route route;           /* set by delivery_run, where known */
+    struct report report;         /* the answer for this recipient */
+    uint32_t uid;                 /* in route.inbox, when known */
 };
 
 /* One message and its recipients. The caller sets everything up to `read_ms`. */
@@ -27,25 +27,25 @@ struct delivery {
     struct ledger *ledger;
     struct sessions *sessions;
     const struct message *message;
-    const char *sender;         /* envelope sender, "" for a bounce */
-    const char *sasl_user;      /* SASL login with which the mail entered, "": without; NULL: not told, see Received */
-    const char *only_login;     /* deliver to this login name's account only, and believe nothing that is said of the
-                                   sender; NULL: no such limit */
-    const struct route *sender_route;   /* resume: where the Sent copy was recorded to belong ... */
-    bool sender_known;          /* ... and that this is so (NULL: none is due), whatever can be told now */
-    const char *queue_id;       /* NULL: not told */
-    int64_t received_at;        /* seconds since 1970, INTERNALDATE of a message not recorded yet; 0: now */
-    bool whole;                 /* the message had an end mark */
+    const char *sender;     /* envelope sender, "" for a bounce */
+    const char *sasl_user;  /* SASL login with which the mail entered, "": without; NULL: not told, see Received */
+    const char *only_login; /* deliver to this login name's account only, and believe nothing that is said of the
+                               sender; NULL: no such limit */
+    const struct route *sender_route; /* resume: where the Sent copy was recorded to belong ... */
+    bool sender_known;                /* ... and that this is so (NULL: none is due), whatever can be told now */
+    const char *queue_id;             /* NULL: not told */
+    int64_t received_at;              /* seconds since 1970, INTERNALDATE of a message not recorded yet; 0: now */
+    bool whole;                       /* the message had an end mark */
     enum delivery_again again;
-    bool dry_run;               /* only says what would be done, and why; nothing is written */
-    bool (*reader_gone)(void);  /* for a message without end mark, asked after the claim and before each APPEND: true:
-                                   it may be cut short, which stops the delivery; NULL: never */
+    bool dry_run;              /* only says what would be done, and why; nothing is written */
+    bool (*reader_gone)(void); /* for a message without end mark, asked after the claim and before each APPEND: true:
+                                  it may be cut short, which stops the delivery; NULL: never */
     struct delivery_recipient *recipients;
     size_t recipient_count;
-    struct decoding *decoding;  /* NULL until delivery_begin or delivery_run */
-    int64_t started_ms;         /* base_now_ms() when we began to read */
-    int64_t read_ms;            /* how long that took */
-    int64_t lock_ms, imap_ms, settle_ms;    /* how long each step took; set by delivery_run */
+    struct decoding *decoding;           /* NULL until delivery_begin or delivery_run */
+    int64_t started_ms;                  /* base_now_ms() when we began to read */
+    int64_t read_ms;                     /* how long that took */
+    int64_t lock_ms, imap_ms, settle_ms; /* how long each step took; set by delivery_run */
 };
 
 /* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):

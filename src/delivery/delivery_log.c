@@ -15,14 +15,14 @@ void delivery_log(const struct delivery *delivery)
         const struct delivery_recipient *recipient = &delivery->recipients[i];
         const struct outcome_row *row = outcome_row(recipient->report.outcome);
         const struct route *route = &recipient->route;
-        log_info("%s: message-id=<%s>, to=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, delay=%.3f,"
-                 " delays=%.3f/%.3f/%.3f/%.3f, dsn=%s, status=%s (%s)",
-                 queue_id, id, log_escape_field(recipient->address, to, sizeof(to)),
-                 log_escape_field(route->account != NULL ? route->account : "", account, sizeof(account)),
-                 log_escape_field(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
-                 message->size, (double)(base_now_ms() - delivery->started_ms) / 1000, (double)delivery->read_ms / 1000,
-                 (double)delivery->lock_ms / 1000, (double)delivery->imap_ms / 1000,
-                 (double)delivery->settle_ms / 1000, row->dsn, row->status,
-                 log_escape_text(recipient->report.text, text, sizeof(text)));
+        log_info(
+            "%s: message-id=<%s>, to=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, delay=%.3f,"
+            " delays=%.3f/%.3f/%.3f/%.3f, dsn=%s, status=%s (%s)",
+            queue_id, id, log_escape_field(recipient->address, to, sizeof(to)),
+            log_escape_field(route->account != NULL ? route->account : "", account, sizeof(account)),
+            log_escape_field(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
+            message->size, (double)(base_now_ms() - delivery->started_ms) / 1000, (double)delivery->read_ms / 1000,
+            (double)delivery->lock_ms / 1000, (double)delivery->imap_ms / 1000, (double)delivery->settle_ms / 1000,
+            row->dsn, row->status, log_escape_text(recipient->report.text, text, sizeof(text)));
     }
 }

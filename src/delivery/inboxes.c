@@ -27,7 +27,8 @@ void inboxes_open_first(struct delivery_work *work)
         size_t target = work->targets.order[i];
         if (!is_made(work, target))
             continue;
-        if (sessions_get(work->delivery->sessions, work->targets.list[target].account, &work->unreachable_fault) == NULL)
+        const char *account = work->targets.list[target].account;
+        if (sessions_get(work->delivery->sessions, account, &work->unreachable_fault) == NULL)
             work->unreachable = target;
         return;
     }
@@ -90,7 +91,9 @@ static bool settle_inboxes(struct delivery_work *work, const struct made *made)
         if (is_made(work, i))
             settled[count++] = append_settled(i, &made[i]);
     const struct ledger_settling settling = {
-        .made = settled, .made_count = count, .answers = answers,
+        .made = settled,
+        .made_count = count,
+        .answers = answers,
         .next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET,
     };
     enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);

@@ -11,28 +11,28 @@ enum outcome {
     OUTCOME_TROUBLE,
     OUTCOME_STORED,
     OUTCOME_DUPLICATE,
-    OUTCOME_BUSY,           /* another delivery is at it; "held" to Postfix and in the record */
-    OUTCOME_CONFIG,         /* configuration, usage */
+    OUTCOME_BUSY,   /* another delivery is at it; "held" to Postfix and in the record */
+    OUTCOME_CONFIG, /* configuration, usage */
     OUTCOME_DATABASE,
-    OUTCOME_MAILBOX,        /* IMAP: connection, TLS, login, whatever the server refuses and says not certainly why */
+    OUTCOME_MAILBOX, /* IMAP: connection, TLS, login, whatever the server refuses and says not certainly why */
     OUTCOME_OVERQUOTA_DEFER,
     OUTCOME_OVERQUOTA_BOUNCE,
     OUTCOME_UNKNOWN_DEFER,
     OUTCOME_UNKNOWN_BOUNCE,
     OUTCOME_TOO_LARGE,
-    OUTCOME_REFUSED_DEFER,  /* the IMAP server says that it does not take this content */
+    OUTCOME_REFUSED_DEFER, /* the IMAP server says that it does not take this content */
     OUTCOME_REFUSED_BOUNCE,
     OUTCOME_COUNT,
 };
 
 /* An outcome's row. */
 struct outcome_row {
-    const char *name;       /* as in delivery.outcome */
-    int exit_status;        /* of `deliver` */
-    const char *dsn;        /* enhanced status code */
-    int lmtp;               /* reply code */
-    const char *status;     /* in the log: stored, duplicate, deferred, bounced */
-    bool final;             /* Postfix will not come again with this recipient */
+    const char *name;   /* as in delivery.outcome */
+    int exit_status;    /* of `deliver` */
+    const char *dsn;    /* enhanced status code */
+    int lmtp;           /* reply code */
+    const char *status; /* in the log: stored, duplicate, deferred, bounced */
+    bool final;         /* Postfix will not come again with this recipient */
 };
 
 const struct outcome_row *outcome_row(enum outcome outcome) OD_MUST;

@@ -14,8 +14,8 @@ enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN 
  * strings. */
 struct token {
     enum kind kind;
-    const char *start;      /* of a comment: behind its '(' */
-    size_t length;          /* of a comment: without its ')' */
+    const char *start; /* of a comment: behind its '(' */
+    size_t length;     /* of a comment: without its ')' */
 };
 
 /* Behind the quoted string that begins at `at`; NULL: it does not end. */
@@ -44,7 +44,7 @@ static const char *skip_comment(const char *at)
 
 static const char *skip_word(const char *at)
 {
-    while (at != NULL && strchr(" \t\r\n();", *at) == NULL)     /* it finds the end of the text, too */
+    while (at != NULL && strchr(" \t\r\n();", *at) == NULL) /* it finds the end of the text, too */
         at = *at == '"' ? skip_string(at) : at + 1;
     return at;
 }

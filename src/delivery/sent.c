@@ -23,7 +23,7 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
 
 /* Who is logged in. What is no address, here and in From, was written by a stranger, and is no trouble of ours. */
 struct login {
-    char *text;             /* NULL: it is not asked for */
+    char *text; /* NULL: it is not asked for */
     struct address address;
 };
 
@@ -122,7 +122,10 @@ static void settle_sent(struct delivery_work *work, const struct made *made)
     const struct ledger_made settled = append_settled(work->plan->sent, made);
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     const struct ledger_settling settling = {
-        .made = &settled, .made_count = 1, .answers = answers, .next = LEDGER_NO_TARGET,
+        .made = &settled,
+        .made_count = 1,
+        .answers = answers,
+        .next = LEDGER_NO_TARGET,
     };
     switch (ledger_settle(work->delivery->ledger, work->claim, &settling, &next, &taken, &fault)) {
     case LEDGER_OK:

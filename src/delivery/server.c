@@ -7,7 +7,7 @@
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define LOOKS_MOST 3    /* accounts that are tried: any of them may be missing on the server */
+#define LOOKS_MOST 3 /* accounts that are tried: any of them may be missing on the server */
 
 /* Looks, and writes down what is certain. */
 static enum identity_result look_at_server(struct delivery_work *work, const char *server, struct fault *fault)
@@ -49,7 +49,9 @@ bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault 
     }
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
     if (!to_look)
-        fault_set(fault, "IMAP server %s was found to open the same INBOX whatever account is named; oncedrop check finds"
-                         " out whether it still does", server);
+        fault_set(fault,
+                  "IMAP server %s was found to open the same INBOX whatever account is named; oncedrop check finds"
+                  " out whether it still does",
+                  server);
     return false;
 }

@@ -10,14 +10,14 @@
 struct session {
     char *account;
     struct mailbox *mailbox;
-    uint64_t used;      /* clock of last use */
+    uint64_t used; /* clock of last use */
 };
 
 struct sessions {
     const struct config *config;
     uint64_t clock;
     size_t most;
-    int64_t trusted_until;  /* base_now_ms() */
+    int64_t trusted_until; /* base_now_ms() */
     struct session kept[];
 };
 

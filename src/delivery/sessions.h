@@ -7,14 +7,14 @@
 #include "base/config.h"
 #include "mailbox/mailbox.h"
 
-#define SESSIONS_FEW 8      /* for a delivery, and for a process that may be one of very many */
-#define SESSIONS_MANY 32    /* for a worker of replay and resume: there are few, and they come back to each account */
+#define SESSIONS_FEW 8   /* for a delivery, and for a process that may be one of very many */
+#define SESSIONS_MANY 32 /* for a worker of replay and resume: there are few, and they come back to each account */
 
 struct sessions;
 
 /* most: how many it keeps at a time. */
 struct sessions *sessions_new(const struct config *config, size_t most) OD_MUST;
-void sessions_free(struct sessions **sessions);     /* ends them all */
+void sessions_free(struct sessions **sessions); /* ends them all */
 
 /* The account's session: a kept one that still answers, or a new one, in place of the longest unused when the cache is
  * full. Belongs to the cache. NULL with the fault set when there is none to be had. */

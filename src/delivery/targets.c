@@ -52,7 +52,8 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     enum route_result result = route_leads_to(delivery->config, delivery->ledger, &login, account, fault);
     if (result != ROUTE_NONE)
         return result;
-    fault_set(fault, "user %s may not deliver to %s: this set-group-ID program delivers only to its caller's own account",
+    fault_set(fault,
+              "user %s may not deliver to %s: this set-group-ID program delivers only to its caller's own account",
               delivery->only_login, account);
     return ROUTE_TROUBLE;
 }
@@ -72,7 +73,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
         struct delivery_recipient *recipient = &delivery->recipients[i];
         struct fault fault;
         enum route_result result = route_recipient(delivery, recipient, &fault);
-        targets->recipients[i] = (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
+        targets->recipients[i] =
+            (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
             report_route(delivery, recipient, result, &fault);

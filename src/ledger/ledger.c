@@ -11,11 +11,8 @@
 #include "ledger/ledger_session.h"
 
 static const char *const state_names[] = {
-    [COPY_NONE] = "none",
-    [COPY_PENDING] = "pending",
-    [COPY_APPENDING] = "appending",
-    [COPY_STORED] = "stored",
-    [COPY_FAILED] = "failed",
+    [COPY_NONE] = "none",     [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
+    [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
 };
 
 const char *ledger_state_name(enum copy_state state)
@@ -111,20 +108,20 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
     char *grant OD_CLEANUP(base_free) =
         base_printf("grant the role %s_%s to this database user", ledger->config->database.schema, role);
     const char *const remedies[][2] = {
-        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"},     /* undefined_table */
-        {"3F000", "run: oncedrop schema install"},                                          /* invalid_schema_name */
-        {"42703", "run: oncedrop schema upgrade"},                                          /* undefined_column */
-        {"42501", grant},                                                                   /* insufficient_privilege */
+        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
+        {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
+        {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
+        {"42501", grant},                          /* insufficient_privilege */
         /* read_only_sql_transaction, and BEGIN READ WRITE in recovery */
         {"25006", "this server is a standby; database.conninfo must lead to the primary"},
         {"0A000", "is this a standby? database.conninfo must lead to the primary"},
-        {"22P05", "the database's encoding has to be UTF8"},                                /* untranslatable_character */
+        {"22P05", "the database's encoding has to be UTF8"}, /* untranslatable_character */
     };
     const char *remedy = NULL;
     for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
         if (strcmp(fault->code, remedies[i][0]) == 0)
             remedy = remedies[i][1];
-    if (strstr(fault->text, "statement pooling") != NULL)   /* PgBouncer's, which has one code for everything */
+    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's, which has one code for everything */
         remedy = "a pooler in front of the database has to be in transaction or session mode";
     if (remedy != NULL)
         fault_set(fault, "%s (%s)", fault->text, remedy);
@@ -180,8 +177,7 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
     const struct pg_param param = {.data = address};
     if (!ledger_connect(ledger, fault))
         return false;
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
-                pg_add(ledger->pg, query, 1, &param, fault) &&
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, query, 1, &param, fault) &&
                 pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 2, fault) : NULL;
     bool failed = result == NULL;
@@ -195,7 +191,7 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
         fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed", PQntuples(result));
         return false;
     }
-    if (PQnfields(result) == 0) {   /* what has no rows for anybody does not say that nobody is there */
+    if (PQnfields(result) == 0) { /* what has no rows for anybody does not say that nobody is there */
         fault_set(fault, "[route] account_query: the statement returns no columns");
         return false;
     }
@@ -205,8 +201,8 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
     return true;
 }
 
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
-                   char *ret_columns[3], struct fault *fault)
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
+                   struct fault *fault)
 {
     bool kept = ledger->pg != NULL;
     return lookup_once(ledger, query, address, ret_found, ret_columns, fault) ||

@@ -28,9 +28,9 @@ struct ledger *ledger_open(const struct config *config, const char *queue_id, st
 void ledger_close(struct ledger **ledger);
 
 enum ledger_result {
-    LEDGER_TROUBLE,     /* the fault says why */
+    LEDGER_TROUBLE, /* the fault says why */
     LEDGER_OK,
-    LEDGER_BUSY,        /* another delivery is at it */
+    LEDGER_BUSY, /* another delivery is at it */
 };
 
 enum copy_role { COPY_INBOX, COPY_SENT };
@@ -43,52 +43,52 @@ struct ledger_target {
     enum copy_role role;
 };
 
-#define LEDGER_NO_TARGET SIZE_MAX   /* in the place of a target's number: none */
+#define LEDGER_NO_TARGET SIZE_MAX /* in the place of a target's number: none */
 
 /* One recipient of the message. */
 struct ledger_recipient {
     const char *address;
-    const char *original;           /* before aliases; may be NULL */
-    const char *account, *mailbox;  /* where it leads; NULL: nowhere, and the ledger has nothing to do with it */
+    const char *original;          /* before aliases; may be NULL */
+    const char *account, *mailbox; /* where it leads; NULL: nowhere, and the ledger has nothing to do with it */
 };
 
 /* A message and where it belongs. */
 struct ledger_message {
     unsigned char identity[LEDGER_HASH_SIZE];
     unsigned char digest[LEDGER_HASH_SIZE];
-    const char *lock_account;   /* the lock is for this account's copies only; NULL: for the message */
-    const char *message_id;     /* valid UTF-8, or NULL */
-    const char *sender;         /* valid UTF-8 */
-    const char *queue_id;       /* may be NULL */
-    int64_t received_at;        /* seconds since 1970, recorded if the message is not known */
-    int64_t size;               /* bytes of data */
-    const void *data;           /* for record.level = raw */
+    const char *lock_account; /* the lock is for this account's copies only; NULL: for the message */
+    const char *message_id;   /* valid UTF-8, or NULL */
+    const char *sender;       /* valid UTF-8 */
+    const char *queue_id;     /* may be NULL */
+    int64_t received_at;      /* seconds since 1970, recorded if the message is not known */
+    int64_t size;             /* bytes of data */
+    const void *data;         /* for record.level = raw */
     const struct ledger_target *targets;
     size_t target_count;
     const struct ledger_recipient *recipients;
     size_t recipient_count;
 };
 
-#define LEDGER_OTHER SIZE_MAX       /* in the place of a recipient's number: none of this delivery */
+#define LEDGER_OTHER SIZE_MAX /* in the place of a recipient's number: none of this delivery */
 
 /* What stands in the ledger of a target. */
 struct ledger_found_copy {
-    enum copy_state state;      /* COPY_NONE: nothing */
-    bool doubt;                 /* an attempt before may have stored it */
-    int64_t attempt;            /* number of the last one, 0: none */
-    int64_t attempt_age_ms;     /* since it began, by the database's clock */
-    int64_t first_age_ms;       /* since the first attempt */
-    size_t owner;               /* the recipient for whom it was claimed, or LEDGER_OTHER: one of another delivery */
-    bool owner_finished;        /* Postfix will not bring that one again */
-    bool elsewhere;             /* Sent only: another content with this Message-ID has the copy, or may yet have it */
-    int64_t uidvalidity, uid;   /* 0: not known */
+    enum copy_state state;    /* COPY_NONE: nothing */
+    bool doubt;               /* an attempt before may have stored it */
+    int64_t attempt;          /* number of the last one, 0: none */
+    int64_t attempt_age_ms;   /* since it began, by the database's clock */
+    int64_t first_age_ms;     /* since the first attempt */
+    size_t owner;             /* the recipient for whom it was claimed, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;      /* Postfix will not bring that one again */
+    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may yet have it */
+    int64_t uidvalidity, uid; /* 0: not known */
 };
 
 /* What is known of a message. */
 struct ledger_found {
-    bool known;                 /* it is recorded */
-    int64_t received_at;        /* seconds since 1970, as recorded first: the INTERNALDATE of every copy */
-    struct ledger_found_copy copies[];  /* one for each target */
+    bool known;                        /* it is recorded */
+    int64_t received_at;               /* seconds since 1970, as recorded first: the INTERNALDATE of every copy */
+    struct ledger_found_copy copies[]; /* one for each target */
 };
 
 /* Tries the lock and reads what is known behind it. With lock.wait it tries again that long: while another has the lock,
@@ -106,18 +106,18 @@ void ledger_leave(struct ledger *ledger);
 /* One copy that will be made. */
 struct ledger_copy {
     size_t target;
-    size_t recipient;   /* who answers for it */
-    bool doubt;         /* it may be there already */
-    bool again;         /* it is stored by the ledger, and made again on purpose */
+    size_t recipient; /* who answers for it */
+    bool doubt;       /* it may be there already */
+    bool again;       /* it is stored by the ledger, and made again on purpose */
 };
 
 /* What a recipient is told, to be recorded. */
 struct ledger_answer {
     size_t recipient;
-    const char *outcome;    /* its name; "claimed": none yet */
-    const char *reason;     /* its text, or NULL */
-    bool finished;          /* Postfix will not bring this recipient again */
-    bool whole;             /* the message is known not to be cut short */
+    const char *outcome; /* its name; "claimed": none yet */
+    const char *reason;  /* its text, or NULL */
+    bool finished;       /* Postfix will not bring this recipient again */
+    bool whole;          /* the message is known not to be cut short */
 };
 
 struct ledger_answers {
@@ -128,10 +128,10 @@ struct ledger_answers {
 /* What became of a copy. */
 struct ledger_made {
     size_t target;
-    enum copy_state state;          /* pending, appending (not known), stored, failed */
+    enum copy_state state; /* pending, appending (not known), stored, failed */
     bool doubt;
-    uint32_t uidvalidity, uid;      /* 0: not known */
-    const char *error;              /* valid UTF-8, or NULL */
+    uint32_t uidvalidity, uid; /* 0: not known */
+    const char *error;         /* valid UTF-8, or NULL */
 };
 
 struct ledger_claim;
@@ -158,7 +158,7 @@ struct ledger_settling {
     const struct ledger_made *made;
     size_t made_count;
     struct ledger_answers answers;
-    size_t next;    /* a target of the claim not made yet, for which the lock is taken again; LEDGER_NO_TARGET: none */
+    size_t next; /* a target of the claim not made yet, for which the lock is taken again; LEDGER_NO_TARGET: none */
 };
 
 /* Records what became of copies, each only if its attempt and token are still ours, and the answers; tells record.notify;
@@ -170,8 +170,9 @@ struct ledger_settling {
  * LEDGER_OK       committed
  * LEDGER_BUSY     committed, but something was taken over
  * LEDGER_TROUBLE  fault set; as far as is known not committed */
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_settling *settling,
-                                 bool *ret_next, bool *ret_taken, struct fault *fault) OD_MUST;
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
+                                 const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
+                                 struct fault *fault) OD_MUST;
 
 /* Nothing was sent for the copies of the claim that are not settled: they are `pending` again where the claim is known to
  * stand, with the doubt that they were claimed with; the answers are recorded too. Gives the lock back. Best effort: what
@@ -185,8 +186,8 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
  *
  * False with the fault set: the query failed, is of a kind that has no rows, or gave more than one; the outputs are
  * untouched. */
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
-                   char *ret_columns[3], struct fault *fault) OD_MUST;
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
+                   struct fault *fault) OD_MUST;
 
 /* The wait limit of the hold: max(1 s, lock.wait), in milliseconds. */
 int64_t ledger_hold_wait_ms(const struct config *config) OD_MUST;

@@ -8,7 +8,7 @@
 #include "ledger/ledger_session.h"
 #include "message/decode.h"
 
-#define CHECK_MS 4000   /* for an answer that takes a delivery some milliseconds */
+#define CHECK_MS 4000 /* for an answer that takes a delivery some milliseconds */
 
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 {
@@ -39,12 +39,13 @@ static void explain_silence(struct ledger *ledger, struct ledger *other, int64_t
 {
     struct fault ignored;
     bool granted;
-    if (other->pg == NULL || pg_usable(other->pg))  /* there was an answer: an error */
+    if (other->pg == NULL || pg_usable(other->pg)) /* there was an answer: an error */
         return;
     ledger_rollback(ledger);
     if (begin_try(other, key, &granted, &ignored))
-        fault_set(fault, "a second transaction waits until the first has ended: the pool has one connection, and two"
-                         " deliveries cannot run at once; give it more (PgBouncer: default_pool_size)");
+        fault_set(fault,
+                  "a second transaction waits until the first has ended: the pool has one connection, and two"
+                  " deliveries cannot run at once; give it more (PgBouncer: default_pool_size)");
 }
 
 static bool check_lock(struct ledger *ledger, struct ledger *other, int64_t key, bool *ret, struct fault *fault)
@@ -69,8 +70,9 @@ static bool check_lock(struct ledger *ledger, struct ledger *other, int64_t key,
     if (!first || !beside)
         fault_set(fault, "the lock is not granted although it is free");
     else if (second)
-        fault_set(fault, "two sessions hold one lock: this database or pooler does not exclude, or they reached two"
-                         " databases; all deliveries must reach one primary");
+        fault_set(fault,
+                  "two sessions hold one lock: this database or pooler does not exclude, or they reached two"
+                  " databases; all deliveries must reach one primary");
     else if (!after)
         fault_set(fault, "the lock is not released when its transaction ends");
     return true;
@@ -90,13 +92,16 @@ bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, s
 static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,
                            const struct ledger_found *found, struct fault *fault)
 {
-    static char text[] = "check \xe2\x9c\x93";    /* other than ASCII: the database has to take that too */
+    static char text[] = "check \xe2\x9c\x93"; /* other than ASCII: the database has to take that too */
     struct decoded_address address = {.role = "from", .position = 1, .address = text};
     struct decoded_part part = {.path = text, .type = text, .size = message->size, .text = text};
     const struct decoded decoded = {
-        .subject = text, .from = text,
-        .addresses = &address, .address_count = ledger->config->record.level >= RECORD_HEADERS,
-        .parts = &part, .part_count = ledger->config->record.level >= RECORD_TEXT,
+        .subject = text,
+        .from = text,
+        .addresses = &address,
+        .address_count = ledger->config->record.level >= RECORD_HEADERS,
+        .parts = &part,
+        .part_count = ledger->config->record.level >= RECORD_TEXT,
     };
     const struct ledger_copy copy = {.target = 0, .recipient = 0};
     const struct ledger_made made = {.target = 0, .state = COPY_STORED};
@@ -104,8 +109,7 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
     const struct ledger_answers answers = {.answers = &answer, .count = 1};
     struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
     size_t mark;
-    bool sent = ledger_add_server(ledger, fault) &&
-                ledger_add_claim(ledger, claim, found, answers, &decoded, fault) &&
+    bool sent = ledger_add_server(ledger, fault) && ledger_add_claim(ledger, claim, found, answers, &decoded, fault) &&
                 ledger_add_settle(ledger, claim, &made, 1, answers, &mark, fault) && pg_send(ledger->pg, fault);
     bool written = sent && pg_passed(ledger->pg, pg_mark(ledger->pg), fault);
     pg_finish(ledger->pg);
@@ -117,8 +121,15 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
     static const struct ledger_target target = {.account = "check", .mailbox = "check", .role = COPY_SENT};
     static const struct ledger_recipient recipient = {.address = "check", .account = "check", .mailbox = "check"};
     struct ledger_message message = {
-        .message_id = "check", .sender = "check", .data = "check", .size = 5, .received_at = 1,
-        .targets = &target, .target_count = 1, .recipients = &recipient, .recipient_count = 1,
+        .message_id = "check",
+        .sender = "check",
+        .data = "check",
+        .size = 5,
+        .received_at = 1,
+        .targets = &target,
+        .target_count = 1,
+        .recipients = &recipient,
+        .recipient_count = 1,
     };
     struct ledger_found *found OD_CLEANUP(base_free) = NULL;
     int64_t random[2 * LEDGER_HASH_SIZE / sizeof(int64_t)];

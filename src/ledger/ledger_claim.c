@@ -11,25 +11,33 @@ static bool add_answer(struct ledger *ledger, const struct ledger_message *messa
 {
     const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = recipient->address},
-        {.data = recipient->original}, {.data = recipient->account}, {.data = recipient->mailbox},
-        LEDGER_QUEUE_ID(message->queue_id), {.data = ledger->host}, {.data = answer->outcome}, {.data = answer->reason},
-        {.data = answer->finished ? "t" : "f"}, {.data = answer->whole ? "t" : "f"},
+        LEDGER_KEY(message),
+        {.data = recipient->address},
+        {.data = recipient->original},
+        {.data = recipient->account},
+        {.data = recipient->mailbox},
+        LEDGER_QUEUE_ID(message->queue_id),
+        {.data = ledger->host},
+        {.data = answer->outcome},
+        {.data = answer->reason},
+        {.data = answer->finished ? "t" : "f"},
+        {.data = answer->whole ? "t" : "f"},
     };
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
-                  " queue_id, host, outcome, reason, finished_at, whole)"
-                  " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text,"
-                  " CASE WHEN $11::boolean THEN pg_catalog.clock_timestamp() END, $12::boolean"
-                  " FROM @schema@.message WHERE identity = $1 AND digest = $2"
-                  " ON CONFLICT (message, recipient) DO UPDATE SET"
-                  " original_recipient = coalesce(EXCLUDED.original_recipient, d.original_recipient),"
-                  " account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,"
-                  " queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,"
-                  " outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,"
-                  " last_at = pg_catalog.clock_timestamp(), finished_at = coalesce(d.finished_at, EXCLUDED.finished_at),"
-                  " whole = d.whole OR EXCLUDED.whole",
-                  12, params, fault);
+    return pg_add(
+        ledger->pg,
+        "INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
+        " queue_id, host, outcome, reason, finished_at, whole)"
+        " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text,"
+        " CASE WHEN $11::boolean THEN pg_catalog.clock_timestamp() END, $12::boolean"
+        " FROM @schema@.message WHERE identity = $1 AND digest = $2"
+        " ON CONFLICT (message, recipient) DO UPDATE SET"
+        " original_recipient = coalesce(EXCLUDED.original_recipient, d.original_recipient),"
+        " account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,"
+        " queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,"
+        " outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,"
+        " last_at = pg_catalog.clock_timestamp(), finished_at = coalesce(d.finished_at, EXCLUDED.finished_at),"
+        " whole = d.whole OR EXCLUDED.whole",
+        12, params, fault);
 }
 
 static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed,
@@ -40,10 +48,16 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
     const struct ledger_target *target = &message->targets[copy->target];
     char token[24], pid[24], attempt[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = target->account}, {.data = target->mailbox},
-        {.data = ledger_role_name(target->role)}, {.data = copy->doubt ? "t" : "f"},
-        {.data = pg_number(claim->token, token)}, {.data = ledger->host}, {.data = pg_number(getpid(), pid)},
-        {.data = message->recipients[copy->recipient].address}, {.data = pg_number(claimed->attempt - 1, attempt)},
+        LEDGER_KEY(message),
+        {.data = target->account},
+        {.data = target->mailbox},
+        {.data = ledger_role_name(target->role)},
+        {.data = copy->doubt ? "t" : "f"},
+        {.data = pg_number(claim->token, token)},
+        {.data = ledger->host},
+        {.data = pg_number(getpid(), pid)},
+        {.data = message->recipients[copy->recipient].address},
+        {.data = pg_number(claimed->attempt - 1, attempt)},
         {.data = copy->again ? "t" : "f"},
     };
     return pg_add(ledger->pg,
@@ -83,7 +97,9 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
     char token[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim->message), pg_array(account_array), pg_array(mailbox_array),
+        LEDGER_KEY(claim->message),
+        pg_array(account_array),
+        pg_array(mailbox_array),
         {.data = pg_number(claim->token, token)},
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);
@@ -134,7 +150,8 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
     claim->copy_count = copy_count;
     for (size_t i = 0; i < copy_count; i++)
         claim->copies[i] = (struct ledger_claimed){
-            .copy = copies[i], .attempt = found->copies[copies[i].target].attempt + 1,
+            .copy = copies[i],
+            .attempt = found->copies[copies[i].target].attempt + 1,
         };
     return claim;
 }
@@ -180,7 +197,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
 {
     if (!claim->in_flight) {
         *fault = claim->fault;
-        pg_close(&ledger->pg);  /* should the COMMIT have been on its way already, the hold-off releases the claim */
+        pg_close(&ledger->pg); /* should the COMMIT have been on its way already, the hold-off releases the claim */
         return LEDGER_TROUBLE;
     }
     enum ledger_result result = take_claim(ledger, claim, fault);

@@ -11,13 +11,15 @@
 
 #define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $%zu::bigint * interval '1 millisecond'"
 #define SINCE_TIME "c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim($%zu::text, '@')::double precision)"
-#define OF_RECIPIENT "c.id IN (SELECT id FROM @schema@.copy WHERE account = $%zu UNION SELECT o.id FROM @schema@.delivery d" \
-                     " JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox" \
-                     " WHERE d.recipient = $%zu)"
+#define OF_RECIPIENT \
+    "c.id IN (SELECT id FROM @schema@.copy WHERE account = $%zu UNION SELECT o.id FROM @schema@.delivery d" \
+    " JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox" \
+    " WHERE d.recipient = $%zu)"
 
 /* message_account_key in SQL. */
-#define ACCOUNT_KEY "('x' || pg_catalog.left(encode(pg_catalog.sha256(m.identity || pg_catalog.convert_to(c.account, 'UTF8'))," \
-                    " 'hex'), 16))::bit(64)::bigint"
+#define ACCOUNT_KEY \
+    "('x' || pg_catalog.left(encode(pg_catalog.sha256(m.identity || pg_catalog.convert_to(c.account, 'UTF8'))," \
+    " 'hex'), 16))::bit(64)::bigint"
 
 /* Only what is asked for is in the statement, so that each question finds its index. */
 static char *list_sql(const struct ledger_filter *filter, struct pg_param *params, size_t *count)
@@ -66,7 +68,8 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
         " FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid"
         " WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted"
         " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),"
-        " claims AS (SELECT coalesce((SELECT h.key FROM held h WHERE h.key = " ACCOUNT_KEY " LIMIT 1), m.lock_key) AS key,"
+        " claims AS (SELECT coalesce((SELECT h.key FROM held h WHERE h.key = " ACCOUNT_KEY
+        " LIMIT 1), m.lock_key) AS key,"
         " m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at"
         " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')"
         " SELECT coalesce(c.key, h.key) AS key, c.message_id, c.account, c.mailbox, c.state, c.host, c.pid,"

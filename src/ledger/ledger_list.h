@@ -7,15 +7,16 @@
 #include "ledger/ledger_query.h"
 
 struct ledger_filter {
-    const char *state;      /* pending, appending, stored, failed, or unfinished: the first two; NULL: any */
-    const char *since;      /* milliseconds before now, or @ and seconds since 1970; NULL: any */
-    const char *recipient;  /* envelope recipient or account, lower case; NULL: any */
+    const char *state;     /* pending, appending, stored, failed, or unfinished: the first two; NULL: any */
+    const char *since;     /* milliseconds before now, or @ and seconds since 1970; NULL: any */
+    const char *recipient; /* envelope recipient or account, lower case; NULL: any */
     int64_t limit;
 };
 
 /* Copies, newest first. Columns: at, state, account, error, subject, from, message_id, mailbox, uid, role, recipients,
  * attempt. */
-struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
+                                 struct fault *fault) OD_MUST;
 
 /* Claims under way, and locks whose message is not recorded yet. Columns: key, message_id, account, mailbox, state,
  * host, pid, age, lock, session. */

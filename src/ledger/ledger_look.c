@@ -69,7 +69,9 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_message
     char hold_off[24];
     const struct ledger_target *sent = &message->targets[place];
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = sent->account}, {.data = sent->mailbox},
+        LEDGER_KEY(message),
+        {.data = sent->account},
+        {.data = sent->mailbox},
         {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
     };
     return pg_add(ledger->pg,
@@ -80,7 +82,8 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_message
                   5, params, fault);
 }
 
-static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret, struct fault *fault)
+static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
+                      struct fault *fault)
 {
     if (!ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
         return false;
@@ -189,7 +192,7 @@ static void pause_ms(int64_t ms)
     uint32_t random = 0;
     if (getrandom(&random, sizeof(random), 0) < 0)
         random = (uint32_t)getpid();
-    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1));   /* jitter: half to one and a half */
+    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1)); /* jitter: half to one and a half */
     struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     nanosleep(&time, NULL);
 }
@@ -200,7 +203,8 @@ static bool just_claimed(const struct ledger_message *message, const struct ledg
 {
     for (size_t i = 0; i < message->target_count; i++) {
         const struct ledger_found_copy *copy = &found->copies[i];
-        bool concerns_us = message->targets[i].role == COPY_INBOX || (copy->owner != LEDGER_OTHER && !copy->owner_finished);
+        bool concerns_us = message->targets[i].role == COPY_INBOX ||
+                           (copy->owner != LEDGER_OTHER && !copy->owner_finished);
         if (concerns_us && copy->state == COPY_APPENDING && copy->attempt_age_ms < within_ms)
             return true;
     }

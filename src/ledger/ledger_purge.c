@@ -25,8 +25,8 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
 {
     char age[24];
     const struct pg_param param = {.data = pg_number(older_than_ms, age)};
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
-        ledger, LEDGER_OPERATOR, "SELECT count(*) FROM @schema@.message m WHERE " OLD, 1, &param, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_OPERATOR, "SELECT count(*) FROM @schema@.message m WHERE " OLD, 1, &param, fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;
@@ -37,7 +37,8 @@ static bool find_old(struct ledger *ledger, const struct ledger_purge *purge, st
 {
     char age[24], after[24], limit[24];
     const struct pg_param params[] = {
-        {.data = pg_number(purge->older_than_ms, age)}, {.data = pg_number(purge->after, after)},
+        {.data = pg_number(purge->older_than_ms, age)},
+        {.data = pg_number(purge->after, after)},
         {.data = pg_number(BATCH, limit)},
     };
     bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
@@ -89,8 +90,8 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
     size_t count;
     const struct pg_param param = pg_array(*ids);
     bool sent = pg_add(ledger->pg,
-                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1, &param,
-                       fault) &&
+                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1,
+                       &param, fault) &&
                 pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
     for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
@@ -128,9 +129,9 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
     if (!ledger_connect(ledger, fault))
         return false;
     bool found = find_old(ledger, purge, &batch, fault);
-    bool done = found && (batch.count == 0 ||
-                          (lock_messages(ledger, &batch, &ids, fault) && lock_rows(ledger, &ids, fault) &&
-                           delete_old(ledger, purge, ids, &deleted, fault)));
+    bool done = found &&
+                (batch.count == 0 || (lock_messages(ledger, &batch, &ids, fault) && lock_rows(ledger, &ids, fault) &&
+                                      delete_old(ledger, purge, ids, &deleted, fault)));
     if (!done || batch.count == 0)
         ledger_rollback(ledger);
     if (!done) {

@@ -7,13 +7,13 @@
 
 #include "ledger/ledger.h"
 
-#define LEDGER_PURGE_YOUNGEST_MS (7 * 24 * INT64_C(3600000))    /* Postfix comes again for 5 days */
+#define LEDGER_PURGE_YOUNGEST_MS (7 * 24 * INT64_C(3600000)) /* Postfix comes again for 5 days */
 
 struct ledger_purge {
-    int64_t older_than_ms;  /* at least LEDGER_PURGE_YOUNGEST_MS */
-    int64_t after;          /* last message of the batch before; 0 at first; moved on by each batch */
-    int64_t deleted;        /* raised by each batch */
-    bool ended;             /* there are no more */
+    int64_t older_than_ms; /* at least LEDGER_PURGE_YOUNGEST_MS */
+    int64_t after;         /* last message of the batch before; 0 at first; moved on by each batch */
+    int64_t deleted;       /* raised by each batch */
+    bool ended;            /* there are no more */
 };
 
 /* How many messages would go. False with the fault set on trouble. */

@@ -34,9 +34,15 @@ static enum ledger_type type_of(Oid oid)
     switch (oid) {
     case 16:
         return LEDGER_BOOLEAN;
-    case 20: case 21: case 23: case 700: case 701: case 1700:
+    case 20:
+    case 21:
+    case 23:
+    case 700:
+    case 701:
+    case 1700:
         return LEDGER_NUMBER;
-    case 114: case 3802:
+    case 114:
+    case 3802:
         return LEDGER_JSON;
     default:
         return LEDGER_TEXT;

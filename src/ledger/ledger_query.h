@@ -10,9 +10,9 @@ enum ledger_type { LEDGER_TEXT, LEDGER_NUMBER, LEDGER_BOOLEAN, LEDGER_JSON };
 
 struct ledger_table {
     size_t columns, rows;
-    char **names;               /* [columns] */
-    enum ledger_type *types;    /* [columns] */
-    char **cells;   /* [rows * columns], row after row; NULL: no value */
+    char **names;            /* [columns] */
+    enum ledger_type *types; /* [columns] */
+    char **cells;            /* [rows * columns], row after row; NULL: no value */
 };
 
 void ledger_table_free(struct ledger_table **table);

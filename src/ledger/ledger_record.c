@@ -9,7 +9,7 @@
 #include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)
-#define TEXT_MAX (1024 * 1024)  /* of a part: what decode.h gives at most */
+#define TEXT_MAX (1024 * 1024) /* of a part: what decode.h gives at most */
 
 static size_t list_length(char *const *list)
 {
@@ -26,17 +26,25 @@ static bool add_message(struct ledger *ledger, const struct ledger_message *mess
     char *references OD_CLEANUP(base_free) =
         pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = pg_number(message_lock_key(message->identity), key)}, {.data = message->message_id},
-        {.data = message->sender}, {.data = decoded->from}, {.data = decoded->subject},
-        {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL}, {.data = pg_number(message->size, size)},
-        {.data = decoded->in_reply_to}, pg_array(references), {.data = pg_number(received_at, received)},
+        LEDGER_KEY(message),
+        {.data = pg_number(message_lock_key(message->identity), key)},
+        {.data = message->message_id},
+        {.data = message->sender},
+        {.data = decoded->from},
+        {.data = decoded->subject},
+        {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL},
+        {.data = pg_number(message->size, size)},
+        {.data = decoded->in_reply_to},
+        pg_array(references),
+        {.data = pg_number(received_at, received)},
     };
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
-                  " size, in_reply_to, \"references\", received_at)"
-                  " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
-                  " pg_catalog.to_timestamp($12::bigint)) ON CONFLICT DO NOTHING",
-                  12, params, fault);
+    return pg_add(
+        ledger->pg,
+        "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
+        " size, in_reply_to, \"references\", received_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
+        " pg_catalog.to_timestamp($12::bigint)) ON CONFLICT DO NOTHING",
+        12, params, fault);
 }
 
 static bool add_addresses(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
@@ -45,7 +53,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_message *me
     enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
     size_t count = decoded->address_count;
     const char **columns[COLUMNS];
-    char (*positions)[24] = base_alloc(count * sizeof(*positions) + 1);
+    char(*positions)[24] = base_alloc(count * sizeof(*positions) + 1);
     for (int i = 0; i < COLUMNS; i++)
         columns[i] = base_alloc((count + 1) * sizeof(char *));
     for (size_t i = 0; i < count; i++) {
@@ -82,9 +90,15 @@ static bool add_part(struct ledger *ledger, const struct ledger_message *message
 {
     char size[24];
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = part->path}, {.data = part->type}, {.data = part->charset},
-        {.data = part->disposition}, {.data = part->filename}, {.data = pg_number(part->size, size)},
-        pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX},
+        LEDGER_KEY(message),
+        {.data = part->path},
+        {.data = part->type},
+        {.data = part->charset},
+        {.data = part->disposition},
+        {.data = part->filename},
+        {.data = pg_number(part->size, size)},
+        pg_bytes(part->sha256, sizeof(part->sha256)),
+        {.data = part->text, .max = TEXT_MAX},
     };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
@@ -98,7 +112,8 @@ static bool add_raw(struct ledger *ledger, const struct ledger_message *message,
     char number[24];
     size_t at = chunk * RAW_CHUNK, left = (size_t)message->size - at;
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = pg_number((int64_t)chunk, number)},
+        LEDGER_KEY(message),
+        {.data = pg_number((int64_t)chunk, number)},
         pg_bytes((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
     };
     return pg_add(ledger->pg,

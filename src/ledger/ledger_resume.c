@@ -16,13 +16,14 @@ bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, i
 {
     char after_text[24], limit_text[24];
     const struct pg_param params[] = {
-        {.data = pg_number(after, after_text)}, {.data = pg_number((int64_t)limit, limit_text)},
+        {.data = pg_number(after, after_text)},
+        {.data = pg_number((int64_t)limit, limit_text)},
     };
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_OPERATOR,
-            "SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > $1::bigint"
-            " AND " IS_WHOLE " AND " HAS_BYTES " ORDER BY d.message LIMIT $2::bigint",
-            2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
+        ledger, LEDGER_OPERATOR,
+        "SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > $1::bigint"
+        " AND " IS_WHOLE " AND " HAS_BYTES " ORDER BY d.message LIMIT $2::bigint",
+        2, params, fault);
     if (result == NULL)
         return false;
     *ret_count = (size_t)PQntuples(result);
@@ -35,9 +36,9 @@ bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault 
 {
     PGresult *result OD_CLEANUP(pg_clear) =
         ledger_ask(ledger, LEDGER_OPERATOR,
-            "SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL"
-            " AND NOT (" IS_WHOLE " AND " HAS_BYTES ")",
-            0, NULL, fault);
+                   "SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL"
+                   " AND NOT (" IS_WHOLE " AND " HAS_BYTES ")",
+                   0, NULL, fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;
@@ -78,14 +79,14 @@ bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unf
 {
     char number[24];
     const struct pg_param param = {.data = pg_number(id, number)};
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_OPERATOR,
-            "SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,"
-            " d.original_recipient FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
-            " LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'"
-            " ORDER BY id DESC LIMIT 1) s ON true"
-            " WHERE m.id = $1::bigint AND d.finished_at IS NULL ORDER BY d.id",
-            1, &param, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
+        ledger, LEDGER_OPERATOR,
+        "SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,"
+        " d.original_recipient FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
+        " LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'"
+        " ORDER BY id DESC LIMIT 1) s ON true"
+        " WHERE m.id = $1::bigint AND d.finished_at IS NULL ORDER BY d.id",
+        1, &param, fault);
     if (result == NULL)
         return false;
     *ret = PQntuples(result) > 0 ? take_unfinished(result) : NULL;
@@ -126,8 +127,9 @@ bool ledger_raw(struct ledger *ledger, int64_t id,
     for (int64_t chunk = 0;; chunk++) {
         const struct pg_param params[] = {{.data = pg_number(id, number)}, {.data = pg_number(chunk, chunk_number)}};
         PGresult *result OD_CLEANUP(pg_clear) =
-            ledger_ask(ledger, LEDGER_OPERATOR, "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer", 2, params,
-                fault);
+            ledger_ask(ledger, LEDGER_OPERATOR,
+                       "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer", 2, params,
+                       fault);
         if (result == NULL)
             return false;
         if (PQntuples(result) == 0)

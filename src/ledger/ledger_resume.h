@@ -10,12 +10,12 @@
 /* One message with deliveries that Postfix would still come again with. */
 struct ledger_unfinished {
     unsigned char digest[LEDGER_HASH_SIZE];
-    char *message_id;       /* as recorded; may be NULL */
+    char *message_id; /* as recorded; may be NULL */
     char *sender;
-    char *queue_id;         /* may be NULL */
-    char **recipients;      /* NULL-terminated */
-    char **originals;       /* one for each recipient, "" when there is none */
-    char *sent_account;     /* where the Sent copy was recorded to belong; NULL: none was due */
+    char *queue_id;     /* may be NULL */
+    char **recipients;  /* NULL-terminated */
+    char **originals;   /* one for each recipient, "" when there is none */
+    char *sent_account; /* where the Sent copy was recorded to belong; NULL: none was due */
     char *sent_mailbox;
 };
 

@@ -30,8 +30,9 @@ static bool ask(struct ledger *ledger, const char *sql, const char *param, int64
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
 {
     /* Not to_regclass: behind a lock it may answer from a cache that is older than the lock. */
-    static const char table[] = "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
-                                " ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'schema_version'";
+    static const char table[] =
+        "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
+        " ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'schema_version'";
     int64_t there = 0, version = 0;
     if (!ledger_connect(ledger, fault) || !ask(ledger, table, ledger->config->database.schema, &there, fault))
         return false;

@@ -5,8 +5,7 @@
 
 #include "ledger/ledger_session.h"
 
-#define OVER(column, number) \
-    "pg_catalog.clock_timestamp() - " column " > " number "::bigint * interval '1 millisecond'"
+#define OVER(column, number) "pg_catalog.clock_timestamp() - " column " > " number "::bigint * interval '1 millisecond'"
 
 #define READ \
     "SELECT honoured," \
@@ -17,7 +16,8 @@
     "UPDATE @schema@.server SET tried_at = pg_catalog.clock_timestamp()" \
     " WHERE server = $1 AND " OVER("tried_at", "$2") " RETURNING 1"
 
-#define RECORD "INSERT INTO @schema@.server AS s (server, honoured, checked_at, tried_at)" \
+#define RECORD \
+    "INSERT INTO @schema@.server AS s (server, honoured, checked_at, tried_at)" \
     " VALUES ($1, $2, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp())" \
     " ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at," \
     " tried_at = EXCLUDED.tried_at"
@@ -50,7 +50,8 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 {
     char good[24], bad[24];
     const struct pg_param params[] = {
-        {.data = server}, {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
+        {.data = server},
+        {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
         {.data = pg_number(LEDGER_SERVER_REFUSED_MS, bad)},
     };
     PGresult *result OD_CLEANUP(pg_clear) = query(ledger, READ, 3, params, fault);

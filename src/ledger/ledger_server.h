@@ -7,11 +7,11 @@
 
 #include "ledger/ledger.h"
 
-#define LEDGER_SERVER_HONOURED_MS (24 * INT64_C(3600000))   /* how long a good answer stands before another look */
-#define LEDGER_SERVER_REFUSED_MS (10 * INT64_C(60000))      /* a bad one: a mended server is used again by itself */
+#define LEDGER_SERVER_HONOURED_MS (24 * INT64_C(3600000)) /* how long a good answer stands before another look */
+#define LEDGER_SERVER_REFUSED_MS (10 * INT64_C(60000))    /* a bad one: a mended server is used again by itself */
 
 enum ledger_server {
-    LEDGER_SERVER_NEW,      /* never found out */
+    LEDGER_SERVER_NEW, /* never found out */
     LEDGER_SERVER_HONOURED,
     LEDGER_SERVER_IGNORED,
 };

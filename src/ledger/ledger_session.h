@@ -14,13 +14,13 @@ struct ledger {
     struct pg *pg;
     char host[256];
     char application[64];
-    bool in_transaction;    /* open, and not failed: the lock is held in it */
+    bool in_transaction; /* open, and not failed: the lock is held in it */
 };
 
 struct ledger_claimed {
     struct ledger_copy copy;
-    int64_t attempt;            /* ours */
-    bool settled;           /* ledger_settle was told of it, whatever came of that */
+    int64_t attempt; /* ours */
+    bool settled;    /* ledger_settle was told of it, whatever came of that */
 };
 
 /* A claim, from ledger_claim to its end. */
@@ -28,18 +28,19 @@ struct ledger_claim {
     const struct ledger_message *message;
     struct ledger_claimed *copies;
     size_t copy_count;
-    int64_t token;              /* random: tells this claim from any other */
-    bool in_flight;             /* its batch is on the way ... */
-    struct fault fault;         /* ... or why not */
-    bool committed;             /* it certainly stands in the ledger */
-    size_t commit, hold;        /* marks */
+    int64_t token;       /* random: tells this claim from any other */
+    bool in_flight;      /* its batch is on the way ... */
+    struct fault fault;  /* ... or why not */
+    bool committed;      /* it certainly stands in the ledger */
+    size_t commit, hold; /* marks */
 };
 
 /* A queue id as a parameter: short enough for its index, where it is written and where it is looked for. */
 #define LEDGER_QUEUE_ID(id) ((struct pg_param){.data = (id), .max = 200})
 
 /* The first two parameters of a statement about one message. */
-#define LEDGER_KEY(message) pg_bytes((message)->identity, LEDGER_HASH_SIZE), pg_bytes((message)->digest, LEDGER_HASH_SIZE)
+#define LEDGER_KEY(message) \
+    pg_bytes((message)->identity, LEDGER_HASH_SIZE), pg_bytes((message)->digest, LEDGER_HASH_SIZE)
 
 /* The roles that the schema makes, as their names end: what deliveries and replay may do; what an operator may besides. */
 #define LEDGER_DELIVERY "delivery"

@@ -17,7 +17,7 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
     for (size_t i = 0; i < claim->copy_count; i++)
         if (claim->copies[i].copy.target == target)
             return &claim->copies[i];
-    abort();    /* what was not claimed is nobody's to settle */
+    abort(); /* what was not claimed is nobody's to settle */
 }
 
 static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
@@ -26,18 +26,24 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
     char uidvalidity[24], uid[24], token[24], attempt[24];
     const struct ledger_target *target = &claim->message->targets[made->target];
     const struct pg_param params[] = {
-        LEDGER_KEY(claim->message), {.data = target->account}, {.data = target->mailbox},
-        {.data = pg_number(claimed(claim, made->target)->attempt, attempt)}, {.data = pg_number(claim->token, token)},
-        {.data = ledger_state_name(made->state)}, {.data = made->doubt ? "t" : "f"},
+        LEDGER_KEY(claim->message),
+        {.data = target->account},
+        {.data = target->mailbox},
+        {.data = pg_number(claimed(claim, made->target)->attempt, attempt)},
+        {.data = pg_number(claim->token, token)},
+        {.data = ledger_state_name(made->state)},
+        {.data = made->doubt ? "t" : "f"},
         {.data = made->uid != 0 ? pg_number(made->uidvalidity, uidvalidity) : NULL},
-        {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL}, {.data = made->error},
+        {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL},
+        {.data = made->error},
     };
-    return pg_add(ledger->pg,
-                  "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
-                  " stored_at = CASE WHEN $7 = 'stored' THEN pg_catalog.clock_timestamp() END"
-                  " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND c.message = m.id"
-                  " AND c.account = $3 AND c.mailbox = $4 AND c.attempt = $5::integer AND c.claim = $6::bigint",
-                  11, params, fault);
+    return pg_add(
+        ledger->pg,
+        "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
+        " stored_at = CASE WHEN $7 = 'stored' THEN pg_catalog.clock_timestamp() END"
+        " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND c.message = m.id"
+        " AND c.account = $3 AND c.mailbox = $4 AND c.attempt = $5::integer AND c.claim = $6::bigint",
+        11, params, fault);
 }
 
 /* For the Sent copy the Message-ID alone decides: what was claimed for other content with this id, and came to nothing,
@@ -50,24 +56,31 @@ static bool add_variants_state(struct ledger *ledger, const struct ledger_claim 
     if (target->role != COPY_SENT || made->state != COPY_STORED)
         return true;
     const struct pg_param params[] = {
-        LEDGER_KEY(claim->message), {.data = target->account}, {.data = target->mailbox},
+        LEDGER_KEY(claim->message),
+        {.data = target->account},
+        {.data = target->mailbox},
         {.data = made->uid != 0 ? pg_number(made->uidvalidity, uidvalidity) : NULL},
         {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL},
     };
-    return pg_add(ledger->pg,
-                  "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
-                  " stored_at = pg_catalog.clock_timestamp()"
-                  " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
-                  " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
-                  6, params, fault);
+    return pg_add(
+        ledger->pg,
+        "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
+        " stored_at = pg_catalog.clock_timestamp()"
+        " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
+        " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
+        6, params, fault);
 }
 
 static bool add_answer_update(struct ledger *ledger, const struct ledger_message *message,
                               const struct ledger_answer *answer, struct fault *fault)
 {
     const struct pg_param params[] = {
-        LEDGER_KEY(message), {.data = message->recipients[answer->recipient].address}, {.data = answer->outcome},
-        {.data = answer->reason}, {.data = answer->finished ? "t" : "f"}, {.data = answer->whole ? "t" : "f"},
+        LEDGER_KEY(message),
+        {.data = message->recipients[answer->recipient].address},
+        {.data = answer->outcome},
+        {.data = answer->reason},
+        {.data = answer->finished ? "t" : "f"},
+        {.data = answer->whole ? "t" : "f"},
     };
     return pg_add(ledger->pg,
                   "UPDATE @schema@.delivery d SET outcome = $4, reason = $5, last_at = pg_catalog.clock_timestamp(),"
@@ -197,10 +210,15 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
     for (size_t i = 0; i < claim->copy_count; i++)
         if (!claim->copies[i].settled)
             made[count++] = (struct ledger_made){
-                .target = claim->copies[i].copy.target, .state = COPY_PENDING, .doubt = claim->copies[i].copy.doubt,
+                .target = claim->copies[i].copy.target,
+                .state = COPY_PENDING,
+                .doubt = claim->copies[i].copy.doubt,
             };
     const struct ledger_settling settling = {
-        .made = made, .made_count = count, .answers = answers, .next = LEDGER_NO_TARGET,
+        .made = made,
+        .made_count = count,
+        .answers = answers,
+        .next = LEDGER_NO_TARGET,
     };
     if (ledger_settle(ledger, claim, &settling, &next, taken, &fault) == LEDGER_TROUBLE)
         log_warning("a claim could not be undone; it ends with delivery.hold_off: %s", fault.text);

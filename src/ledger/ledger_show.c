@@ -10,7 +10,9 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                                           const unsigned char *digest, const char *queue_id, struct fault *fault)
 {
     const struct pg_param params[] = {
-        pg_bytes(identity, LEDGER_HASH_SIZE), pg_bytes(digest, LEDGER_HASH_SIZE), LEDGER_QUEUE_ID(queue_id),
+        pg_bytes(identity, LEDGER_HASH_SIZE),
+        pg_bytes(digest, LEDGER_HASH_SIZE),
+        LEDGER_QUEUE_ID(queue_id),
     };
     return ledger_query(ledger,
                         "SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, \"from\", subject,"
@@ -25,8 +27,8 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault)
 {
     const struct pg_param param = pg_bytes(digest, LEDGER_HASH_SIZE);
-    struct ledger_table *found OD_CLEANUP(ledger_table_free) = ledger_query(
-        ledger, "SELECT id FROM @schema@.message WHERE digest = $1::bytea LIMIT 1", 1, &param, fault);
+    struct ledger_table *found OD_CLEANUP(ledger_table_free) =
+        ledger_query(ledger, "SELECT id FROM @schema@.message WHERE digest = $1::bytea LIMIT 1", 1, &param, fault);
     if (found != NULL)
         *ret = found->rows > 0;
     return found != NULL;
@@ -56,10 +58,11 @@ static struct ledger_table *of_message(struct ledger *ledger, const char *sql, c
 
 struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault)
 {
-    return of_message(ledger,
-                      "SELECT role, position, \"group\", name, address FROM @schema@.address WHERE message = $1::bigint"
-                      " ORDER BY array_position(ARRAY['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'], role), position",
-                      message, fault);
+    return of_message(
+        ledger,
+        "SELECT role, position, \"group\", name, address FROM @schema@.address WHERE message = $1::bigint"
+        " ORDER BY array_position(ARRAY['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'], role), position",
+        message, fault);
 }
 
 struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault)
@@ -95,7 +98,8 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
 {
     char hold_off[24];
     const struct pg_param params[] = {
-        {.data = message}, {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
+        {.data = message},
+        {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
     };
     return ledger_query(
         ledger,

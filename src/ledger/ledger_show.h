@@ -11,7 +11,7 @@
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id,
                                           struct fault *fault) OD_MUST;
-enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY };  /* the first columns */
+enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY }; /* the first columns */
 
 /* Whether a message with this digest is recorded: by what a delivery may read, for replay. False with the fault set on
  * trouble. */

@@ -11,10 +11,8 @@ static const struct {
     const char *acquire;
     const char *reassert;
 } statements[LOCK_METHODS] = {
-    [LOCK_METHOD_ADVISORY] = {
-        .acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
-        .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)",
-    },
+    [LOCK_METHOD_ADVISORY] = {.acquire = "SELECT pg_catalog.pg_try_advisory_xact_lock($1)",
+                              .reassert = "SELECT pg_catalog.pg_advisory_xact_lock($1)"},
     [LOCK_METHOD_ROW] = {.acquire = NULL},
     [LOCK_METHOD_LEASE] = {.acquire = NULL},
 };
@@ -48,5 +46,5 @@ bool lock_granted(const PGresult *result)
 
 bool lock_is_timeout(const char *sqlstate)
 {
-    return strcmp(sqlstate, "55P03") == 0;     /* lock_not_available */
+    return strcmp(sqlstate, "55P03") == 0; /* lock_not_available */
 }

@@ -61,7 +61,7 @@ bool pg_take_in(struct pg *pg, struct fault *fault)
 static void drop_notice(void *context, const PGresult *result)
 {
     (void)context;
-    (void)result;   /* libpq would print it to stderr, which Postfix takes for our answer */
+    (void)result; /* libpq would print it to stderr, which Postfix takes for our answer */
 }
 
 struct keywords {
@@ -82,11 +82,11 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
 static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, struct fault *fault)
 {
     static const char *const defaults[][2] = {
-        {"keepalives_idle", "30"}, {"keepalives_interval", "10"}, {"keepalives_count", "3"},
+        {"keepalives_idle", "30"},     {"keepalives_interval", "10"}, {"keepalives_count", "3"},
         {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
     };
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    if (options == NULL) {      /* libpq would say where, by quoting what may be a password */
+    if (options == NULL) { /* libpq would say where, by quoting what may be a password */
         fault_set(fault, "[database] conninfo: no libpq connection string (values with blanks stand in '')");
         return false;
     }
@@ -96,12 +96,12 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
         if (option->val != NULL)
-            keywords_add(&keywords, option->keyword, option->val);  /* a later word wins over an earlier one */
-    keywords_add(&keywords, "client_encoding", "UTF8");     /* all our text is */
-    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0);    /* begins to connect, sends nothing by TCP */
+            keywords_add(&keywords, option->keyword, option->val);       /* a later word wins over an earlier one */
+    keywords_add(&keywords, "client_encoding", "UTF8");                  /* all our text is */
+    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* begins to connect, sends nothing by TCP */
     PQconninfoFree(options);
     if (pg->conn == NULL)
-        abort();    /* no memory: death by signal defers */
+        abort(); /* no memory: death by signal defers */
     PQsetNoticeReceiver(pg->conn, drop_notice, NULL);
     return true;
 }

@@ -10,11 +10,11 @@
 
 #include "base/base.h"
 
-#define PG_TIMEOUT_MS 30000     /* for connecting, and for each wait on the server */
+#define PG_TIMEOUT_MS 30000 /* for connecting, and for each wait on the server */
 #define PG_MAX_PARAMS 20
-#define PG_TEXT_MAX 16384       /* bytes of a text, unless its parameter says more */
+#define PG_TEXT_MAX 16384 /* bytes of a text, unless its parameter says more */
 
-#define PG_RECEIVE_MAX (INT64_C(32) << 20)      /* bytes that the results of a batch may have */
+#define PG_RECEIVE_MAX (INT64_C(32) << 20) /* bytes that the results of a batch may have */
 
 struct pg;
 
@@ -57,8 +57,8 @@ void pg_receive_any(struct pg *pg);
  * another must be valid and short before it comes here (route/), or two could become one. */
 struct pg_param {
     const char *data;
-    size_t max;     /* of text, in bytes; 0: PG_TEXT_MAX */
-    int length;     /* of binary data */
+    size_t max; /* of text, in bytes; 0: PG_TEXT_MAX */
+    int length; /* of binary data */
     bool binary;
 };
 
@@ -113,6 +113,6 @@ const char *pg_sqlstate(const struct pg *pg) OD_MUST;
 int64_t pg_int(const PGresult *result, int row, int column) OD_MUST;
 bool pg_bool(const PGresult *result, int row, int column) OD_MUST;
 
-void pg_clear(PGresult **result);   /* for OD_CLEANUP */
+void pg_clear(PGresult **result); /* for OD_CLEANUP */
 
 #endif

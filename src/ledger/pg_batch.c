@@ -8,7 +8,7 @@
 
 #include "ledger/pg_internal.h"
 
-#define FLUSH_BYTES (256 * 1024)    /* libpq buffers without bound: wait for the server after so much */
+#define FLUSH_BYTES (256 * 1024) /* libpq buffers without bound: wait for the server after so much */
 
 bool pg_flush(struct pg *pg, struct fault *fault)
 {
@@ -125,7 +125,7 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
 static PGresult *next_result(struct pg *pg, struct fault *fault)
 {
     PGresult *result = NULL;
-    for (int i = 0; i < 2 && result == NULL; i++) {     /* a NULL ends the results of the statement before */
+    for (int i = 0; i < 2 && result == NULL; i++) { /* a NULL ends the results of the statement before */
         if (!pg_wait_result(pg, fault))
             return NULL;
         result = PQgetResult(pg->conn);
@@ -138,7 +138,7 @@ static PGresult *next_result(struct pg *pg, struct fault *fault)
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return result;
     pg->skipped = true;
-    if (status == PGRES_PIPELINE_SYNC)      /* more results asked for than statements sent */
+    if (status == PGRES_PIPELINE_SYNC) /* more results asked for than statements sent */
         abort();
     pg_statement_failed(pg, result, fault);
     PQclear(result);
@@ -173,7 +173,7 @@ bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
 PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
 {
     if (mark < pg->taken)
-        abort();    /* it was taken already */
+        abort(); /* it was taken already */
     return pg_passed(pg, mark, fault) ? take_next(pg, fault) : NULL;
 }
 

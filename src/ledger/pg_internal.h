@@ -14,25 +14,25 @@ struct pg {
     GHashTable *statements; /* what was sent on this connection: text as given -> struct pg_statement */
     bool direct;            /* the server's own session, not one of a pooler's: names stay known */
     bool in_batch;
-    bool skipped;           /* an earlier statement of the batch failed */
+    bool skipped; /* an earlier statement of the batch failed */
     bool lost;
-    size_t added, taken;    /* statements of the batch, and results of it */
-    unsigned prepared;      /* names given so far */
-    GByteArray *kinds;      /* of the batch: for each result to come, whether it is that of a PREPARE */
-    size_t results;         /* taken of these */
+    size_t added, taken; /* statements of the batch, and results of it */
+    unsigned prepared;   /* names given so far */
+    GByteArray *kinds;   /* of the batch: for each result to come, whether it is that of a PREPARE */
+    size_t results;      /* taken of these */
     size_t unflushed;
-    int64_t timeout_ms;     /* of each wait on the server */
-    int64_t received, receive_max;  /* of the batch, in bytes */
+    int64_t timeout_ms;            /* of each wait on the server */
+    int64_t received, receive_max; /* of the batch, in bytes */
     char sqlstate[6];
 };
 
 /* One text, as it goes to the server. */
 struct pg_statement {
-    char *sql;              /* with the schema's name */
-    char name[24];          /* "": not prepared */
-    bool used;              /* once already */
-    size_t place;           /* of its PREPARE's result in the batch ... */
-    bool stands;            /* ... which said that it is prepared */
+    char *sql;     /* with the schema's name */
+    char name[24]; /* "": not prepared */
+    bool used;     /* once already */
+    size_t place;  /* of its PREPARE's result in the batch ... */
+    bool stands;   /* ... which said that it is prepared */
 };
 
 /* Sets the fault to `what` and libpq's own words: nothing more can be done with the connection. False. */

@@ -36,7 +36,7 @@ static bool is_loopback_name(const char *name)
 enum pg_peer pg_peer_named(const char *host, const char *hostaddr)
 {
     const char *name = hostaddr != NULL && *hostaddr != '\0' ? hostaddr : host;
-    if (name == NULL || *name == '\0' || *name == '/' || *name == '@')     /* libpq's default is a unix socket */
+    if (name == NULL || *name == '\0' || *name == '/' || *name == '@') /* libpq's default is a unix socket */
         return PG_PEER_SOCKET;
     return is_loopback_name(name) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
 }
@@ -66,8 +66,10 @@ enum pg_peer pg_peer_of(int fd)
 
 static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
 {
-    fault_set(fault, "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s whoever is in between"
-              " reads the password and the mail; " REMEDY, host, sslmode);
+    fault_set(fault,
+              "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s whoever is in between"
+              " reads the password and the mail; " REMEDY,
+              host, sslmode);
     return false;
 }
 

@@ -10,9 +10,9 @@
 #include "base/base.h"
 
 enum pg_peer {
-    PG_PEER_SOCKET,     /* a unix socket */
-    PG_PEER_LOOPBACK,   /* TCP that does not leave this host */
-    PG_PEER_REMOTE,     /* anything else */
+    PG_PEER_SOCKET,   /* a unix socket */
+    PG_PEER_LOOPBACK, /* TCP that does not leave this host */
+    PG_PEER_REMOTE,   /* anything else */
 };
 
 /* What one entry of libpq's lists host and hostaddr leads to, by its name alone; NULL and "" are entries not given. */

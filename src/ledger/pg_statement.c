@@ -8,7 +8,7 @@
 
 #include "ledger/pg_internal.h"
 
-#define STATEMENTS_MOST 100     /* of one connection; there are about thirty */
+#define STATEMENTS_MOST 100 /* of one connection; there are about thirty */
 
 static char *with_schema(const char *sql, const char *schema)
 {
@@ -42,9 +42,9 @@ GHashTable *pg_statements_new(void)
 bool pg_statement_is_stale(const char *sqlstate)
 {
     static const char *const states[] = {
-        "26000",    /* invalid_sql_statement_name: a pooler after all */
-        "42P05",    /* duplicate_prepared_statement: likewise */
-        "0A000",    /* feature_not_supported: cached plan must not change result type, after an upgrade of the schema */
+        "26000", /* invalid_sql_statement_name: a pooler after all */
+        "42P05", /* duplicate_prepared_statement: likewise */
+        "0A000", /* feature_not_supported: cached plan must not change result type, after an upgrade of the schema */
     };
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (strcmp(sqlstate, states[i]) == 0)

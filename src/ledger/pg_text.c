@@ -35,7 +35,7 @@ char *pg_text_fit(const char *text, size_t max)
     if (length <= max && g_utf8_validate(text, (gssize)length, NULL))
         return NULL;
     char *valid = g_utf8_make_valid(text, (gssize)cut(text, length, max));
-    char *fit = base_strndup(valid, cut(valid, strlen(valid), max));    /* U+FFFD takes three bytes for one */
+    char *fit = base_strndup(valid, cut(valid, strlen(valid), max)); /* U+FFFD takes three bytes for one */
     g_free(valid);
     return fit;
 }

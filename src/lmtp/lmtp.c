@@ -17,11 +17,11 @@
 struct lmtp {
     const struct config *config;
     struct lmtp_stream *stream;
-    struct ledger *ledger;      /* opened with the first message */
+    struct ledger *ledger; /* opened with the first message */
     struct sessions *sessions;
     char host[256];
     struct lmtp_times times;
-    int64_t end_ms;             /* of the session */
+    int64_t end_ms; /* of the session */
     int errors;
     bool greeted;
     struct lmtp_transaction transaction;
@@ -101,17 +101,24 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     if (transaction->queue_id == NULL)
         transaction->queue_id = received_queue_id(message);
     struct delivery delivery = {
-        .config = lmtp->config, .ledger = lmtp->ledger, .sessions = lmtp->sessions, .message = message,
-        .sender = transaction->sender, .queue_id = transaction->queue_id, .whole = true,
-        .recipients = recipients, .recipient_count = count,
-        .started_ms = started_ms, .read_ms = base_now_ms() - started_ms,
+        .config = lmtp->config,
+        .ledger = lmtp->ledger,
+        .sessions = lmtp->sessions,
+        .message = message,
+        .sender = transaction->sender,
+        .queue_id = transaction->queue_id,
+        .whole = true,
+        .recipients = recipients,
+        .recipient_count = count,
+        .started_ms = started_ms,
+        .read_ms = base_now_ms() - started_ms,
     };
     delivery_run(&delivery);
     deadline_disarm();
     for (guint i = 0; i < count; i++)
         lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(recipients[i].report.outcome)->lmtp,
                           report_line(&recipients[i].report, line, sizeof(line)));
-    (void)lmtp_stream_flush(lmtp->stream);  /* settled: whether the peer still listens changes nothing */
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still listens changes nothing */
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }
@@ -144,16 +151,17 @@ static bool do_data(struct lmtp *lmtp)
         return true;
     }
     int64_t started_ms = base_now_ms();
-    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(
-        (size_t)lmtp->config->delivery.size_limit, (const char *const *)lmtp->config->identity.ignore);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) =
+        message_builder_new((size_t)lmtp->config->delivery.size_limit,
+                            (const char *const *)lmtp->config->identity.ignore);
     struct incoming incoming = {.builder = builder};
     lmtp_stream_reply(lmtp->stream, "354 go on, end with a line of one dot");
-    enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->times.idle,
-                                             lmtp->end_ms + lmtp->times.last_data, feed_incoming, &incoming);
+    enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->times.idle, lmtp->end_ms + lmtp->times.last_data,
+                                             feed_incoming, &incoming);
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s no more data came", lmtp->host);
     if (result != LMTP_READ_OK)
-        return false;   /* without its end a message is none */
+        return false; /* without its end a message is none */
     deliver_incoming(lmtp, &incoming, started_ms);
     lmtp_transaction_reset(&lmtp->transaction);
     return true;
@@ -232,8 +240,11 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
 {
     struct lmtp_stream *stream = lmtp_stream_new(in, out);
     struct lmtp lmtp = {
-        .config = config, .stream = stream, .sessions = sessions_new(config, SESSIONS_FEW),
-        .times = times, .end_ms = base_now_ms() + times.session,
+        .config = config,
+        .stream = stream,
+        .sessions = sessions_new(config, SESSIONS_FEW),
+        .times = times,
+        .end_ms = base_now_ms() + times.session,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)

@@ -6,18 +6,18 @@
 
 #include "base/config.h"
 
-#define LMTP_SESSION_MS 600000      /* no new transaction after that: spawn(8) kills at 1000 s from the connection */
+#define LMTP_SESSION_MS 600000 /* no new transaction after that: spawn(8) kills at 1000 s from the connection */
 
 /* How long a session may take, in milliseconds. */
 struct lmtp_times {
-    int64_t session;    /* after that no new transaction */
-    int64_t last_data;  /* after that still, for the end of a message that was begun before */
-    int64_t idle;       /* of each wait (RFC 5321, 4.5.3.2.7) */
+    int64_t session;   /* after that no new transaction */
+    int64_t last_data; /* after that still, for the end of a message that was begun before */
+    int64_t idle;      /* of each wait (RFC 5321, 4.5.3.2.7) */
 };
 #define LMTP_TIMES ((struct lmtp_times){.session = LMTP_SESSION_MS, .last_data = 100000, .idle = 300000})
 
-#define LMTP_LINE_MAX 4096          /* of a command, with its line end */
-#define LMTP_ERRORS_MAX 20          /* commands refused before the session ends */
+#define LMTP_LINE_MAX 4096 /* of a command, with its line end */
+#define LMTP_ERRORS_MAX 20 /* commands refused before the session ends */
 
 /* Serves until QUIT, the end of input, or a limit. Everything is answered; nothing is returned. */
 void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times);

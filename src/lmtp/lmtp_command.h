@@ -7,8 +7,17 @@
 #include "base/base.h"
 
 enum lmtp_verb {
-    LMTP_UNKNOWN, LMTP_LHLO, LMTP_MAIL, LMTP_RCPT, LMTP_DATA, LMTP_RSET, LMTP_NOOP, LMTP_QUIT, LMTP_VRFY,
-    LMTP_XFORWARD, LMTP_HELO,  /* HELO and EHLO: SMTP, refused by RFC 2033 */
+    LMTP_UNKNOWN,
+    LMTP_LHLO,
+    LMTP_MAIL,
+    LMTP_RCPT,
+    LMTP_DATA,
+    LMTP_RSET,
+    LMTP_NOOP,
+    LMTP_QUIT,
+    LMTP_VRFY,
+    LMTP_XFORWARD,
+    LMTP_HELO, /* HELO and EHLO: SMTP, refused by RFC 2033 */
 };
 
 /* The verb of a line; *ret_arguments points behind it and the blanks that follow. */

@@ -11,24 +11,24 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE (64 * 1024)
-#define WRITE_MS 300000     /* RFC 5321, 4.5.3.2 */
+#define WRITE_MS 300000 /* RFC 5321, 4.5.3.2 */
 
 /* Where in the message's lines we are. */
 enum data_state {
-    DATA_LINE_START,    /* after CR LF, or at the beginning */
-    DATA_DOT,           /* after a '.' there */
-    DATA_DOT_CR,        /* after ". CR" */
+    DATA_LINE_START, /* after CR LF, or at the beginning */
+    DATA_DOT,        /* after a '.' there */
+    DATA_DOT_CR,     /* after ". CR" */
     DATA_TEXT,
-    DATA_CR,            /* after a CR */
+    DATA_CR, /* after a CR */
     DATA_END,
 };
 
 struct lmtp_stream {
     int in, out;
-    size_t at, end;                     /* what is read and not used yet */
+    size_t at, end; /* what is read and not used yet */
     GString *replies;
     unsigned char buffer[BUFFER_SIZE];
-    unsigned char text[BUFFER_SIZE + 2];    /* of the message, dots unstuffed; a CR may be owed from the piece before */
+    unsigned char text[BUFFER_SIZE + 2]; /* of the message, dots unstuffed; a CR may be owed from the piece before */
 };
 
 struct lmtp_stream *lmtp_stream_new(int in, int out)
@@ -132,7 +132,7 @@ static size_t take_character(enum data_state *state, unsigned char c, unsigned c
             return 0;
         }
         break;
-    case DATA_DOT:          /* the dot was stuffing, unless CR LF follows */
+    case DATA_DOT: /* the dot was stuffing, unless CR LF follows */
         if (c == '\r') {
             *state = DATA_DOT_CR;
             return 0;
@@ -170,7 +170,7 @@ static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
     while (stream->at < stream->end && *state != DATA_END) {
         const unsigned char *from = stream->buffer + stream->at;
         size_t left = stream->end - stream->at;
-        if (*state == DATA_TEXT) {      /* the rest of the line at once */
+        if (*state == DATA_TEXT) { /* the rest of the line at once */
             const unsigned char *cr = memchr(from, '\r', left);
             size_t n = cr != NULL ? (size_t)(cr - from) : left;
             memcpy(stream->text + length, from, n);

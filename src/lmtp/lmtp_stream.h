@@ -10,12 +10,12 @@
 struct lmtp_stream;
 
 struct lmtp_stream *lmtp_stream_new(int in, int out) OD_MUST;
-void lmtp_stream_free(struct lmtp_stream **stream);     /* does not close the descriptors */
+void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descriptors */
 
 enum lmtp_read {
     LMTP_READ_OK,
-    LMTP_READ_TOO_LONG,     /* the whole line was read and dropped; so for a line with NUL in it */
-    LMTP_READ_END,          /* end of file, or an error */
+    LMTP_READ_TOO_LONG, /* the whole line was read and dropped; so for a line with NUL in it */
+    LMTP_READ_END,      /* end of file, or an error */
     LMTP_READ_TIMEOUT,
 };
 

@@ -70,8 +70,8 @@ static bool is_known(const char *const *known, const char *name)
 
 enum parameters {
     PARAMETERS_GOOD,
-    PARAMETERS_TOO_LARGE,   /* replied to: it is our limit */
-    PARAMETERS_WRONG,       /* replied to: the client's mistake */
+    PARAMETERS_TOO_LARGE, /* replied to: it is our limit */
+    PARAMETERS_WRONG,     /* replied to: the client's mistake */
 };
 
 /* Goes through the parameters of MAIL or RCPT. *ret_orcpt is the address that ORCPT gives, a new string, or left as it

@@ -12,17 +12,17 @@
 #define LMTP_RECIPIENTS_MAX 1000
 
 struct lmtp_recipient {
-    char *path;                 /* as RCPT gives it, ... */
-    struct address address;     /* ... and taken apart */
-    char *original;             /* ORCPT, or NULL */
+    char *path;             /* as RCPT gives it, ... */
+    struct address address; /* ... and taken apart */
+    char *original;         /* ORCPT, or NULL */
 };
 
 struct lmtp_transaction {
-    struct lmtp_stream *stream;     /* where replies go */
-    int64_t size_limit;             /* bytes that a message may have; 0: any */
-    char *sender;                   /* NULL before MAIL */
-    GArray *recipients;             /* of struct lmtp_recipient */
-    char *queue_id;                 /* XFORWARD IDENT, which comes before MAIL; NULL: not told */
+    struct lmtp_stream *stream; /* where replies go */
+    int64_t size_limit;         /* bytes that a message may have; 0: any */
+    char *sender;               /* NULL before MAIL */
+    GArray *recipients;         /* of struct lmtp_recipient */
+    char *queue_id;             /* XFORWARD IDENT, which comes before MAIL; NULL: not told */
 };
 
 /* Empty; to be ended by lmtp_transaction_clear. */
@@ -32,7 +32,8 @@ void lmtp_transaction_clear(struct lmtp_transaction *transaction);
 /* Empty again, for the next message. */
 void lmtp_transaction_reset(struct lmtp_transaction *transaction);
 
-const struct lmtp_recipient *lmtp_transaction_recipient(const struct lmtp_transaction *transaction, guint place) OD_MUST;
+const struct lmtp_recipient *lmtp_transaction_recipient(const struct lmtp_transaction *transaction,
+                                                        guint place) OD_MUST;
 
 /* Take what the arguments of a command say, and reply; what is refused leaves everything as it was. False: the client made
  * a mistake, which is to be counted. */

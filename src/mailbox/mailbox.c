@@ -56,9 +56,9 @@ void mailbox_close(struct mailbox **mailbox)
     if (it == NULL)
         return;
     if (it->stream != NULL)
-        (void) !mailbox_dialogue_send(it, "LOGOUT", &fault, "LOGOUT");
+        (void)!mailbox_dialogue_send(it, "LOGOUT", &fault, "LOGOUT");
     mailbox_dialogue_drop(it);
-    (void) mailbox_spawn_reap(&it->child);
+    (void)mailbox_spawn_reap(&it->child);
     free(it->where);
     free(it->capabilities);
     free(it->sent);

@@ -32,9 +32,9 @@ bool mailbox_delegates(const struct config *config) OD_MUST;
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
-    IDENTITY_UNKNOWN,   /* not proved: trouble, or the account is not to be had (fault set) */
-    IDENTITY_COUNTS,    /* the server opens the account that the login names, or refuses */
-    IDENTITY_IGNORED,   /* it opens one mailbox whatever account is named (fault set) */
+    IDENTITY_UNKNOWN, /* not proved: trouble, or the account is not to be had (fault set) */
+    IDENTITY_COUNTS,  /* the server opens the account that the login names, or refuses */
+    IDENTITY_IGNORED, /* it opens one mailbox whatever account is named (fault set) */
 };
 
 /* Finds out, where mailbox_delegates, whether the account that a login names counts. Some servers (Courier, GNU
@@ -52,12 +52,12 @@ bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
 /* What is known after an APPEND, and of whom the server speaks when it refuses: mailbox_refusal.c has the list. */
 enum append_result {
     /* it may be stored */
-    APPEND_UNKNOWN,     /* the literal was begun and got no tagged answer, or an OK before it was whole; now or later */
-    APPEND_TROUBLE,     /* after the literal a NO that is none of those below ([SERVERBUG], no code, ...), or BAD */
-    APPEND_REFUSED,     /* after the literal a NO that certainly speaks of this content */
-    APPEND_LIMIT,       /* NO [LIMIT] (RFC 5530) */
-    APPEND_PERHAPS_OVERQUOTA,   /* NO after the literal that speaks of a quota, but not certainly of this mailbox's */
-    APPEND_STORED,      /* tagged OK */
+    APPEND_UNKNOWN, /* the literal was begun and got no tagged answer, or an OK before it was whole; now or later */
+    APPEND_TROUBLE, /* after the literal a NO that is none of those below ([SERVERBUG], no code, ...), or BAD */
+    APPEND_REFUSED, /* after the literal a NO that certainly speaks of this content */
+    APPEND_LIMIT,   /* NO [LIMIT] (RFC 5530) */
+    APPEND_PERHAPS_OVERQUOTA, /* NO after the literal that speaks of a quota, but not certainly of this mailbox's */
+    APPEND_STORED,            /* tagged OK */
     /* this attempt certainly stored nothing */
     APPEND_NOT_SENT,    /* nothing of the literal was sent: connection lost before, no '+', refused name, not wanted */
     APPEND_UNAVAILABLE, /* before the literal a NO that is none of the others, or BAD */
@@ -73,7 +73,7 @@ struct append {
     int64_t internal_date;      /* seconds since 1970 UTC */
     const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
     size_t piece_count;
-    bool (*wanted)(void *context);  /* asked right before the first byte of the literal; false: APPEND_NOT_SENT */
+    bool (*wanted)(void *context); /* asked right before the first byte of the literal; false: APPEND_NOT_SENT */
     void *context;
 };
 
@@ -86,8 +86,8 @@ enum append_result mailbox_append(struct mailbox *mailbox, const struct append *
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
 enum search_result {
-    SEARCH_TROUBLE,     /* not known: connection, NO or BAD to the search, ... */
-    SEARCH_ABSENT,      /* looked, and it is not there (or the mailbox does not exist) */
+    SEARCH_TROUBLE, /* not known: connection, NO or BAD to the search, ... */
+    SEARCH_ABSENT,  /* looked, and it is not there (or the mailbox does not exist) */
     SEARCH_FOUND,
 };
 
@@ -95,14 +95,14 @@ enum search_result {
 enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
 
 struct search {
-    const char *mailbox;        /* as in struct append */
-    const char *message_id;     /* without <>; NULL when unknown or not searchable (mailbox_searchable) */
-    int64_t internal_date;      /* without message_id: candidates within a day of it ... */
-    int64_t smallest, largest;  /* ... and whose RFC822.SIZE is between these, which belong to it; largest 0: any size */
-    uint32_t newest;            /* only the last so many messages; 0: all */
-    bool header_only;           /* candidates are fed by their Message-ID fields only */
-    void (*feed)(void *context, const void *bytes, size_t size);    /* a candidate, piece by piece as it comes, ... */
-    enum candidate (*end)(void *context);                           /* ... and what it was; the next one begins */
+    const char *mailbox;       /* as in struct append */
+    const char *message_id;    /* without <>; NULL when unknown or not searchable (mailbox_searchable) */
+    int64_t internal_date;     /* without message_id: candidates within a day of it ... */
+    int64_t smallest, largest; /* ... and whose RFC822.SIZE is between these, which belong to it; largest 0: any size */
+    uint32_t newest;           /* only the last so many messages; 0: all */
+    bool header_only;          /* candidates are fed by their Message-ID fields only */
+    void (*feed)(void *context, const void *bytes, size_t size); /* a candidate, piece by piece as it comes, ... */
+    enum candidate (*end)(void *context);                        /* ... and what it was; the next one begins */
     void *context;
 };
 
@@ -124,22 +124,22 @@ char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
 
 /* What of a server's capabilities bears on a delivery. */
 struct mailbox_abilities {
-    char told[512];         /* in its own words and order, blank-separated: UIDPLUS, LITERAL+, AUTH=..., ... */
-    bool uidplus;           /* RFC 4315: it tells the UID of what was appended */
-    bool special_use;       /* RFC 6154 */
-    int64_t append_limit;   /* RFC 7889; 0: none told */
+    char told[512];       /* in its own words and order, blank-separated: UIDPLUS, LITERAL+, AUTH=..., ... */
+    bool uidplus;         /* RFC 4315: it tells the UID of what was appended */
+    bool special_use;     /* RFC 6154 */
+    int64_t append_limit; /* RFC 7889; 0: none told */
 };
 
 /* What it tells now; without a login that is less. False with the fault set when it does not answer. */
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_probe {
-    bool shown;             /* a certificate: */
-    bool accepted;          /* chain, validity and host name are as they should be */
-    char subject[256];      /* names as in RFC 4514; "" when none was shown */
+    bool shown;        /* a certificate: */
+    bool accepted;     /* chain, validity and host name are as they should be */
+    char subject[256]; /* names as in RFC 4514; "" when none was shown */
     char issuer[256];
-    int64_t ends;           /* the first end in the chain that was shown, seconds since 1970 */
-    struct mailbox_abilities abilities;     /* before the login */
+    int64_t ends;                       /* the first end in the chain that was shown, seconds since 1970 */
+    struct mailbox_abilities abilities; /* before the login */
 };
 
 /* Looks at the server that imap.host names without logging in; nothing is said over a connection whose certificate is
@@ -148,8 +148,8 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
 
 struct mailbox_folder {
     bool exists;
-    bool is_sent;           /* it has the attribute \Sent */
-    char name[256];         /* as the server writes it (modified UTF-7) */
+    bool is_sent;   /* it has the attribute \Sent */
+    char name[256]; /* as the server writes it (modified UTF-7) */
 };
 
 /* Looks for a mailbox; `name` as in struct append. False with the fault set: no answer. */

@@ -8,9 +8,9 @@
 /* With 0 seconds of lingering, what was not sent when the socket closes (or its process dies) is thrown away. */
 static void set_linger(struct mailbox *mailbox, bool on)
 {
-    struct linger linger = { .l_onoff = on, .l_linger = 0 };
-    (void) setsockopt(mailstream_low_get_fd(mailstream_get_low(mailbox->stream)), SOL_SOCKET, SO_LINGER, &linger,
-                      sizeof linger);
+    struct linger linger = {.l_onoff = on, .l_linger = 0};
+    (void)setsockopt(mailstream_low_get_fd(mailstream_get_low(mailbox->stream)), SOL_SOCKET, SO_LINGER, &linger,
+                     sizeof linger);
 }
 
 static bool send_append(struct mailbox *mailbox, const struct append *append, const char *name, struct fault *fault)
@@ -74,7 +74,7 @@ static enum append_result send_message(struct mailbox *mailbox, const struct app
         return APPEND_UNKNOWN;
     }
     uint32_t uidvalidity = 0, uid = 0;
-    (void) !mailbox_reply_appenduid(&reply, &uidvalidity, &uid);
+    (void)!mailbox_reply_appenduid(&reply, &uidvalidity, &uid);
     *ret_uidvalidity = uidvalidity;
     *ret_uid = uid;
     return APPEND_STORED;
@@ -90,14 +90,14 @@ static enum append_result append_once(struct mailbox *mailbox, const struct appe
     if (append->wanted == NULL || append->wanted(append->context))
         return send_message(mailbox, append, ret_uidvalidity, ret_uid, fault);
     fault_set(fault, "the message was no longer wanted when the IMAP server was ready for it");
-    mailbox_dialogue_drop(mailbox);     /* it waits for the literal: there is no other way out */
+    mailbox_dialogue_drop(mailbox); /* it waits for the literal: there is no other way out */
     return APPEND_NOT_SENT;
 }
 
 enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault)
 {
-    OD_CLEANUP(base_free) char *name = mailbox_folder_name(mailbox, append->mailbox, fault);
+    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, append->mailbox, fault);
     if (name == NULL)
         return APPEND_NOT_SENT;
     struct fault why;

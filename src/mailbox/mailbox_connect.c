@@ -18,14 +18,14 @@
 /* Connects within so many milliseconds; -1 with errno. */
 static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
 {
-    OD_CLEANUP(base_close) int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd OD_CLEANUP(base_close) = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
     if (connect(fd, address, length) < 0) {
         if (errno != EINPROGRESS)
             return -1;
-        struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
-        int ready = poll(&poll_fd, 1, (int) (ms < INT32_MAX ? ms : INT32_MAX));
+        struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+        int ready = poll(&poll_fd, 1, (int)(ms < INT32_MAX ? ms : INT32_MAX));
         int error = ETIMEDOUT;
         socklen_t size = sizeof error;
         if (ready < 0 || (ready > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0))
@@ -45,11 +45,11 @@ static bool is_local(const struct sockaddr *address)
     if (address->sa_family == AF_UNIX)
         return true;
     if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *) address;
+        const struct sockaddr_in *in = (const void *)address;
         return ntohl(in->sin_addr.s_addr) >> 24 == 127;
     }
     if (address->sa_family == AF_INET6) {
-        const struct in6_addr *in6 = &((const struct sockaddr_in6 *) (const void *) address)->sin6_addr;
+        const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
         return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
     }
     return false;
@@ -57,13 +57,13 @@ static bool is_local(const struct sockaddr *address)
 
 static int connect_unix(const struct config *config, const char *where, struct fault *fault)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(config->imap.host) >= sizeof address.sun_path) {
         fault_set(fault, "%s: the path is too long for a socket", where);
         return -1;
     }
     strcpy(address.sun_path, config->imap.host);
-    int fd = connect_socket((const struct sockaddr *) &address, sizeof address, config->imap.timeout);
+    int fd = connect_socket((const struct sockaddr *)&address, sizeof address, config->imap.timeout);
     if (fd < 0)
         fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
     return fd;
@@ -72,14 +72,14 @@ static int connect_unix(const struct config *config, const char *where, struct f
 unsigned mailbox_connect_port(const struct config *config)
 {
     if (config->imap.port != 0)
-        return (unsigned) config->imap.port;
+        return (unsigned)config->imap.port;
     return config->imap.tls == IMAP_TLS_IMAPS ? 993 : 143;
 }
 
 /* Each address gets an equal share of the time that is left: one that swallows packets leaves some for the next. */
 static int connect_tcp(const struct config *config, const char *where, struct fault *fault)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *addresses;
     char port[8];
     snprintf(port, sizeof port, "%u", mailbox_connect_port(config) & 0xffff);
@@ -110,15 +110,15 @@ int mailbox_connect(const struct config *config, const char *where, bool *ret_lo
     int fd = is_path ? connect_unix(config, where, fault) : connect_tcp(config, where, fault);
     if (fd < 0)
         return -1;
-    struct sockaddr_storage peer = { .ss_family = AF_UNSPEC };
+    struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *) &peer, &size) < 0) {
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0) {
         fault_set(fault, "%s: connection lost: %s", where, strerror(errno));
         close(fd);
         return -1;
     }
-    if (!is_path)   /* the end of a literal must not wait for the server's delayed acknowledgement */
-        (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int) { 1 }, sizeof(int));
-    *ret_local = is_local((const struct sockaddr *) &peer);
+    if (!is_path) /* the end of a literal must not wait for the server's delayed acknowledgement */
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    *ret_local = is_local((const struct sockaddr *)&peer);
     return fd;
 }

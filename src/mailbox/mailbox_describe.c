@@ -13,7 +13,7 @@
 
 static bool import(gnutls_x509_crt_t certificate, const MMAPString *der)
 {
-    gnutls_datum_t datum = { .data = (unsigned char *) der->str, .size = (unsigned) der->len };
+    gnutls_datum_t datum = {.data = (unsigned char *)der->str, .size = (unsigned)der->len};
     return gnutls_x509_crt_import(certificate, &datum, GNUTLS_X509_FMT_DER) >= 0;
 }
 
@@ -57,10 +57,10 @@ static void note_handshake(void *context, mailstream *stream, bool accepted)
 
 bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault)
 {
-    OD_CLEANUP(mailbox_close) struct mailbox *probe = mailbox_setup_new(config);
-    const struct mailbox_watcher watcher = { .handshake = note_handshake, .context = ret };
+    struct mailbox *probe OD_CLEANUP(mailbox_close) = mailbox_setup_new(config);
+    const struct mailbox_watcher watcher = {.handshake = note_handshake, .context = ret};
     bool logged_in;
-    *ret = (struct mailbox_probe){ .shown = false };
+    *ret = (struct mailbox_probe){.shown = false};
     return mailbox_setup(probe, config, "", &watcher, &logged_in, fault) &&
            mailbox_abilities(probe, &ret->abilities, fault);
 }
@@ -68,8 +68,8 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
 /* Whether a capability bears on a delivery. */
 static bool matters(const char *word)
 {
-    static const char *const whole[] = { "UIDPLUS", "LITERAL+", "LITERAL-", "SPECIAL-USE", "SASL-IR", "STARTTLS",
-                                         "LOGINDISABLED", "APPENDLIMIT" };
+    static const char *const whole[] = {"UIDPLUS", "LITERAL+", "LITERAL-",      "SPECIAL-USE",
+                                        "SASL-IR", "STARTTLS", "LOGINDISABLED", "APPENDLIMIT"};
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
         if (g_ascii_strcasecmp(word, whole[i]) == 0)
             return true;
@@ -90,8 +90,8 @@ bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, s
 {
     if (!mailbox_dialogue_capabilities(mailbox, fault))
         return false;
-    *ret = (struct mailbox_abilities){ .uidplus = mailbox_dialogue_can(mailbox, "UIDPLUS"),
-                                       .special_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") };
+    *ret = (struct mailbox_abilities){.uidplus = mailbox_dialogue_can(mailbox, "UIDPLUS"),
+                                      .special_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE")};
     char **words = g_strsplit(mailbox->capabilities != NULL ? mailbox->capabilities : "", " ", -1);
     for (char **word = words; *word != NULL; word++) {
         if (matters(*word))
@@ -109,14 +109,14 @@ static void note_folder(void *context, struct mailbox_reply *reply)
         return;
     folder->exists = true;
     folder->is_sent = list.sent;
-    snprintf(folder->name, sizeof folder->name, "%.*s", (int) list.name_size, list.name);
+    snprintf(folder->name, sizeof folder->name, "%.*s", (int)list.name_size, list.name);
 }
 
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault)
 {
     struct mailbox_reply reply;
-    OD_CLEANUP(base_free) char *quoted = mailbox_folder_name(mailbox, name, fault);
-    struct mailbox_folder folder = { .exists = false };
+    char *quoted OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, name, fault);
+    struct mailbox_folder folder = {.exists = false};
     if (quoted == NULL)
         return false;
     bool by_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") && mailbox_dialogue_can(mailbox, "LIST-EXTENDED");

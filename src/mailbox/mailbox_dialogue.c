@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET ((size_t) 16 * 1024 * 1024)
+#define BUDGET ((size_t)16 * 1024 * 1024)
 
 void mailbox_dialogue_drop(struct mailbox *mailbox)
 {
@@ -40,7 +40,7 @@ bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fa
     int error = errno;
     char why[96];
     if (base_now_ms() - started >= mailbox->timeout)
-        snprintf(why, sizeof why, "no answer within %lld s", (long long) (mailbox->timeout + 999) / 1000);
+        snprintf(why, sizeof why, "no answer within %lld s", (long long)(mailbox->timeout + 999) / 1000);
     else if (error != 0 && error != EAGAIN)
         snprintf(why, sizeof why, "connection lost: %s", strerror(error));
     else
@@ -50,7 +50,7 @@ bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fa
 
 static bool put(struct mailbox *mailbox, const void *bytes, size_t size)
 {
-    return mailstream_write(mailbox->stream, bytes, size) == (ssize_t) size;
+    return mailstream_write(mailbox->stream, bytes, size) == (ssize_t)size;
 }
 
 bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fault *fault)
@@ -76,14 +76,14 @@ OD_PRINTF(4, 0)
 static bool send_command(struct mailbox *mailbox, const char *step, struct fault *fault, const char *format,
                          va_list arguments)
 {
-    OD_CLEANUP(base_free) char *command = NULL;
+    char *command OD_CLEANUP(base_free) = NULL;
     mailbox->step = step;
     mailbox->budget = BUDGET;
-    mailbox->body_budget = UINT32_MAX;  /* RFC 3501, 9: a literal's size is a number */
+    mailbox->body_budget = UINT32_MAX; /* RFC 3501, 9: a literal's size is a number */
     if (vasprintf(&command, format, arguments) < 0)
         abort();
     snprintf(mailbox->tag, sizeof mailbox->tag, "A%u", ++mailbox->tag_number);
-    OD_CLEANUP(base_free) char *line = base_printf("%s %s", mailbox->tag, command);
+    char *line OD_CLEANUP(base_free) = base_printf("%s %s", mailbox->tag, command);
     bool sent = mailbox_dialogue_line(mailbox, line, fault);
     explicit_bzero(command, strlen(command));
     explicit_bzero(line, strlen(line));
@@ -119,7 +119,7 @@ bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_unt
                           struct mailbox_reply *ret, struct fault *fault, const char *format, ...)
 {
     va_list arguments;
-    *ret = (struct mailbox_reply){ .status = STATUS_NONE };
+    *ret = (struct mailbox_reply){.status = STATUS_NONE};
     va_start(arguments, format);
     bool sent = send_command(mailbox, step, fault, format, arguments);
     va_end(arguments);
@@ -134,8 +134,8 @@ bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_unt
 bool mailbox_dialogue_capabilities(struct mailbox *mailbox, struct fault *fault)
 {
     struct mailbox_reply reply;
-    if (mailbox->capabilities == NULL
-        && !mailbox_dialogue_ask(mailbox, "CAPABILITY", NULL, NULL, &reply, fault, "CAPABILITY"))
+    if (mailbox->capabilities == NULL &&
+        !mailbox_dialogue_ask(mailbox, "CAPABILITY", NULL, NULL, &reply, fault, "CAPABILITY"))
         return false;
     if (mailbox->capabilities == NULL)
         fault_set(fault, "%s: CAPABILITY was answered without a capability", mailbox->where);
@@ -153,7 +153,7 @@ char *mailbox_dialogue_quote(const char *text)
     char *out = quoted;
     *out++ = '"';
     for (const char *p = text; *p != '\0'; p++) {
-        if ((unsigned char) *p < 0x20 || *p == 0x7f) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
             free(quoted);
             return NULL;
         }

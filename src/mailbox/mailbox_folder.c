@@ -44,7 +44,7 @@ static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
-    OD_CLEANUP(base_free) char *encoded = NULL;
+    char *encoded OD_CLEANUP(base_free) = NULL;
     bool by_use = strcasecmp(name, "\\Sent") == 0;
     if (by_use && !find_sent(mailbox, fault))
         return NULL;
@@ -67,13 +67,14 @@ static void warn_unsubscribed(const char *name, const char *why)
 /* An account without INBOX does not exist, or is not what we think it is: nothing is made in it. */
 static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
-    static const char remedy[] = "does the account exist on the server? (Dovecot's ACL plugin hides it from a master user:"
-                                 " set acl_user = %u)";
+    static const char remedy[] =
+        "does the account exist on the server? (Dovecot's ACL plugin hides it from a master user:"
+        " set acl_user = %u)";
     struct mailbox_reply reply;
     struct fault minor;
-    if (strcasecmp(name, "\"INBOX\"") != 0
-        && (mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, &minor, "STATUS \"INBOX\" (UIDVALIDITY)")
-            || reply.status == STATUS_BAD))
+    if (strcasecmp(name, "\"INBOX\"") != 0 &&
+        (mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, &minor, "STATUS \"INBOX\" (UIDVALIDITY)") ||
+         reply.status == STATUS_BAD))
         return true;
     if (mailbox->stream == NULL)
         *fault = minor;
@@ -92,11 +93,11 @@ bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fau
         fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);
         return false;
     }
-    if (!mailbox_dialogue_ask(mailbox, "CREATE", NULL, NULL, &reply, fault, "CREATE %s", name)
-        && strcmp(reply.code, "ALREADYEXISTS") != 0)
+    if (!mailbox_dialogue_ask(mailbox, "CREATE", NULL, NULL, &reply, fault, "CREATE %s", name) &&
+        strcmp(reply.code, "ALREADYEXISTS") != 0)
         return false;
-    if (mailbox->subscribe
-        && !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
+    if (mailbox->subscribe &&
+        !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
         warn_unsubscribed(name, minor.text);
     return true;
 }

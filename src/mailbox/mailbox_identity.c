@@ -9,7 +9,7 @@
 
 /* Always the same name: a server that takes any, and makes a mailbox for it, makes one. */
 #define NOBODY "oncedrop-probe"
-#define NOBODY_ELSE "oncedrop-other"    /* when mail is for that very account */
+#define NOBODY_ELSE "oncedrop-other" /* when mail is for that very account */
 
 bool mailbox_delegates(const struct config *config)
 {
@@ -19,7 +19,8 @@ bool mailbox_delegates(const struct config *config)
 
 static bool on_this_host(const char *host)
 {
-    return host[0] == '/' || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+    return host[0] == '/' || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
 }
 
 char *mailbox_server(const struct config *config)
@@ -37,20 +38,20 @@ char *mailbox_server(const struct config *config)
 
 enum inbox {
     INBOX_UNKNOWN,
-    INBOX_REFUSED,      /* no login */
-    INBOX_NONE,         /* a login, and no such mailbox */
+    INBOX_REFUSED, /* no login */
+    INBOX_NONE,    /* a login, and no such mailbox */
     INBOX_THERE,
 };
 
 static void note_uidvalidity(void *context, struct mailbox_reply *reply)
 {
-    (void) !mailbox_reply_uidvalidity(reply, context);
+    (void)!mailbox_reply_uidvalidity(reply, context);
 }
 
 /* A NO that says something else than that there is no such mailbox for us proves nothing. */
 static bool says_none(const struct mailbox_reply *reply)
 {
-    static const char *const codes[] = { "", "NONEXISTENT", "TRYCREATE", "NOPERM" };
+    static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         if (reply->status == STATUS_NO && strcmp(reply->code, codes[i]) == 0)
             return true;
@@ -65,7 +66,7 @@ static enum inbox look_at_inbox(const struct config *config, const char *login, 
     struct mailbox_reply reply;
     bool refused;
     uint32_t uidvalidity = 0;
-    OD_CLEANUP(mailbox_close) struct mailbox *mailbox = mailbox_open_as(config, login, login, &refused, fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open_as(config, login, login, &refused, fault);
     if (mailbox == NULL)
         return refused ? INBOX_REFUSED : INBOX_UNKNOWN;
     if (!mailbox_dialogue_ask(mailbox, "EXAMINE", note_uidvalidity, &uidvalidity, &reply, fault, "EXAMINE \"INBOX\""))
@@ -105,18 +106,19 @@ static enum identity_result judge(const struct config *config, const char *login
     }
     if (others != own)
         return IDENTITY_COUNTS;
-    OD_CLEANUP(base_free) char *server = mailbox_server(config);
+    char *server OD_CLEANUP(base_free) = mailbox_server(config);
     fault_set(fault,
               "IMAP server %s opens the same INBOX whatever account is named: all mail would go into one mailbox. It"
               " ignores the authorisation identity of SASL PLAIN (as Courier does); use imap.command, or a server with"
-              " master users", server);
+              " master users",
+              server);
     return IDENTITY_IGNORED;
 }
 
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
 {
     const char *login = mailbox_login_name(config, account);
-    OD_CLEANUP(base_free) char *other_login = nobody(login);
+    char *other_login OD_CLEANUP(base_free) = nobody(login);
     uint32_t own = 0, others = 0;
     struct fault found;
     if (look_at_inbox(config, login, &own, &found) != INBOX_THERE) {

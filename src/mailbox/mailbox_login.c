@@ -9,8 +9,8 @@
 #include <string.h>
 
 struct identity {
-    const char *login;      /* whose mailboxes */
-    const char *master;     /* "": login itself authenticates */
+    const char *login;  /* whose mailboxes */
+    const char *master; /* "": login itself authenticates */
     const char *password;
 };
 
@@ -25,7 +25,7 @@ static void free_secret(char **secret)
 static bool has_control(const char *text)
 {
     for (; *text != '\0'; text++) {
-        if ((unsigned char) *text < 0x20 || *text == 0x7f)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
             return true;
     }
     return false;
@@ -81,7 +81,7 @@ static char *initial_response(const struct config *config, const struct identity
         g_string_append_c(bytes, '\0');
         g_string_append(bytes, identity->password);
     }
-    char *encoded = g_base64_encode((const guchar *) bytes->str, bytes->len);
+    char *encoded = g_base64_encode((const guchar *)bytes->str, bytes->len);
     explicit_bzero(bytes->str, bytes->len);
     g_string_free(bytes, TRUE);
     return encoded;
@@ -119,8 +119,8 @@ static bool authenticate(struct mailbox *mailbox, const char *mechanism, const c
 static bool log_in(struct mailbox *mailbox, const char *user, const char *password, struct mailbox_reply *ret,
                    struct fault *fault)
 {
-    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password)
-           && mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
+    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password) &&
+           mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
 }
 
 static void explain_refusal(const struct identity *identity, const char *secret, const struct mailbox_reply *reply,
@@ -148,20 +148,20 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
         .master = config->imap.master_user,
         .password = config->imap.password != NULL ? config->imap.password : "",
     };
-    struct mailbox_reply reply = { .status = STATUS_NONE };
-    OD_CLEANUP(free_secret) char *secret = NULL;
+    struct mailbox_reply reply = {.status = STATUS_NONE};
+    char *secret OD_CLEANUP(free_secret) = NULL;
     bool answered;
     if (!check_method(mailbox, config, &identity, fault))
         return false;
     int64_t started = base_now_ms();
     if (config->imap.auth == IMAP_AUTH_LOGIN) {
-        OD_CLEANUP(base_free) char *user = mailbox_dialogue_quote(identity.login);
+        char *user OD_CLEANUP(base_free) = mailbox_dialogue_quote(identity.login);
         secret = mailbox_dialogue_quote(identity.password);
         answered = log_in(mailbox, user, secret, &reply, fault);
     } else {
         secret = initial_response(config, &identity);
-        answered = authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, &reply,
-                                fault);
+        answered =
+            authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, &reply, fault);
     }
     /* Dovecot closes the connection for some accounts that it does not have */
     mailbox->refused = answered ? reply.status == STATUS_NO : base_now_ms() - started < mailbox->timeout;
@@ -171,7 +171,7 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
         explain_refusal(&identity, secret, &reply, fault);
         return false;
     }
-    if (strcmp(reply.code, "CAPABILITY") != 0)      /* what was told before the login holds no longer */
+    if (strcmp(reply.code, "CAPABILITY") != 0) /* what was told before the login holds no longer */
         base_free(&mailbox->capabilities);
     return true;
 }

@@ -32,7 +32,7 @@ static char *end_run(struct run *run, char *out)
 {
     if (run->count > 0)
         *out++ = alphabet[run->bits << (6 - run->count) & 63];
-    *run = (struct run){ 0 };
+    *run = (struct run){0};
     *out++ = '-';
     return out;
 }
@@ -40,13 +40,13 @@ static char *end_run(struct run *run, char *out)
 static gunichar next_char(const char **at)
 {
     gunichar c = g_utf8_get_char(*at);
-    *at += g_utf8_skip[(unsigned char) **at];
+    *at += g_utf8_skip[(unsigned char)**at];
     return c;
 }
 
 static char *encode(const char *name, char *out)
 {
-    struct run run = { 0 };
+    struct run run = {0};
     bool in_run = false;
     for (const char *p = name; *p != '\0';) {
         gunichar c = next_char(&p);
@@ -57,7 +57,7 @@ static char *encode(const char *name, char *out)
             *out++ = '&';
         in_run = !plain;
         if (plain) {
-            *out++ = (char) c;
+            *out++ = (char)c;
             if (c == '&')
                 *out++ = '-';
         } else if (c < 0x10000) {
@@ -78,7 +78,7 @@ char *mailbox_name_encode(const char *name, struct fault *fault)
         wrong = "is empty";
     else if (length > NAME_MAX_BYTES)
         wrong = "is longer than 1000 bytes";
-    else if (!g_utf8_validate(name, (gssize) length, NULL))
+    else if (!g_utf8_validate(name, (gssize)length, NULL))
         wrong = "is not valid UTF-8";
     for (const char *p = name; wrong == NULL && *p != '\0';) {
         if (g_unichar_iscntrl(next_char(&p)))
@@ -88,7 +88,7 @@ char *mailbox_name_encode(const char *name, struct fault *fault)
         fault_set(fault, "mailbox name %.200s %s", name, wrong);
         return NULL;
     }
-    char *encoded = base_alloc(5 * length + 3);     /* at most: "&" 3 characters for 2 bytes "-", over and over */
+    char *encoded = base_alloc(5 * length + 3); /* at most: "&" 3 characters for 2 bytes "-", over and over */
     encode(name, encoded);
     return encoded;
 }

@@ -10,14 +10,15 @@ static const struct {
     const char *code;
     enum append_result result;
 } codes[] = {
-    { "TRYCREATE", APPEND_NO_MAILBOX }, { "OVERQUOTA", APPEND_OVERQUOTA }, { "TOOBIG", APPEND_TOOBIG },
-    { "NOPERM", APPEND_NOPERM }, { "LIMIT", APPEND_LIMIT },
+    {"TRYCREATE", APPEND_NO_MAILBOX}, {"OVERQUOTA", APPEND_OVERQUOTA}, {"TOOBIG", APPEND_TOOBIG},
+    {"NOPERM", APPEND_NOPERM},        {"LIMIT", APPEND_LIMIT},
 };
 
 /* Cyrus checks what it is given, and has no codes for what it finds. */
 static const char *const content_texts[] = {
-    "Message contains NUL characters", "Message contains bare newlines", "Message contains invalid header",
-    "Message contains non-ASCII characters in headers", "Message has no header/body separator",
+    "Message contains NUL characters",      "Message contains bare newlines",
+    "Message contains invalid header",      "Message contains non-ASCII characters in headers",
+    "Message has no header/body separator",
 };
 
 static bool speaks_of_content(const struct mailbox_reply *reply)

@@ -25,11 +25,11 @@ static bool parse_number(const char **at, const char *end, uint32_t *ret)
     uint64_t number = 0;
     const char *p = *at;
     while (p < end && *p >= '0' && *p <= '9' && number <= UINT32_MAX)
-        number = number * 10 + (uint64_t) (*p++ - '0');
+        number = number * 10 + (uint64_t)(*p++ - '0');
     if (p == *at || number > UINT32_MAX)
         return false;
     *at = p;
-    *ret = (uint32_t) number;
+    *ret = (uint32_t)number;
     return true;
 }
 
@@ -41,9 +41,9 @@ static void parse_code(const char *bracket, struct mailbox_reply *reply)
     const char *atom = bracket + 1;
     size_t length = strcspn(atom, " ]");
     for (size_t i = 0; i < length && i < sizeof reply->code - 1; i++)
-        reply->code[i] = (char) (atom[i] >= 'a' && atom[i] <= 'z' ? atom[i] - 32 : atom[i]);
+        reply->code[i] = (char)(atom[i] >= 'a' && atom[i] <= 'z' ? atom[i] - 32 : atom[i]);
     reply->arguments = atom + length + (atom[length] == ' ');
-    reply->arguments_size = (size_t) (end - reply->arguments);
+    reply->arguments_size = (size_t)(end - reply->arguments);
     reply->text = end + 1 + (end[1] == ' ');
 }
 
@@ -53,8 +53,7 @@ static void parse_status(struct mailbox_reply *reply)
         const char *word;
         enum reply_status status;
     } words[] = {
-        { "OK", STATUS_OK }, { "NO", STATUS_NO }, { "BAD", STATUS_BAD },
-        { "PREAUTH", STATUS_PREAUTH }, { "BYE", STATUS_BYE },
+        {"OK", STATUS_OK}, {"NO", STATUS_NO}, {"BAD", STATUS_BAD}, {"PREAUTH", STATUS_PREAUTH}, {"BYE", STATUS_BYE},
     };
     size_t length = strcspn(reply->data, " ");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -70,8 +69,8 @@ static void parse_status(struct mailbox_reply *reply)
 
 void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret)
 {
-    *ret = (struct mailbox_reply){ .kind = REPLY_GARBAGE, .data = bytes, .data_size = size, .text = bytes,
-                                   .arguments = "" };
+    *ret =
+        (struct mailbox_reply){.kind = REPLY_GARBAGE, .data = bytes, .data_size = size, .text = bytes, .arguments = ""};
     size_t tag_size = strlen(tag);
     size_t skip = 0;
     if (bytes[0] == '+' && (bytes[1] == ' ' || size == 1)) {
@@ -126,8 +125,8 @@ bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_ui
     const char *at = reply->arguments;
     const char *end = at + reply->arguments_size;
     uint32_t uidvalidity, uid;
-    if (strcmp(reply->code, "APPENDUID") != 0 || !parse_number(&at, end, &uidvalidity) || at == end || *at++ != ' '
-        || !parse_number(&at, end, &uid) || at != end)
+    if (strcmp(reply->code, "APPENDUID") != 0 || !parse_number(&at, end, &uidvalidity) || at == end || *at++ != ' ' ||
+        !parse_number(&at, end, &uid) || at != end)
         return false;
     *ret_uidvalidity = uidvalidity;
     *ret_uid = uid;
@@ -180,15 +179,15 @@ static bool next_word(struct mailbox_cursor *cursor, const char *word)
 
 bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
 {
-    struct mailbox_cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
-    struct reply_list list = { .selectable = true };
+    struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
+    struct reply_list list = {.selectable = true};
     if (!next_word(&cursor, "LIST") || mailbox_token_next(&cursor) != TOKEN_OPEN)
         return false;
     enum mailbox_token token;
     while ((token = mailbox_token_next(&cursor)) == TOKEN_ATOM) {
         list.sent |= is_word(cursor.text, cursor.size, "\\Sent");
-        list.selectable &= !is_word(cursor.text, cursor.size, "\\Noselect")
-                           && !is_word(cursor.text, cursor.size, "\\NonExistent");
+        list.selectable &= !is_word(cursor.text, cursor.size, "\\Noselect") &&
+                           !is_word(cursor.text, cursor.size, "\\NonExistent");
     }
     if (token != TOKEN_CLOSE || mailbox_token_next(&cursor) < TOKEN_ATOM || mailbox_token_next(&cursor) < TOKEN_ATOM)
         return false;
@@ -200,10 +199,10 @@ bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
 
 bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
 {
-    struct mailbox_cursor cursor = { .at = reply->data, .end = reply->data + reply->data_size };
-    struct reply_fetch fetch = { .uid = 0 };
-    if (mailbox_token_next(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH")
-        || mailbox_token_next(&cursor) != TOKEN_OPEN)
+    struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
+    struct reply_fetch fetch = {.uid = 0};
+    if (mailbox_token_next(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH") ||
+        mailbox_token_next(&cursor) != TOKEN_OPEN)
         return false;
     enum mailbox_token token;
     while ((token = mailbox_token_next(&cursor)) == TOKEN_ATOM) {
@@ -213,7 +212,7 @@ bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
         const char *text = cursor.text;
         if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
             return false;
-        if (is_body && token == TOKEN_STRING) {     /* NIL tells nothing: it may be unreadable just now */
+        if (is_body && token == TOKEN_STRING) { /* NIL tells nothing: it may be unreadable just now */
             fetch.body = cursor.text;
             fetch.body_size = cursor.size;
         }

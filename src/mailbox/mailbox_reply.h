@@ -7,10 +7,10 @@
 #include "base/base.h"
 
 enum reply_kind {
-    REPLY_GARBAGE,      /* nothing of the below; a tag that is not ours */
-    REPLY_CONTINUE,     /* + */
-    REPLY_UNTAGGED,     /* * */
-    REPLY_TAGGED,       /* our tag and OK, NO or BAD */
+    REPLY_GARBAGE,  /* nothing of the below; a tag that is not ours */
+    REPLY_CONTINUE, /* + */
+    REPLY_UNTAGGED, /* * */
+    REPLY_TAGGED,   /* our tag and OK, NO or BAD */
 };
 
 enum reply_status { STATUS_NONE, STATUS_OK, STATUS_NO, STATUS_BAD, STATUS_PREAUTH, STATUS_BYE };
@@ -18,13 +18,13 @@ enum reply_status { STATUS_NONE, STATUS_OK, STATUS_NO, STATUS_BAD, STATUS_PREAUT
 /* Points into the bytes parsed. */
 struct mailbox_reply {
     enum reply_kind kind;
-    enum reply_status status;   /* NONE: the response is data */
-    char code[24];              /* atom of the response code in upper case; "": none */
-    const char *arguments;      /* of the code, */
-    size_t arguments_size;      /* up to its ']' */
-    char *data;                 /* all that follows "* " or the tag, the status included; NUL-terminated */
+    enum reply_status status; /* NONE: the response is data */
+    char code[24];            /* atom of the response code in upper case; "": none */
+    const char *arguments;    /* of the code, */
+    size_t arguments_size;    /* up to its ']' */
+    char *data;               /* all that follows "* " or the tag, the status included; NUL-terminated */
     size_t data_size;
-    const char *text;           /* what follows status and code */
+    const char *text; /* what follows status and code */
 };
 
 /* Parses one response without its line end: bytes[size], and bytes[size] is NUL. */
@@ -49,9 +49,9 @@ bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret) OD_M
 bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, size_t *count) OD_MUST;
 
 struct reply_list {
-    bool sent;          /* \Sent (RFC 6154) */
-    bool selectable;    /* neither \Noselect nor \NonExistent */
-    char *name;         /* as the server writes it (modified UTF-7); points into the data, not NUL-terminated */
+    bool sent;       /* \Sent (RFC 6154) */
+    bool selectable; /* neither \Noselect nor \NonExistent */
+    char *name;      /* as the server writes it (modified UTF-7); points into the data, not NUL-terminated */
     size_t name_size;
 };
 
@@ -59,8 +59,8 @@ struct reply_list {
 bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret) OD_MUST;
 
 struct reply_fetch {
-    uint32_t uid;       /* 0: not told */
-    const char *body;   /* content of BODY[...]; NULL: not told */
+    uint32_t uid;     /* 0: not told */
+    const char *body; /* content of BODY[...]; NULL: not told */
     size_t body_size;
 };
 

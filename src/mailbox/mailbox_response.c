@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_PER_LINE 64      /* so that empty lines use it up, too */
+#define BUDGET_PER_LINE 64 /* so that empty lines use it up, too */
 
 /* Only for bytes that have come: what a server announces is not worth memory. */
 static void reserve(struct mailbox *mailbox, size_t more)
@@ -62,7 +62,7 @@ static bool read_line(struct mailbox *mailbox, struct fault *fault)
         if (!fill(mailbox, fault))
             return false;
         end = memchr(mailbox->stream->read_buffer, '\n', mailbox->stream->read_buffer_len);
-        size_t n = end != NULL ? (size_t) (end - mailbox->stream->read_buffer) + 1 : mailbox->stream->read_buffer_len;
+        size_t n = end != NULL ? (size_t)(end - mailbox->stream->read_buffer) + 1 : mailbox->stream->read_buffer_len;
         length += n;
         if (!spend(mailbox, n, fault))
             return false;
@@ -123,7 +123,7 @@ static bool pass_literal(struct mailbox *mailbox, size_t literal, size_t start, 
 /* Reads the literal announced at `start`. */
 static bool read_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
 {
-    if (start > 0 && mailbox->bytes[start - 1] == '~')     /* literal8, RFC 3516 */
+    if (start > 0 && mailbox->bytes[start - 1] == '~') /* literal8, RFC 3516 */
         start--;
     bool is_body = start > 1 && memcmp(mailbox->bytes + start - 2, "] ", 2) == 0;
     return is_body && mailbox->body != NULL ? pass_literal(mailbox, literal, start, fault)
@@ -156,7 +156,7 @@ bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, s
         return false;
     mailbox_reply_parse(mailbox->bytes, mailbox->size, mailbox->tag, &reply);
     bool is_data = reply.kind == REPLY_UNTAGGED && reply.status == STATUS_NONE;
-    size_t line = 0;    /* where the line read last begins */
+    size_t line = 0; /* where the line read last begins */
     while (is_data && mailbox_reply_literal(mailbox->bytes + line, mailbox->size - line, &literal, &start)) {
         if (!read_literal(mailbox, literal, line + start, fault))
             return false;

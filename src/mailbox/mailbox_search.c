@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DAY 86400
-#define CANDIDATES_MOST 100000  /* no deadline leaves time to compare more */
+#define CANDIDATES_MOST 100000 /* no deadline leaves time to compare more */
 
 struct examined {
     uint32_t uidvalidity;
@@ -22,7 +22,7 @@ static void note_examined(void *context, struct mailbox_reply *reply)
     if (mailbox_reply_exists(reply, &examined->exists))
         examined->has_exists = true;
     else
-        (void) !mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
+        (void)!mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
 }
 
 /* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. */
@@ -31,7 +31,7 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
 {
     struct mailbox_reply reply;
     struct fault list_fault;
-    *ret = (struct examined){ .exists = 0 };
+    *ret = (struct examined){.exists = 0};
     if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
         if (ret->has_exists)
             return SEARCH_FOUND;
@@ -39,9 +39,9 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
         return SEARCH_TROUBLE;
     }
     /* Only the list of mailboxes tells a missing one from one in trouble; other codes are trouble for certain. */
-    bool perhaps_missing = reply.status == STATUS_NO
-                           && (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0
-                               || strcmp(reply.code, "TRYCREATE") == 0);
+    bool perhaps_missing =
+        reply.status == STATUS_NO &&
+        (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0 || strcmp(reply.code, "TRYCREATE") == 0);
     bool exists;
     if (!perhaps_missing || !mailbox_folder_exists(mailbox, name, &exists, &list_fault))
         return SEARCH_TROUBLE;
@@ -75,15 +75,15 @@ static char *criteria(const struct search *search, uint32_t exists)
     mailbox_date(search->internal_date - 2 * DAY, false, since);
     mailbox_date(search->internal_date + 3 * DAY, false, before);
     if (search->smallest > 0 && search->largest > 0)
-        snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long) search->smallest - 1,
-                 (long long) search->largest + 1);
+        snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long)search->smallest - 1,
+                 (long long)search->largest + 1);
     return base_printf("%sSINCE %s BEFORE %s%s", range, since, before, sizes);
 }
 
 struct candidates {
     uint32_t *uids;
     size_t count;
-    bool told;      /* an answer came, be it empty */
+    bool told; /* an answer came, be it empty */
     bool damaged;
 };
 
@@ -104,8 +104,8 @@ static void note_candidates(void *context, struct mailbox_reply *reply)
 
 static int newest_first(const void *a, const void *b)
 {
-    uint32_t left = *(const uint32_t *) a;
-    uint32_t right = *(const uint32_t *) b;
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
     return (left < right) - (left > right);
 }
 
@@ -115,7 +115,9 @@ static bool told_candidates(const struct mailbox *mailbox, const struct candidat
     if (found->told && !found->damaged && found->count <= CANDIDATES_MOST)
         return true;
     fault_set(fault, "%s: the answer to UID SEARCH %s", mailbox->where,
-              !found->told ? "is missing" : found->damaged ? "cannot be read" : "has too many messages");
+              !found->told     ? "is missing"
+              : found->damaged ? "cannot be read"
+                               : "has too many messages");
     return false;
 }
 
@@ -123,10 +125,10 @@ static bool find_candidates(struct mailbox *mailbox, const struct search *search
                             struct candidates *found, struct fault *fault)
 {
     struct mailbox_reply reply;
-    OD_CLEANUP(base_free) char *keys = criteria(search, exists);
+    char *keys OD_CLEANUP(base_free) = criteria(search, exists);
     mailbox->response_max = MAILBOX_SEARCH_RESPONSE_MAX;
-    bool answered = mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, found, &reply, fault, "UID SEARCH %s",
-                                         keys);
+    bool answered =
+        mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, found, &reply, fault, "UID SEARCH %s", keys);
     mailbox->response_max = MAILBOX_RESPONSE_MAX;
     if (!answered || !told_candidates(mailbox, found, fault))
         return false;
@@ -138,7 +140,7 @@ static bool find_candidates(struct mailbox *mailbox, const struct search *search
 struct fetched {
     const struct search *search;
     uint32_t uid;
-    bool fed;           /* with the body of the response that is being read */
+    bool fed; /* with the body of the response that is being read */
     bool told;
     enum candidate candidate;
 };
@@ -146,8 +148,8 @@ struct fetched {
 static void feed_body(void *context, const void *bytes, size_t size)
 {
     struct fetched *fetched = context;
-    if (size == 0 && fetched->fed)      /* a second body in one response: the last one counts */
-        (void) !fetched->search->end(fetched->search->context);
+    if (size == 0 && fetched->fed) /* a second body in one response: the last one counts */
+        (void)!fetched->search->end(fetched->search->context);
     fetched->fed = true;
     if (size > 0)
         fetched->search->feed(fetched->search->context, bytes, size);
@@ -158,7 +160,7 @@ static void note_fetched(void *context, struct mailbox_reply *reply)
     struct fetched *fetched = context;
     struct reply_fetch fetch;
     bool wanted = mailbox_reply_fetch(reply, &fetch) && fetch.uid == fetched->uid && fetch.body != NULL;
-    if (wanted && fetch.body_size > 0) {        /* not as a literal */
+    if (wanted && fetch.body_size > 0) { /* not as a literal */
         feed_body(fetched, NULL, 0);
         feed_body(fetched, fetch.body, fetch.body_size);
     }
@@ -175,7 +177,7 @@ static void note_fetched(void *context, struct mailbox_reply *reply)
 static bool compare(struct mailbox *mailbox, const struct search *search, uint32_t uid, enum candidate *ret,
                     struct fault *fault)
 {
-    struct fetched fetched = { .search = search, .uid = uid };
+    struct fetched fetched = {.search = search, .uid = uid};
     struct mailbox_reply reply;
     const char *part = search->header_only ? "HEADER.FIELDS (MESSAGE-ID)" : "";
     mailbox->body = feed_body;
@@ -214,7 +216,7 @@ static enum search_result search_mailbox(struct mailbox *mailbox, const struct s
                                          uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
 {
     struct examined examined;
-    OD_CLEANUP(free_candidates) struct candidates found = { .count = 0 };
+    struct candidates found OD_CLEANUP(free_candidates) = {.count = 0};
     enum search_result result = examine(mailbox, name, &examined, fault);
     if (result != SEARCH_FOUND)
         return result;
@@ -243,10 +245,10 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
 enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
                                   uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
 {
-    OD_CLEANUP(mailbox_close) struct mailbox *mailbox = mailbox_open(config, account, fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, fault);
     if (mailbox == NULL)
         return SEARCH_TROUBLE;
-    OD_CLEANUP(base_free) char *name = mailbox_folder_name(mailbox, search->mailbox, fault);
+    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, fault);
     if (name == NULL)
         return SEARCH_TROUBLE;
     return search_mailbox(mailbox, search, name, ret_uidvalidity, ret_uid, fault);

@@ -23,31 +23,31 @@
 typedef void mailbox_body(void *context, const void *bytes, size_t size);
 
 struct mailbox {
-    mailstream *stream;     /* NULL: not connected, lost, or given up */
-    char *where;            /* "IMAP server mail.example.org:993"; every fault begins with it */
-    int64_t timeout;        /* per read and write, ms */
+    mailstream *stream; /* NULL: not connected, lost, or given up */
+    char *where;        /* "IMAP server mail.example.org:993"; every fault begins with it */
+    int64_t timeout;    /* per read and write, ms */
     bool create;
     bool subscribe;
-    pid_t child;            /* imap.command, or 0 */
+    pid_t child; /* imap.command, or 0 */
     unsigned tag_number;
-    char tag[16];           /* of the command under way */
-    const char *step;       /* its name, for faults */
-    char *capabilities;     /* as told last; NULL: not told since TLS or the login changed them */
-    char *sent;             /* encoded name of the \Sent mailbox; NULL: not asked yet */
-    char *farewell;         /* what the server said in its BYE */
-    bool refused;           /* the login, by its answer or by closing the connection then */
-    char *bytes;            /* the response read last, NUL-terminated, literals in place */
+    char tag[16];       /* of the command under way */
+    const char *step;   /* its name, for faults */
+    char *capabilities; /* as told last; NULL: not told since TLS or the login changed them */
+    char *sent;         /* encoded name of the \Sent mailbox; NULL: not asked yet */
+    char *farewell;     /* what the server said in its BYE */
+    bool refused;       /* the login, by its answer or by closing the connection then */
+    char *bytes;        /* the response read last, NUL-terminated, literals in place */
     size_t size;
     size_t capacity;
-    size_t response_max;    /* longest response, with its literals; a longer one is an error */
-    mailbox_body *body;     /* takes what is fetched; may be NULL */
+    size_t response_max; /* longest response, with its literals; a longer one is an error */
+    mailbox_body *body;  /* takes what is fetched; may be NULL */
     void *body_context;
-    size_t budget;          /* bytes that may still come for the command under way, */
-    size_t body_budget;     /* and those that may go to `body` */
+    size_t budget;      /* bytes that may still come for the command under way, */
+    size_t body_budget; /* and those that may go to `body` */
 };
 
-#define MAILBOX_RESPONSE_MAX ((size_t) 128 * 1024)
-#define MAILBOX_SEARCH_RESPONSE_MAX ((size_t) 1024 * 1024)
+#define MAILBOX_RESPONSE_MAX ((size_t)128 * 1024)
+#define MAILBOX_SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
 
 /* mailbox_connect.c: a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of the host
  * share imap.timeout. *ret_local: the peer is a loopback address or a unix socket. */
@@ -89,7 +89,8 @@ struct mailbox *mailbox_open_as(const struct config *config, const char *account
 /* mailbox_login.c: whether the account can be sent at all; with which login it is opened; the login. */
 bool mailbox_login_valid(const char *account, struct fault *fault) OD_MUST;
 const char *mailbox_login_name(const struct config *config, const char *account) OD_MUST;
-bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login, struct fault *fault) OD_MUST;
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login,
+                   struct fault *fault) OD_MUST;
 
 /* mailbox_dialogue.c. The functions give up the connection (stream NULL) when they cannot go on with it. */
 

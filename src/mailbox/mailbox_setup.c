@@ -37,8 +37,7 @@ static int get_socket(struct mailbox *mailbox, const struct config *config, cons
     }
     int fd = mailbox_connect(config, mailbox->where, ret_local, fault);
     if (fd >= 0 && none && !*ret_local) {
-        fault_set(fault, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only",
-                  mailbox->where);
+        fault_set(fault, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only", mailbox->where);
         close(fd);
         return -1;
     }
@@ -55,7 +54,7 @@ static bool connect_stream(struct mailbox *mailbox, const struct config *config,
     /* libetpan's timeouts per stream are whole seconds; 0 there means this variable */
     mailstream_network_delay.tv_sec = config->imap.timeout / 1000;
     mailstream_network_delay.tv_usec = config->imap.timeout % 1000 * 1000;
-    if (fd < FD_SETSIZE - 8)    /* libetpan waits with select(2), also on descriptors of its own */
+    if (fd < FD_SETSIZE - 8) /* libetpan waits with select(2), also on descriptors of its own */
         mailbox->stream = mailstream_socket_open_timeout(fd, 0);
     if (mailbox->stream == NULL) {
         fault_set(fault, "%s: out of memory, or too many descriptors are open", mailbox->where);
@@ -72,7 +71,7 @@ static bool start_tls(struct mailbox *mailbox, const struct config *config, cons
     if (watcher != NULL)
         watcher->handshake(watcher->context, mailbox->stream, accepted);
     if (!accepted)
-        mailbox_dialogue_drop(mailbox);     /* not a word over it */
+        mailbox_dialogue_drop(mailbox); /* not a word over it */
     return accepted;
 }
 

@@ -18,7 +18,6 @@
 
 #define ACCOUNT "%{account}"
 
-
 static void free_words(char ***words)
 {
     g_strfreev(*words);
@@ -61,11 +60,11 @@ static int start(char **words, int fd, pid_t *ret_child)
     posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigdefault(&attributes, &all);   /* SIGPIPE is ignored here, and that would be inherited */
+    posix_spawnattr_setsigdefault(&attributes, &all); /* SIGPIPE is ignored here, and that would be inherited */
     posix_spawnattr_setsigmask(&attributes, &none);
     struct rlimit ours = {0};
     bool limited = getrlimit(RLIMIT_DATA, &ours) == 0;
-    if (limited)    /* delivery.memory is for us */
+    if (limited) /* delivery.memory is for us */
         (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ours.rlim_max, ours.rlim_max});
     int error = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
     if (limited)
@@ -77,7 +76,7 @@ static int start(char **words, int fd, pid_t *ret_child)
 
 int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault)
 {
-    OD_CLEANUP(free_words) char **words = command_words(config->imap.command, account, fault);
+    char **words OD_CLEANUP(free_words) = command_words(config->imap.command, account, fault);
     if (words == NULL)
         return -1;
     int pair[2];
@@ -85,9 +84,9 @@ int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_c
         fault_set(fault, "socketpair: %s", strerror(errno));
         return -1;
     }
-    OD_CLEANUP(base_close) int ours = pair[0];
-    OD_CLEANUP(base_close) int theirs = pair[1];
-    if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0) {     /* libetpan sends without MSG_DONTWAIT after its select(2) */
+    int ours OD_CLEANUP(base_close) = pair[0];
+    int theirs OD_CLEANUP(base_close) = pair[1];
+    if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0) { /* libetpan sends without MSG_DONTWAIT after its select(2) */
         fault_set(fault, "fcntl: %s", strerror(errno));
         return -1;
     }
@@ -110,7 +109,7 @@ int mailbox_spawn_reap(pid_t *child)
     for (long ms = 1; ms <= 512 && done == 0; ms *= 2) {
         done = waitpid(*child, &status, WNOHANG);
         if (done == 0)
-            nanosleep(&(struct timespec) { .tv_nsec = ms * 1000000 }, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
     }
     if (done == 0) {
         kill(*child, SIGKILL);

@@ -10,7 +10,7 @@
 #include <libetpan/mmapstring.h>
 #include <string.h>
 
-#define CHAIN_MAX 16    /* as in GnuTLS itself */
+#define CHAIN_MAX 16 /* as in GnuTLS itself */
 
 struct chain {
     gnutls_x509_crt_t certificates[CHAIN_MAX];
@@ -33,12 +33,12 @@ static void free_trust(gnutls_x509_trust_list_t *trust)
 struct peer {
     char *name;
     unsigned char address[sizeof(struct in6_addr)];
-    unsigned address_size;  /* 0: a DNS name */
+    unsigned address_size; /* 0: a DNS name */
 };
 
 static struct peer expected_peer(const struct config *config)
 {
-    struct peer peer = { .name = *config->imap.server_name != '\0' ? config->imap.server_name : config->imap.host };
+    struct peer peer = {.name = *config->imap.server_name != '\0' ? config->imap.server_name : config->imap.host};
     if (inet_pton(AF_INET, peer.name, peer.address) == 1)
         peer.address_size = sizeof(struct in_addr);
     else if (inet_pton(AF_INET6, peer.name, peer.address) == 1)
@@ -51,7 +51,7 @@ static void set_server_name(struct mailstream_ssl_context *context, void *data)
 {
     struct peer *peer = data;
     if (peer->address_size == 0)
-        (void) mailstream_ssl_set_server_name(context, peer->name);
+        (void)mailstream_ssl_set_server_name(context, peer->name);
 }
 
 static void get_chain(mailstream *stream, struct chain *ret)
@@ -60,7 +60,7 @@ static void get_chain(mailstream *stream, struct chain *ret)
     ret->count = 0;
     for (unsigned i = 0; array != NULL && i < carray_count(array) && ret->count < CHAIN_MAX; i++) {
         MMAPString *der = carray_get(array, i);
-        gnutls_datum_t datum = { .data = (unsigned char *) der->str, .size = (unsigned) der->len };
+        gnutls_datum_t datum = {.data = (unsigned char *)der->str, .size = (unsigned)der->len};
         gnutls_x509_crt_t *certificate = &ret->certificates[ret->count];
         if (gnutls_x509_crt_init(certificate) < 0)
             break;
@@ -103,20 +103,19 @@ static const char *remedy(unsigned status)
 static bool verify(const struct config *config, const char *where, const struct peer *peer, mailstream *stream,
                    struct fault *fault)
 {
-    OD_CLEANUP(free_trust) gnutls_x509_trust_list_t trust = NULL;
-    OD_CLEANUP(free_chain) struct chain chain = { .count = 0 };
+    gnutls_x509_trust_list_t trust OD_CLEANUP(free_trust) = NULL;
+    struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
     unsigned char address[sizeof peer->address];
     gnutls_typed_vdata_st wanted[] = {
-        { .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *) purpose },
-        { .type = GNUTLS_DT_DNS_HOSTNAME, .data = (unsigned char *) peer->name },
+        {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose},
+        {.type = GNUTLS_DT_DNS_HOSTNAME, .data = (unsigned char *)peer->name},
     };
     unsigned status = 0;
 
     if (peer->address_size > 0) {
         memcpy(address, peer->address, sizeof address);
-        wanted[1] = (gnutls_typed_vdata_st){ .type = GNUTLS_DT_IP_ADDRESS, .data = address,
-                                             .size = peer->address_size };
+        wanted[1] = (gnutls_typed_vdata_st){.type = GNUTLS_DT_IP_ADDRESS, .data = address, .size = peer->address_size};
     }
     get_chain(stream, &chain);
     if (chain.count == 0) {
@@ -125,15 +124,15 @@ static bool verify(const struct config *config, const char *where, const struct 
     }
     if (!get_trust(config, &trust, fault))
         return false;
-    int result = gnutls_x509_trust_list_verify_crt2(trust, chain.certificates, chain.count, wanted, 2, 0, &status,
-                                                    NULL);
+    int result =
+        gnutls_x509_trust_list_verify_crt2(trust, chain.certificates, chain.count, wanted, 2, 0, &status, NULL);
     if (result == 0 && status == 0)
         return true;
-    gnutls_datum_t text = { .data = NULL };
+    gnutls_datum_t text = {.data = NULL};
     if (result == 0)
         result = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
     fault_set(fault, "%s: certificate of %s not accepted: %s(%s)", where, peer->name,
-              text.data != NULL ? (const char *) text.data : gnutls_strerror(result), remedy(status));
+              text.data != NULL ? (const char *)text.data : gnutls_strerror(result), remedy(status));
     gnutls_free(text.data);
     return false;
 }
@@ -146,8 +145,8 @@ bool mailbox_tls_start(const struct config *config, const char *where, mailstrea
         fault_set(fault, "%s: the server sent data ahead of the TLS handshake", where);
         return false;
     }
-    mailstream_low *low = mailstream_low_tls_open_with_callback_timeout(mailstream_low_get_fd(plain), 0,
-                                                                        set_server_name, &peer);
+    mailstream_low *low =
+        mailstream_low_tls_open_with_callback_timeout(mailstream_low_get_fd(plain), 0, set_server_name, &peer);
     if (low == NULL) {
         fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", where);
         return false;

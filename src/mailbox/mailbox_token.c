@@ -13,7 +13,7 @@ static enum mailbox_token quoted_token(struct mailbox_cursor *cursor)
     for (; cursor->at < cursor->end; cursor->at++) {
         if (*cursor->at == '"') {
             cursor->at++;
-            cursor->size = (size_t) (out - cursor->text);
+            cursor->size = (size_t)(out - cursor->text);
             return TOKEN_STRING;
         }
         if (*cursor->at == '\\' && cursor->at + 1 < cursor->end)
@@ -25,10 +25,10 @@ static enum mailbox_token quoted_token(struct mailbox_cursor *cursor)
 
 static enum mailbox_token literal_token(struct mailbox_cursor *cursor)
 {
-    char *brace = memchr(cursor->at, '}', (size_t) (cursor->end - cursor->at));
+    char *brace = memchr(cursor->at, '}', (size_t)(cursor->end - cursor->at));
     size_t size, start;
-    if (brace == NULL || !mailbox_reply_literal(cursor->at, (size_t) (brace + 1 - cursor->at), &size, &start)
-        || cursor->end - brace < 3 || brace[1] != '\r' || brace[2] != '\n' || (size_t) (cursor->end - brace - 3) < size)
+    if (brace == NULL || !mailbox_reply_literal(cursor->at, (size_t)(brace + 1 - cursor->at), &size, &start) ||
+        cursor->end - brace < 3 || brace[1] != '\r' || brace[2] != '\n' || (size_t)(cursor->end - brace - 3) < size)
         return TOKEN_END;
     cursor->text = brace + 3;
     cursor->size = size;
@@ -38,7 +38,7 @@ static enum mailbox_token literal_token(struct mailbox_cursor *cursor)
 
 static enum mailbox_token atom_token(struct mailbox_cursor *cursor)
 {
-    int depth = 0;  /* BODY[HEADER.FIELDS (MESSAGE-ID)] is one atom */
+    int depth = 0; /* BODY[HEADER.FIELDS (MESSAGE-ID)] is one atom */
     cursor->text = cursor->at;
     for (; cursor->at < cursor->end; cursor->at++) {
         char c = *cursor->at;
@@ -47,7 +47,7 @@ static enum mailbox_token atom_token(struct mailbox_cursor *cursor)
         depth += c == '[';
         depth -= c == ']' && depth > 0;
     }
-    cursor->size = (size_t) (cursor->at - cursor->text);
+    cursor->size = (size_t)(cursor->at - cursor->text);
     return TOKEN_ATOM;
 }
 

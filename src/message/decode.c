@@ -19,7 +19,7 @@ char *decode_field(const struct decode_header *header, const char *name, size_t 
 
 static char *decode_subject(const struct decode_header *header, GMimeParserOptions *options)
 {
-    OD_CLEANUP(base_free) char *value = decode_field(header, "Subject", DECODE_VALUE_MAX);
+    char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", DECODE_VALUE_MAX);
 
     return value ? decode_take(g_mime_utils_header_decode_text(options, value)) : NULL;
 }
@@ -45,7 +45,7 @@ static char *next_id(const char **at)
 /* A new NULL-terminated array of at most max ids. */
 static char **decode_ids(const struct decode_header *header, const char *name, size_t max)
 {
-    OD_CLEANUP(base_free) char *value = decode_field(header, name, DECODE_HEADER_MAX);
+    char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);
     char **ids = base_alloc((max + 1) * sizeof *ids);
     const char *at = value;
 
@@ -56,14 +56,14 @@ static char **decode_ids(const struct decode_header *header, const char *name, s
 
 static char *decode_first_id(const struct decode_header *header, const char *name)
 {
-    OD_CLEANUP(base_free) char **ids = decode_ids(header, name, 1);
+    char **ids OD_CLEANUP(base_free) = decode_ids(header, name, 1);
 
     return ids[0];
 }
 
 static char *decode_from(const struct decode_header *header, GMimeParserOptions *options)
 {
-    OD_CLEANUP(base_free) char *value = decode_field(header, "From", DECODE_HEADER_MAX);
+    char *value OD_CLEANUP(base_free) = decode_field(header, "From", DECODE_HEADER_MAX);
 
     return value ? decode_first_address(options, value) : NULL;
 }
@@ -89,7 +89,7 @@ static void done(struct work *work, enum decode_stage stage)
 static void decode_fields(struct work *work)
 {
     struct decoded *decoded = work->decoded;
-    OD_CLEANUP(base_free) char *date = decode_field(&work->header, "Date", 256);
+    char *date OD_CLEANUP(base_free) = decode_field(&work->header, "Date", 256);
 
     decoded->has_date = date && decode_date(date, &decoded->date);
     decoded->in_reply_to = decode_first_id(&work->header, "In-Reply-To");
@@ -105,7 +105,7 @@ static void decode_fields(struct work *work)
 static void decode_all_addresses(struct work *work)
 {
     for (const char *const *role = decode_roles; *role; role++) {
-        OD_CLEANUP(base_free) char *value = decode_field(&work->header, *role, DECODE_HEADER_MAX);
+        char *value OD_CLEANUP(base_free) = decode_field(&work->header, *role, DECODE_HEADER_MAX);
 
         if (!value)
             continue;

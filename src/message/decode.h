@@ -13,37 +13,37 @@
 #include "message/message.h"
 
 struct decoded_address {
-    const char *role;       /* from, sender, reply-to, to, cc, bcc */
-    int position;           /* from 1, within the role */
-    char *group;            /* name of the RFC 5322 group it stands in, or NULL */
-    char *name;             /* decoded display name, or NULL */
-    char *address;          /* addr-spec as written, domain in lower case; never NULL */
+    const char *role; /* from, sender, reply-to, to, cc, bcc */
+    int position;     /* from 1, within the role */
+    char *group;      /* name of the RFC 5322 group it stands in, or NULL */
+    char *name;       /* decoded display name, or NULL */
+    char *address;    /* addr-spec as written, domain in lower case; never NULL */
 };
 
 struct decoded_part {
-    char *path;             /* IMAP section number: "1", "2.1", ... (RFC 3501, 6.4.5) */
-    char *type;             /* "text/plain", lower case */
-    char *charset;          /* as declared, lower case, or NULL */
-    char *disposition;      /* inline, attachment, ..., or NULL */
-    char *filename;         /* decoded (RFC 2231, RFC 2047), or NULL */
-    int64_t size;           /* bytes of the decoded content */
-    unsigned char sha256[32];   /* of the decoded content */
-    char *text;             /* of text types: converted to UTF-8 (level text and raw), cut at 1 MiB, all
+    char *path;               /* IMAP section number: "1", "2.1", ... (RFC 3501, 6.4.5) */
+    char *type;               /* "text/plain", lower case */
+    char *charset;            /* as declared, lower case, or NULL */
+    char *disposition;        /* inline, attachment, ..., or NULL */
+    char *filename;           /* decoded (RFC 2231, RFC 2047), or NULL */
+    int64_t size;             /* bytes of the decoded content */
+    unsigned char sha256[32]; /* of the decoded content */
+    char *text;               /* of text types: converted to UTF-8 (level text and raw), cut at 1 MiB, all
                                of a message together at 16 MiB; else NULL */
 };
 
 struct decoded {
-    char *subject;          /* RFC 2047 decoded, or NULL */
-    char *from;             /* address of the first From mailbox, or NULL */
+    char *subject; /* RFC 2047 decoded, or NULL */
+    char *from;    /* address of the first From mailbox, or NULL */
     bool has_date;
-    int64_t date;           /* Date field, seconds since 1970 UTC */
-    char *in_reply_to;      /* first id of In-Reply-To, without <>, or NULL */
-    char **references;      /* ids of References in order, without <>; NULL-terminated, at most 1000 */
+    int64_t date;      /* Date field, seconds since 1970 UTC */
+    char *in_reply_to; /* first id of In-Reply-To, without <>, or NULL */
+    char **references; /* ids of References in order, without <>; NULL-terminated, at most 1000 */
     struct decoded_address *addresses;
-    size_t address_count;   /* at most 2000 */
+    size_t address_count; /* at most 2000 */
     struct decoded_part *parts;
-    size_t part_count;      /* at most 1000; depth at most 50. Parts with content of their own: a multipart is
-                               one only when it cannot be taken apart */
+    size_t part_count; /* at most 1000; depth at most 50. Parts with content of their own: a multipart is
+                          one only when it cannot be taken apart */
 };
 
 /* Decodes as much as the level asks for: envelope: subject, from, date, ids; headers: addresses too;

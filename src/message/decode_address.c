@@ -82,12 +82,12 @@ static bool parse_piece(GMimeParserOptions *options, const char *piece, const ch
 
 static void parse_list(GMimeParserOptions *options, const char *value, mailbox_function function, void *context)
 {
-    OD_CLEANUP(base_free) char *group = NULL;
+    char *group OD_CLEANUP(base_free) = NULL;
     bool more = true;
 
     while (more && *value) {
         size_t length = piece_length(value);
-        OD_CLEANUP(base_free) char *piece =
+        char *piece OD_CLEANUP(base_free) =
             base_strndup(value, length < DECODE_ADDRESS_MAX ? length : DECODE_ADDRESS_MAX);
         char end = value[length];
 

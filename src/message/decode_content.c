@@ -6,7 +6,7 @@
 #include "message/decode_internal.h"
 
 #define CHUNK_SIZE ((size_t)1 << 16)
-#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX)      /* UTF-16 takes two bytes for one of UTF-8, escapes more */
+#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX) /* UTF-16 takes two bytes for one of UTF-8, escapes more */
 
 struct sink {
     GChecksum *sha256;
@@ -44,7 +44,7 @@ static const unsigned char *after_uu_begin(const unsigned char *body, size_t siz
 
 static void stream(struct sink *sink, GMimeEncoding *decoder, const unsigned char *body, size_t size)
 {
-    OD_CLEANUP(base_free) char *out = base_alloc(g_mime_encoding_outlen(decoder, CHUNK_SIZE));
+    char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(decoder, CHUNK_SIZE));
 
     while (size > 0) {
         size_t n = size < CHUNK_SIZE ? size : CHUNK_SIZE;
@@ -63,8 +63,7 @@ static void decode(struct sink *sink, const unsigned char *body, size_t size, GM
     if (encoding == GMIME_CONTENT_ENCODING_UUENCODE)
         encoded = after_uu_begin(body, size);
     g_mime_encoding_init_decode(&decoder, encoding);
-    if (!encoded || (encoding != GMIME_CONTENT_ENCODING_BASE64 &&
-                     encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
+    if (!encoded || (encoding != GMIME_CONTENT_ENCODING_BASE64 && encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
                      encoding != GMIME_CONTENT_ENCODING_UUENCODE))
         sink_take(sink, body, size);
     else

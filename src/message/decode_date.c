@@ -8,7 +8,7 @@
 
 struct date {
     int year, month, day, hour, minute, second;
-    int zone;               /* minutes east */
+    int zone; /* minutes east */
     bool has_year, has_time, bad;
 };
 
@@ -42,7 +42,8 @@ static int named_zone(const char *word, size_t length)
     static const struct {
         const char *name;
         int hours;
-    } zones[] = {{"EST", -5}, {"EDT", -4}, {"CST", -6}, {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}};
+    } zones[] = {{"EST", -5}, {"EDT", -4}, {"CST", -6}, {"CDT", -5},
+                 {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(zones); i++)
         if (length == 3 && g_ascii_strncasecmp(word, zones[i].name, 3) == 0)
@@ -82,7 +83,7 @@ static void read_time(struct date *date, const char **at, int hour)
         (*at)++;
         date->second = read_number(at, &digits);
     }
-    if (**at == '.' || **at == ',')     // a fraction of a second
+    if (**at == '.' || **at == ',') // a fraction of a second
         for ((*at)++; g_ascii_isdigit(**at); (*at)++)
             ;
     date->second = date->second == 60 ? 59 : date->second;

@@ -33,7 +33,7 @@ static char *field(struct decode_fields *fields, struct decode_span header, cons
 {
     size_t size = decode_span_size(header) < DECODE_HEADER_MAX ? decode_span_size(header) : DECODE_HEADER_MAX;
     size_t max = fields->parameters_left < DECODE_VALUE_MAX ? PARAMETERS_SHORT : DECODE_VALUE_MAX;
-    OD_CLEANUP(base_free) char *value = decode_field(&(struct decode_header){header.start, size}, name, max);
+    char *value OD_CLEANUP(base_free) = decode_field(&(struct decode_header){header.start, size}, name, max);
     size_t length = value ? strlen(value) : 0;
 
     fields->parameters_left -= length < fields->parameters_left ? length : fields->parameters_left;
@@ -64,10 +64,10 @@ static const char *type_or_default(const char *value, const char *default_type)
 static void read_type(struct decode_fields *fields, struct decode_span header, const char *default_type,
                       struct decode_entity *entity)
 {
-    OD_CLEANUP(base_free) char *value = field(fields, header, "Content-Type");
+    char *value OD_CLEANUP(base_free) = field(fields, header, "Content-Type");
     GMimeContentType *type = g_mime_content_type_parse(fields->options, type_or_default(value, default_type));
-    OD_CLEANUP(base_free) char *name = base_printf("%s/%s", g_mime_content_type_get_media_type(type),
-                                                   g_mime_content_type_get_media_subtype(type));
+    char *name OD_CLEANUP(base_free) =
+        base_printf("%s/%s", g_mime_content_type_get_media_type(type), g_mime_content_type_get_media_subtype(type));
     const char *boundary = g_mime_content_type_get_parameter(type, "boundary");
 
     entity->type = lower_case(text_of(name));
@@ -82,7 +82,7 @@ static void read_type(struct decode_fields *fields, struct decode_span header, c
 
 static void read_disposition(struct decode_fields *fields, struct decode_span header, struct decode_entity *entity)
 {
-    OD_CLEANUP(base_free) char *value = field(fields, header, "Content-Disposition");
+    char *value OD_CLEANUP(base_free) = field(fields, header, "Content-Disposition");
     GMimeContentDisposition *disposition;
     const char *filename;
 
@@ -102,7 +102,7 @@ void decode_entity_read(struct decode_fields *fields, struct decode_span span, c
                         struct decode_entity *entity)
 {
     struct decode_span header = header_of(span);
-    OD_CLEANUP(base_free) char *encoding = field(fields, header, "Content-Transfer-Encoding");
+    char *encoding OD_CLEANUP(base_free) = field(fields, header, "Content-Transfer-Encoding");
 
     entity->body = (struct decode_span){header.end, span.end};
     entity->encoding = encoding ? g_mime_content_encoding_from_string(encoding) : GMIME_CONTENT_ENCODING_DEFAULT;

@@ -6,7 +6,7 @@
 
 #include "message/decode_internal.h"
 
-#define DECODE_PARAMETERS_MAX ((size_t)1 << 20)     /* of all parts' fields that gmime gets; then only short ones */
+#define DECODE_PARAMETERS_MAX ((size_t)1 << 20) /* of all parts' fields that gmime gets; then only short ones */
 
 struct decode_fields {
     GMimeParserOptions *options;
@@ -24,9 +24,9 @@ static inline size_t decode_span_size(struct decode_span span)
 
 struct decode_entity {
     struct decode_span body;
-    char *type;             /* lower case */
+    char *type; /* lower case */
     char *charset;
-    char *boundary;         /* of a multipart type that has one; else NULL */
+    char *boundary; /* of a multipart type that has one; else NULL */
     char *disposition;
     char *filename;
     GMimeContentEncoding encoding;

@@ -12,19 +12,19 @@
 #include "message/decode.h"
 #include "message/message_field.h"
 
-#define DECODE_HEADER_MAX ((size_t)1 << 20)     /* of a header, what is looked at */
-#define DECODE_VALUE_MAX ((size_t)1 << 14)      /* of a field that gmime gets in one piece */
-#define DECODE_ADDRESS_MAX ((size_t)2048)       /* of one address with its name */
-#define DECODE_TEXT_MAX ((size_t)1 << 20)       /* of one part's text */
-#define DECODE_TEXTS_MAX ((size_t)16 << 20)     /* of all texts of a message */
+#define DECODE_HEADER_MAX ((size_t)1 << 20) /* of a header, what is looked at */
+#define DECODE_VALUE_MAX ((size_t)1 << 14)  /* of a field that gmime gets in one piece */
+#define DECODE_ADDRESS_MAX ((size_t)2048)   /* of one address with its name */
+#define DECODE_TEXT_MAX ((size_t)1 << 20)   /* of one part's text */
+#define DECODE_TEXTS_MAX ((size_t)16 << 20) /* of all texts of a message */
 
 #define DECODE_REFERENCES_MAX 1000
 #define DECODE_ADDRESSES_MAX 2000
 #define DECODE_PARTS_MAX 1000
 #define DECODE_DEPTH_MAX 50
 
-#define DECODE_DATE_MIN INT64_C(-62135596800)       /* 0001-01-01 */
-#define DECODE_DATE_MAX INT64_C(253402300799)       /* 9999-12-31 23:59:59 */
+#define DECODE_DATE_MIN INT64_C(-62135596800) /* 0001-01-01 */
+#define DECODE_DATE_MAX INT64_C(253402300799) /* 9999-12-31 23:59:59 */
 
 /* The roles of addresses, NULL-terminated. */
 extern const char *const decode_roles[];
@@ -42,12 +42,12 @@ void decoded_part_clear(struct decoded_part *part);
 /* What has just been added to the result: the stages are in this order; those of addresses and parts come again and
  * again, once for a field's addresses and once for each part. */
 enum decode_stage {
-    DECODE_IDS,         /* date, in_reply_to, references */
+    DECODE_IDS, /* date, in_reply_to, references */
     DECODE_FROM,
     DECODE_SUBJECT,
     DECODE_ADDRESSES,
     DECODE_PART,
-    DECODE_ALL,         /* the end */
+    DECODE_ALL, /* the end */
 };
 
 typedef void (*decode_step)(void *context, const struct decoded *decoded, enum decode_stage stage);

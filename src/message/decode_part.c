@@ -6,7 +6,7 @@
 
 #include "message/decode_entity.h"
 
-#define WORK_TIMES 16                       /* how often a message's bytes are looked at, at most */
+#define WORK_TIMES 16 /* how often a message's bytes are looked at, at most */
 #define WORK_FREE ((size_t)16 << 20)
 
 struct walk {
@@ -22,7 +22,7 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 {
     size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
 
-    if (max < 4)    // no room for every character
+    if (max < 4) // no room for every character
         return;
     part->text = decode_to_utf8((const char *)raw->data, raw->len, part->charset, max);
     walk->texts_left -= strlen(part->text);
@@ -51,7 +51,7 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
 
 /* A boundary's line. */
 struct delimiter {
-    const unsigned char *line;      /* where it begins */
+    const unsigned char *line; /* where it begins */
     const unsigned char *after;
     bool last;
 };
@@ -155,13 +155,13 @@ static bool is_message(const struct decode_entity *entity)
 static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
                         const char *default_type, int depth)
 {
-    OD_CLEANUP(decode_entity_clear) struct decode_entity entity = {0};
-    OD_CLEANUP(base_free) char *path = join(prefix, number > 0 ? number : 1);
+    struct decode_entity entity OD_CLEANUP(decode_entity_clear) = {0};
+    char *path OD_CLEANUP(base_free) = join(prefix, number > 0 ? number : 1);
     struct delimiter first;
 
     decode_entity_read(&walk->fields, span, default_type, &entity);
-    if (entity.boundary && go_into(walk, entity.body, depth) &&
-        find_delimiter(entity.body, entity.boundary, &first) && !first.last) {
+    if (entity.boundary && go_into(walk, entity.body, depth) && find_delimiter(entity.body, entity.boundary, &first) &&
+        !first.last) {
         walk_children(walk, &entity, first, number > 0 ? path : prefix, depth);
         return;
     }

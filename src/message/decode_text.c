@@ -6,7 +6,7 @@
 
 #include "message/decode_internal.h"
 
-#define REPLACEMENT "\xef\xbf\xbd"      /* U+FFFD */
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 {
@@ -86,7 +86,7 @@ static void flush(iconv_t converter, GString *out)
 
 #ifndef __clang__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"     // gcc 12 takes (iconv_t)-1 for something to be closed
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 takes (iconv_t)-1 for something to be closed
 #endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
@@ -95,7 +95,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 
     if (converter == (iconv_t)-1)
         return false;
-    memcpy(&in, &bytes, sizeof in);     // iconv(3) takes a pointer that is not const, and only reads
+    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a pointer that is not const, and only reads
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
@@ -117,13 +117,12 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
     while (!g_utf8_validate(bytes, end - bytes, &bad) && *bad == '\0')
         bytes = bad + 1;
-    return bad == end ||
-           (length > max && end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);
+    return bad == end || (length > max && end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);
 }
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
-    if (length == 0)    // there may be no bytes to point at
+    if (length == 0) // there may be no bytes to point at
         return base_strdup("");
     GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
     const char *name = charset ? decode_charset(charset) : NULL;

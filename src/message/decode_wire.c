@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#define ABSENT UINT32_MAX           /* the length of a string that is NULL */
-#define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX)      /* a byte that is no UTF-8 becomes three */
-#define PATH_TEXT_MAX 512           /* an index's row has no room for much more */
+#define ABSENT UINT32_MAX                      /* the length of a string that is NULL */
+#define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX) /* a byte that is no UTF-8 becomes three */
+#define PATH_TEXT_MAX 512                      /* an index's row has no room for much more */
 
 static void put(struct decode_writer *writer, const void *bytes, size_t size)
 {
@@ -100,8 +100,8 @@ struct reader {
     const unsigned char *at, *end;
     bool wrong;
     size_t texts_left;
-    GHashTable *paths;              /* of the parts so far */
-    int positions[8];               /* for each role, how many addresses so far */
+    GHashTable *paths; /* of the parts so far */
+    int positions[8];  /* for each role, how many addresses so far */
 };
 
 static bool get(struct reader *reader, void *bytes, size_t size)
@@ -187,10 +187,10 @@ static size_t role_place(const char *role)
 
 static void get_address(struct reader *reader, struct decoded *decoded)
 {
-    OD_CLEANUP(base_free) char *role = get_required(reader, SHORT_TEXT_MAX);
-    OD_CLEANUP(base_free) char *group = get_text(reader, SHORT_TEXT_MAX);
-    OD_CLEANUP(base_free) char *name = get_text(reader, SHORT_TEXT_MAX);
-    OD_CLEANUP(base_free) char *address = get_required(reader, SHORT_TEXT_MAX);
+    char *role OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
+    char *group OD_CLEANUP(base_free) = get_text(reader, SHORT_TEXT_MAX);
+    char *name OD_CLEANUP(base_free) = get_text(reader, SHORT_TEXT_MAX);
+    char *address OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
     size_t place = role_place(role);
 
     reader->wrong = reader->wrong || !decode_roles[place] || decoded->address_count == DECODE_ADDRESSES_MAX;

@@ -14,14 +14,14 @@
 
 /* Where the writer writes: memory that the reader sees too. */
 struct decode_wire {
-    _Atomic size_t whole;       /* bytes of frames that are complete; set after they are */
+    _Atomic size_t whole; /* bytes of frames that are complete; set after they are */
     unsigned char bytes[DECODE_WIRE_MAX];
 };
 
 struct decode_writer {
     struct decode_wire *wire;
     size_t used;
-    size_t addresses;           /* written so far */
+    size_t addresses; /* written so far */
     bool full;
 };
 

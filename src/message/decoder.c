@@ -36,7 +36,7 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int number = 1; number <= SIGRTMAX; number++)
-        (void)sigaction(number, &standard, NULL);       // some cannot be set, and do not need it
+        (void)sigaction(number, &standard, NULL); // some cannot be set, and do not need it
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -149,8 +149,8 @@ struct decoder *decoder_new(decoder_work work, const struct message *message, st
 
     decoder->socket = -1;
     decoder->keeps = keeps;
-    decoder->shared = mmap(NULL, sizeof *decoder->shared, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    decoder->shared =
+        mmap(NULL, sizeof *decoder->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (decoder->shared == MAP_FAILED || !fork_child(decoder, work, message, request, memory)) {
         fault_set(fault, "no process to decode the message in: %m");
         decoder_free(&decoder);
@@ -188,4 +188,3 @@ enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms)
             return DECODER_UNKNOWN;
     }
 }
-

@@ -9,7 +9,7 @@
 
 #include "message/decode_wire.h"
 
-#define DECODER_KEPT_SIZE ((size_t)1 << 20)     /* of a message that a running child can be given */
+#define DECODER_KEPT_SIZE ((size_t)1 << 20) /* of a message that a running child can be given */
 
 /* What a child writes its result to, and reads the messages after its first from. */
 struct decoder_shared {
@@ -18,18 +18,18 @@ struct decoder_shared {
 };
 
 struct decoder {
-    pid_t child;                /* 0: it has ended */
+    pid_t child; /* 0: it has ended */
     int socket;
     struct decoder_shared *shared;
-    bool keeps;                 /* it waits for another message when it has done one */
-    unsigned messages;          /* done, for who keeps it */
-    size_t size;                /* of the last message in shared->message */
+    bool keeps;        /* it waits for another message when it has done one */
+    unsigned messages; /* done, for who keeps it */
+    size_t size;       /* of the last message in shared->message */
 };
 
 struct decoder_request {
     size_t size, header_size;
     enum record_level level;
-    int64_t processor_s;        /* seconds of the processor, for this message */
+    int64_t processor_s; /* seconds of the processor, for this message */
 };
 
 /* What the child does with a message. */
@@ -47,13 +47,13 @@ struct decoder *decoder_new(decoder_work work, const struct message *message, st
 bool decoder_ask(struct decoder *decoder, const struct message *message, struct decoder_request request) OD_MUST;
 
 enum decoder_state {
-    DECODER_DONE,       /* it has answered, and waits for another message if it was to */
-    DECODER_ENDED,      /* it does not run any more, or will not for long */
-    DECODER_TOO_LONG,   /* it still runs */
-    DECODER_UNKNOWN,    /* it could not be waited for: trouble of our own */
+    DECODER_DONE,     /* it has answered, and waits for another message if it was to */
+    DECODER_ENDED,    /* it does not run any more, or will not for long */
+    DECODER_TOO_LONG, /* it still runs */
+    DECODER_UNKNOWN,  /* it could not be waited for: trouble of our own */
 };
 
-#define DECODER_NOT_SET_UP 75       /* exit status of a child that could not begin */
+#define DECODER_NOT_SET_UP 75 /* exit status of a child that could not begin */
 
 /* Waits for the child's answer, or its end, until base_now_ms() is that. */
 enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms) OD_MUST;

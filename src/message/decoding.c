@@ -14,20 +14,20 @@
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)
 #ifdef __SANITIZE_ADDRESS__
-#define MEMORY ((size_t)8 << 30)            /* what is freed is kept for long */
+#define MEMORY ((size_t)8 << 30) /* what is freed is kept for long */
 #else
 #define MEMORY ((size_t)256 << 20)
 #endif
 
 #define KEPT_MESSAGES 100
-#define KEPT_RESULT ((size_t)1 << 20)       /* a child that has written more has memory that others can use */
+#define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more has memory that others can use */
 
 struct decoding {
-    struct decoder *decoder;    /* NULL: it is not needed any more */
-    int64_t until_ms;           /* by base_now_ms() */
-    struct decoded *result;     /* NULL: not waited for yet */
-    struct fault fault;         /* "": the result is whole */
-    bool cut_off;               /* not by the message's doing, and before it was known who wrote it */
+    struct decoder *decoder; /* NULL: it is not needed any more */
+    int64_t until_ms;        /* by base_now_ms() */
+    struct decoded *result;  /* NULL: not waited for yet */
+    struct fault fault;      /* "": the result is whole */
+    bool cut_off;            /* not by the message's doing, and before it was known who wrote it */
 };
 
 /* Where there are many messages: the child that waits for the next. */
@@ -103,7 +103,8 @@ static void describe_failure(struct decoding *decoding, enum decoder_state state
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         fault_set(&decoding->fault, "decoding it took too much time of the processor");
     else if (WIFSIGNALED(status))
-        fault_set(&decoding->fault, "decoding it died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        fault_set(&decoding->fault, "decoding it died of signal %d (%s)", WTERMSIG(status),
+                  strsignal(WTERMSIG(status)));
     else
         fault_set(&decoding->fault, "decoding it ended early");
 }

@@ -43,7 +43,7 @@ void decoding_end(void);
 struct decoding_limits {
     int64_t processor_s;
     int64_t clock_ms;
-    size_t memory;          /* bytes more than the parent has */
+    size_t memory; /* bytes more than the parent has */
 };
 
 struct decode_writer;

@@ -34,7 +34,7 @@ static ssize_t read_some(int fd, void *buffer, size_t size)
 
 static bool read_all(struct message_builder *builder, int fd, struct fault *fault)
 {
-    OD_CLEANUP(base_free) unsigned char *buffer = base_alloc(READ_SIZE);
+    unsigned char *buffer OD_CLEANUP(base_free) = base_alloc(READ_SIZE);
     ssize_t n;
 
     while ((n = read_some(fd, buffer, READ_SIZE)) > 0)
@@ -48,7 +48,7 @@ static bool read_all(struct message_builder *builder, int fd, struct fault *faul
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct fault *fault)
 {
-    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(size_limit, ignore);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(size_limit, ignore);
 
     if (!read_all(builder, fd, fault))
         return MESSAGE_TROUBLE;
@@ -58,7 +58,7 @@ enum message_result message_read(int fd, size_t size_limit, const char *const *i
 enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit, const char *const *ignore,
                                        struct message **ret, struct fault *fault)
 {
-    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(size_limit, ignore);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(size_limit, ignore);
 
     if (!message_builder_feed(builder, bytes, size, fault))
         return MESSAGE_TROUBLE;
@@ -76,7 +76,7 @@ void message_free(struct message **message)
 
 bool message_same_content(const struct message *message, const void *bytes, size_t size, const char *const *ignore)
 {
-    OD_CLEANUP(message_digest_free) struct message_digest *digest = message_digest_new(ignore);
+    struct message_digest *digest OD_CLEANUP(message_digest_free) = message_digest_new(ignore);
     unsigned char other[MESSAGE_DIGEST_SIZE];
 
     message_digest_feed(digest, bytes, size);

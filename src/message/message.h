@@ -13,26 +13,26 @@
 #define MESSAGE_DIGEST_SIZE 32
 
 struct message {
-    const unsigned char *data;      /* normalised bytes; memory, or a map of an unlinked temporary file */
-    size_t size;                    /* of data */
-    size_t header_size;             /* up to and including the empty line; size when there is none */
-    unsigned char digest[MESSAGE_DIGEST_SIZE];  /* content digest; several CR before an LF count as one, and those
-                                                   at the end not: storage of servers drops some */
-    size_t content_size;            /* bytes that the digest was made from: copies may have more, by what transport added */
-    char *message_id;               /* between '<' and the last '>', bytes as they are, NUL-terminated besides;
+    const unsigned char *data;                 /* normalised bytes; memory, or a map of an unlinked temporary file */
+    size_t size;                               /* of data */
+    size_t header_size;                        /* up to and including the empty line; size when there is none */
+    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* content digest; several CR before an LF count as one, and those
+                                                  at the end not: storage of servers drops some */
+    size_t content_size; /* bytes that the digest was made from: copies may have more, by what transport added */
+    char *message_id;    /* between '<' and the last '>', bytes as they are, NUL-terminated besides;
                                        NULL when missing, empty or damaged */
     size_t message_id_length;
-    bool message_id_folded;         /* its field was folded inside the id: servers disagree on how to search it */
-    size_t message_id_count;        /* Message-ID fields in the header */
-    size_t received_size;           /* bytes read, before line ends were changed */
-    struct message_store *store;    /* who owns data */
+    bool message_id_folded;      /* its field was folded inside the id: servers disagree on how to search it */
+    size_t message_id_count;     /* Message-ID fields in the header */
+    size_t received_size;        /* bytes read, before line ends were changed */
+    struct message_store *store; /* who owns data */
 };
 
 enum message_result {
     MESSAGE_OK,
-    MESSAGE_EMPTY,      /* nothing to read: not a message */
-    MESSAGE_TOO_LARGE,  /* over size_limit */
-    MESSAGE_TROUBLE,    /* read error, no memory or disk for it */
+    MESSAGE_EMPTY,     /* nothing to read: not a message */
+    MESSAGE_TOO_LARGE, /* over size_limit */
+    MESSAGE_TROUBLE,   /* read error, no memory or disk for it */
 };
 
 /* Reads fd to its end, once.
@@ -59,9 +59,9 @@ char *message_header(const struct message *message, const char *name, size_t *re
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,
-    MESSAGE_NO_ENVELOPE,    /* without Return-Path, Delivered-To and X-Original-To, which name one recipient's envelope:
-                               nobody else is to read them. As far as the header is in the first 65536 pieces: memory is
-                               not to grow with the message */
+    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To and X-Original-To, which name one recipient's envelope:
+                            nobody else is to read them. As far as the header is in the first 65536 pieces: memory is
+                            not to grow with the message */
 };
 
 /* The message with these fields, as pieces of message->data in order.

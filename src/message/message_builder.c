@@ -13,7 +13,7 @@
 struct message_builder {
     size_t size_limit;
     size_t received_size;
-    size_t size;                /* as appended */
+    size_t size; /* as appended */
     bool too_large;
     struct message_eol eol;
     struct message_digest *digest;

@@ -14,8 +14,7 @@ void message_builder_no_from_line(struct message_builder *builder);
 
 /* Takes bytes as received, cut anywhere; beyond the limit they are counted and dropped. False with the fault set when
  * they cannot be kept: the message is lost to us, and only freeing the builder makes sense. */
-bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size,
-                          struct fault *fault) OD_MUST;
+bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct fault *fault) OD_MUST;
 
 /* Ends the message; results as of message_read. The builder is still to be freed. */
 enum message_result message_builder_end(struct message_builder *builder, struct message **ret,

@@ -7,25 +7,25 @@
 
 #include "message/message_digest.h"
 
-#define HEADER_MOST ((size_t)64 * 1024)     /* of a Message-ID field; a longer one is another's */
+#define HEADER_MOST ((size_t)64 * 1024) /* of a Message-ID field; a longer one is another's */
 
 /* A digest without CRs and without the newlines at the end. All zero but for the digest: the beginning. */
 struct loose {
     struct message_digest *digest;
-    bool munge;             /* header bytes >= 0x80 become X */
+    bool munge; /* header bytes >= 0x80 become X */
     bool in_line, in_body;
-    size_t held_lf;         /* not fed yet: they may be the last */
+    size_t held_lf; /* not fed yet: they may be the last */
 };
 
 struct message_comparison {
     const struct message *message;
     const char *const *ignore;
-    struct message_digest *strict;      /* of the candidate; NULL: Message-IDs are compared */
-    struct loose loose;                 /* of the candidate */
+    struct message_digest *strict; /* of the candidate; NULL: Message-IDs are compared */
+    struct loose loose;            /* of the candidate */
     bool has_expected;
-    unsigned char expected[2][MESSAGE_DIGEST_SIZE];     /* the message's loose digests, as it is and munged */
+    unsigned char expected[2][MESSAGE_DIGEST_SIZE]; /* the message's loose digests, as it is and munged */
     unsigned char *header;
-    size_t header_size;                 /* HEADER_MOST + 1: too large */
+    size_t header_size; /* HEADER_MOST + 1: too large */
 };
 
 static void begin_loose(struct loose *loose, const char *const *ignore, bool munge)

@@ -9,7 +9,7 @@
 
 enum message_likeness {
     MESSAGE_OTHER,
-    MESSAGE_SIMILAR,    /* the same but for what some servers change when they store it, see message_comparison_new */
+    MESSAGE_SIMILAR, /* the same but for what some servers change when they store it, see message_comparison_new */
     MESSAGE_SAME,
 };
 

@@ -9,28 +9,28 @@
 #include "message/message_field.h"
 #include "message/message_scan.h"
 
-#define NAME_HELD 128   /* at least so much of a name is held back: longer ones are rare */
+#define NAME_HELD 128 /* at least so much of a name is held back: longer ones are rare */
 
 struct hash {
     GChecksum *sha256;
-    size_t size;                /* bytes hashed */
-    size_t held_cr;             /* not hashed yet */
+    size_t size;    /* bytes hashed */
+    size_t held_cr; /* not hashed yet */
 };
 
 struct message_digest {
     struct hash hash;
-    struct hash before;         /* as it was before a name that is hashed already and may yet be left out; or without sha256 */
+    struct hash before; /* as it was before a name that is hashed already and may yet be left out; or without sha256 */
     const char *const *ignore;
     struct message_scan scan;
     size_t header_size;
-    bool left_out;              /* the field that the line belongs to */
-    size_t held, room;          /* of the name that has begun: what is known, and not hashed unless `before` is there */
-    unsigned char *name;        /* [room]: as long as the longest name that it is compared with */
+    bool left_out;       /* the field that the line belongs to */
+    size_t held, room;   /* of the name that has begun: what is known, and not hashed unless `before` is there */
+    unsigned char *name; /* [room]: as long as the longest name that it is compared with */
 };
 
 static const char *const transport_fields[] = {
-    "Return-Path", "Received", "Delivered-To", "X-Original-To", "Envelope-To", "Authentication-Results",
-    "Received-SPF", "ARC-*", "X-Spam-*", "X-Rspamd-*", "X-Virus-*", NULL,
+    "Return-Path",  "Received", "Delivered-To", "X-Original-To", "Envelope-To", "Authentication-Results",
+    "Received-SPF", "ARC-*",    "X-Spam-*",     "X-Rspamd-*",    "X-Virus-*",   NULL,
 };
 
 static size_t longest(const char *const *patterns, size_t most)

@@ -9,7 +9,7 @@
 
 struct message_eol {
     enum { MESSAGE_EOL_FIRST_LINE, MESSAGE_EOL_FROM_LINE, MESSAGE_EOL_REST } state;
-    size_t start, matched;  /* part of ">From " that the input has begun with and that is held back */
+    size_t start, matched; /* part of ">From " that the input has begun with and that is held back */
     bool after_cr;
 };
 

@@ -8,11 +8,11 @@
 #include "base/base.h"
 
 struct message_field {
-    const unsigned char *start;     /* with name and continuation lines */
-    size_t size;                    /* to the beginning of the next field */
-    size_t name_length;             /* from start, without blanks before the colon; 0: not a field */
-    const char *value;              /* after the colon */
-    size_t value_length;            /* without the last line end */
+    const unsigned char *start; /* with name and continuation lines */
+    size_t size;                /* to the beginning of the next field */
+    size_t name_length;         /* from start, without blanks before the colon; 0: not a field */
+    const char *value;          /* after the colon */
+    size_t value_length;        /* without the last line end */
 };
 
 /* Size of a header: up to and including the first empty line; `size` when there is none. */

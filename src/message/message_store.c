@@ -14,7 +14,7 @@
 #define MEMORY_MAX ((size_t)1 << 20)
 
 struct message_store {
-    unsigned char *memory;      /* NULL once the file is in use */
+    unsigned char *memory; /* NULL once the file is in use */
     size_t allocated;
     int fd;
     void *map;
@@ -59,7 +59,7 @@ static int temporary_file(void)
 
     if (fd < 0) {
         // not every file system knows O_TMPFILE, and they differ in how they say so
-        OD_CLEANUP(base_free) char *name = base_printf("%s/oncedrop.XXXXXX", directory);
+        char *name OD_CLEANUP(base_free) = base_printf("%s/oncedrop.XXXXXX", directory);
 
         fd = mkostemp(name, O_CLOEXEC);
         if (fd >= 0 && unlink(name) < 0)
@@ -124,8 +124,7 @@ bool message_store_append(struct message_store *store, const unsigned char *byte
     return true;
 }
 
-bool message_store_finish(struct message_store *store, const unsigned char **ret, size_t *ret_size,
-                          struct fault *fault)
+bool message_store_finish(struct message_store *store, const unsigned char **ret, size_t *ret_size, struct fault *fault)
 {
     if (store->fd >= 0) {
         void *map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);

@@ -7,10 +7,10 @@
 #include "message/message.h"
 
 struct msgid {
-    char *id;           /* of the first Message-ID field; NULL when missing, empty or damaged */
+    char *id; /* of the first Message-ID field; NULL when missing, empty or damaged */
     size_t length;
     bool folded;
-    size_t count;       /* Message-ID fields */
+    size_t count; /* Message-ID fields */
 };
 
 /* Fills *ret, whose id is a new string. */

@@ -51,8 +51,9 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
     const struct config *config = worker->setup->config;
     struct decoding *decoding OD_CLEANUP(decoding_free) = NULL;
     if (config->route.account_query[0] == '\0') {
-        fault_set(fault, "no Delivered-To and no X-Original-To in its header: say with -d whom it is for (who of To, Cc and"
-                         " Bcc has an account only [route] account_query could tell)");
+        fault_set(fault,
+                  "no Delivered-To and no X-Original-To in its header: say with -d whom it is for (who of To, Cc and"
+                  " Bcc has an account only [route] account_query could tell)");
         return REPLAY_BAD;
     }
     struct ledger *ledger = replay_task_ledger(worker, fault);
@@ -65,7 +66,8 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
     for (size_t i = 0; i < decoded->address_count; i++) {
         struct route route OD_CLEANUP(route_clear) = {.account = NULL};
         struct address address OD_CLEANUP(address_clear) = {.address = NULL};
-        if (!names_a_recipient(&decoded->addresses[i]) || !address_parse(decoded->addresses[i].address, &address, fault))
+        if (!names_a_recipient(&decoded->addresses[i]) ||
+            !address_parse(decoded->addresses[i].address, &address, fault))
             continue;
         switch (route_find(config, ledger, &address, &route, fault)) {
         case ROUTE_OK:
@@ -107,7 +109,8 @@ static int64_t arrival(const struct message *message, int64_t from_time)
 enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *told,
                                           int64_t from_time, struct replay_message *message, struct fault *fault)
 {
-    char *path OD_CLEANUP(base_free) = told->sender == NULL ? message_header(message->message, "Return-Path", NULL) : NULL;
+    char *path OD_CLEANUP(base_free) = told->sender == NULL ? message_header(message->message, "Return-Path", NULL)
+                                                            : NULL;
     message->sender = plain_address(told->sender != NULL ? told->sender : path != NULL ? path : "");
     message->queue_id = received_queue_id(message->message);
     message->received_at = arrival(message->message, from_time);

@@ -16,7 +16,7 @@
 /* A file; its messages are read by the workers, which open it by its name or inherit the descriptor. */
 struct file {
     char *path;
-    int fd;     /* what standard input held, in an unlinked file; -1: open it by its name */
+    int fd; /* what standard input held, in an unlinked file; -1: open it by its name */
     enum mbox_quoting quoting;
 };
 

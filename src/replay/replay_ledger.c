@@ -32,8 +32,8 @@ bool replay_ledger_next(void *context, char **ret_name, GVariant **ret_task)
     struct replay_ledger *source = context;
     if (source->at == source->count) {
         source->at = source->count = 0;
-        source->failed = !ledger_unfinished_ids(source->ledger, source->last, BATCH, source->ids, &source->count,
-                                                &source->fault);
+        source->failed =
+            !ledger_unfinished_ids(source->ledger, source->last, BATCH, source->ids, &source->count, &source->fault);
     }
     if (source->failed || source->at == source->count)
         return false;

@@ -10,7 +10,7 @@
 #include "replay/replay_mbox_from.h"
 #include "replay/replay_mbox_length.h"
 
-#define LINE_START 512  /* bytes of a line that are looked at */
+#define LINE_START 512 /* bytes of a line that are looked at */
 #define FROM "From "
 #define BOM "\xef\xbb\xbf"
 #define MMDF "\001\001\001\001"
@@ -20,29 +20,29 @@ struct candidate {
     bool there;
     struct mbox_from from;
     struct mbox_place place;
-    int64_t at;             /* its offset */
-    size_t number;          /* from 1 */
-    size_t blank_size;      /* of the empty line before it, with its end */
+    int64_t at;        /* its offset */
+    size_t number;     /* from 1 */
+    size_t blank_size; /* of the empty line before it, with its end */
 };
 
 /* A scan under way. */
 struct scan {
     int fd;
     GArray *messages;
-    char start[LINE_START + 1];     /* of the present line */
+    char start[LINE_START + 1]; /* of the present line */
     size_t start_length;
-    int64_t line_at;                /* its offset */
+    int64_t line_at; /* its offset */
     size_t line_number;
-    size_t blank_size;              /* of the empty line before it, with its end; 0: it is not empty, or there is none */
+    size_t blank_size; /* of the empty line before it, with its end; 0: it is not empty, or there is none */
     struct mbox_from first;
     struct candidate candidate;
     bool in_header;
-    int64_t content_length;         /* of the present message's header; -1: none */
-    int64_t body_until;             /* up to here Content-Length says that all is body */
-    bool behind_body;               /* text was found behind body_until */
+    int64_t content_length; /* of the present message's header; -1: none */
+    int64_t body_until;     /* up to here Content-Length says that all is body */
+    bool behind_body;       /* text was found behind body_until */
     bool not_mbox, failed;
-    bool unquoted;                  /* "From " begins a line of a body that Content-Length delimits */
-    bool deep;                      /* ">>From " was met */
+    bool unquoted; /* "From " begins a line of a body that Content-Length delimits */
+    bool deep;     /* ">>From " was met */
     struct fault *fault;
 };
 
@@ -120,9 +120,10 @@ static void judge_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
     if (mbox_from_judge_first(&candidate->from, &candidate->place) != MBOX_BEGINS) {
-        refuse_line(scan, candidate->number,
-                    "it begins with \"From \", as an mbox does, but is not like the line before a message of an mbox; if the"
-                    " file is one message, call it *.eml or take the line off");
+        refuse_line(
+            scan, candidate->number,
+            "it begins with \"From \", as an mbox does, but is not like the line before a message of an mbox; if the"
+            " file is one message, call it *.eml or take the line off");
         return;
     }
     scan->first = candidate->from;
@@ -148,9 +149,10 @@ static bool judge_candidate(struct scan *scan)
             begin_message(scan, scan->line_at, candidate->from.time);
             break;
         case MBOX_UNCLEAR:
-            refuse_line(scan, candidate->number,
-                        "does a message begin here? If so, make the line like the file's first, with an empty line before and"
-                        " a header field behind it; if it is text, put '>' before it");
+            refuse_line(
+                scan, candidate->number,
+                "does a message begin here? If so, make the line like the file's first, with an empty line before and"
+                " a header field behind it; if it is text, put '>' before it");
             break;
         case MBOX_TEXT:
             scan->behind_body = true;
@@ -246,7 +248,9 @@ static bool scan_file(struct scan *scan)
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault)
 {
     struct scan scan = {
-        .fd = fd, .messages = g_array_new(FALSE, FALSE, sizeof(struct mbox_message)), .fault = fault,
+        .fd = fd,
+        .messages = g_array_new(FALSE, FALSE, sizeof(struct mbox_message)),
+        .fault = fault,
     };
     bool good = scan_file(&scan);
     mbox_from_clear(&scan.first);

@@ -10,14 +10,14 @@
 #include "base/base.h"
 
 enum mbox_quoting {
-    MBOX_PLAIN,     /* nothing is quoted: a single message, or Content-Length tells the end (mboxcl2) */
-    MBOX_O,         /* ">From " was "From " (mboxo) */
-    MBOX_RD,        /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
+    MBOX_PLAIN, /* nothing is quoted: a single message, or Content-Length tells the end (mboxcl2) */
+    MBOX_O,     /* ">From " was "From " (mboxo) */
+    MBOX_RD,    /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
 };
 
 struct mbox_message {
-    int64_t offset, size;   /* bytes in the file, without From_ line and the empty line behind the message */
-    int64_t from_time;      /* of the From_ line, seconds since 1970; 0: not readable */
+    int64_t offset, size; /* bytes in the file, without From_ line and the empty line behind the message */
+    int64_t from_time;    /* of the From_ line, seconds since 1970; 0: not readable */
 };
 
 /* Reads fd from its beginning. What begins with "From " is an mbox (replay_mbox_from.h: where its messages begin).
@@ -31,9 +31,9 @@ bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, st
 /* Takes quoting off, piece by piece; begins zeroed but for `quoting`. */
 struct mbox_unquote {
     enum mbox_quoting quoting;
-    bool inside;            /* a line whose beginning was dealt with */
-    size_t marks, matched;  /* '>' and bytes of "From " held back */
-    bool met;               /* a line that begins with ">...From " was met: dialects differ */
+    bool inside;           /* a line whose beginning was dealt with */
+    size_t marks, matched; /* '>' and bytes of "From " held back */
+    bool met;              /* a line that begins with ">...From " was met: dialects differ */
 };
 
 /* Appends what the bytes become to out. */

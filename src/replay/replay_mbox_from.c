@@ -9,7 +9,7 @@
 #include "message/message_field.h"
 
 #define FROM "From "
-#define NO_BLANK "!"    /* shape of a line without the blank: in most files that is text */
+#define NO_BLANK "!" /* shape of a line without the blank: in most files that is text */
 
 #define DAY "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
 #define MONTH "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -88,7 +88,7 @@ static int writer_of(const char *rest, bool dated)
     if (length > 4 && strncmp(rest + length - 4, "@xxx", 4) == 0 && only(rest, length - 4, "0123456789"))
         return MBOX_FROM_GMAIL;
     return length >= 6 && only(digits, length - (size_t)(digits - rest), "0123456789") ? MBOX_FROM_NUMBER
-                                                                                      : MBOX_FROM_ANYBODY;
+                                                                                       : MBOX_FROM_ANYBODY;
 }
 
 /* A word's kind: an address, something of letters, or its digits' places. */
@@ -126,7 +126,8 @@ void mbox_from_read(const char *line, struct mbox_from *ret)
     }
     bool dated = is_dated(rest);
     bool address = memchr(rest, '@', strcspn(rest, " ")) != NULL;
-    bool doubtful = words <= 1 || has_date(rest) || (address && strpbrk(rest + strcspn(rest, " "), "0123456789") != NULL);
+    bool doubtful = words <= 1 || has_date(rest) ||
+                    (address && strpbrk(rest + strcspn(rest, " "), "0123456789") != NULL);
     ret->kind = dated ? MBOX_FROM_DATED : doubtful ? MBOX_FROM_DOUBTFUL : MBOX_FROM_PROSE;
     ret->writer = writer_of(rest, dated);
     ret->time = time_of(rest);
@@ -141,8 +142,8 @@ void mbox_from_clear(struct mbox_from *from)
 
 void mbox_from_look_behind(const char *line, struct mbox_place *ret)
 {
-    static const char *const known[] = {"Received", "Return-Path", "Delivered-To", "Message-ID", "Date", "From",
-                                        "Subject", "MIME-Version", "Content-*", "Status", "X-*"};
+    static const char *const known[] = {"Received", "Return-Path",  "Delivered-To", "Message-ID", "Date", "From",
+                                        "Subject",  "MIME-Version", "Content-*",    "Status",     "X-*"};
     struct mbox_from again = {.shape = NULL};
     struct message_field field;
     const unsigned char *at = (const unsigned char *)line;
@@ -160,8 +161,8 @@ void mbox_from_look_behind(const char *line, struct mbox_place *ret)
 
 enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from, const struct mbox_place *place)
 {
-    bool certain =
-        from->kind == MBOX_FROM_DATED || (from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_NOBODY);
+    bool certain = from->kind == MBOX_FROM_DATED ||
+                   (from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_NOBODY);
     return certain || place->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
 }
 

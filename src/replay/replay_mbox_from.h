@@ -12,34 +12,34 @@
 
 struct mbox_from {
     enum {
-        MBOX_FROM_PROSE,        /* as people write: "From the beginning" */
-        MBOX_FROM_DOUBTFUL,     /* a word or an address, or a date among other words */
-        MBOX_FROM_DATED,        /* one sender or none, and a date, nothing else */
+        MBOX_FROM_PROSE,    /* as people write: "From the beginning" */
+        MBOX_FROM_DOUBTFUL, /* a word or an address, or a date among other words */
+        MBOX_FROM_DATED,    /* one sender or none, and a date, nothing else */
     } kind;
     enum {
         MBOX_FROM_ANYBODY,
-        MBOX_FROM_NOBODY,       /* nothing behind "From " (Thunderbird) */
-        MBOX_FROM_DASH,         /* "From - ", with or without a date (Thunderbird, Netscape) */
-        MBOX_FROM_EUDORA,       /* ???@??? */
-        MBOX_FROM_GMAIL,        /* 1844347792267117879@xxx (Gmail's export) */
-        MBOX_FROM_NUMBER,       /* -5834534534538434534 (Google Groups) */
-        MBOX_FROM_GIT,          /* a commit's hash and 17 September 2001 (git format-patch) */
+        MBOX_FROM_NOBODY, /* nothing behind "From " (Thunderbird) */
+        MBOX_FROM_DASH,   /* "From - ", with or without a date (Thunderbird, Netscape) */
+        MBOX_FROM_EUDORA, /* ???@??? */
+        MBOX_FROM_GMAIL,  /* 1844347792267117879@xxx (Gmail's export) */
+        MBOX_FROM_NUMBER, /* -5834534534538434534 (Google Groups) */
+        MBOX_FROM_GIT,    /* a commit's hash and 17 September 2001 (git format-patch) */
     } writer;
-    char *shape;        /* the line's words by their kind: alike in all lines that one program wrote */
-    int64_t time;       /* seconds since 1970; 0: not readable */
+    char *shape;  /* the line's words by their kind: alike in all lines that one program wrote */
+    int64_t time; /* seconds since 1970; 0: not readable */
 };
 
 /* What is known of the place where a line stands. */
 struct mbox_place {
-    bool after_empty;   /* the line before is empty */
-    bool after_length;  /* Content-Length ends the message before here */
-    bool before_field;  /* the next line is a header field, or a second From_ line */
-    bool before_known_field;    /* and such a one as headers of mail have */
+    bool after_empty;        /* the line before is empty */
+    bool after_length;       /* Content-Length ends the message before here */
+    bool before_field;       /* the next line is a header field, or a second From_ line */
+    bool before_known_field; /* and such a one as headers of mail have */
 };
 
 enum mbox_verdict {
     MBOX_TEXT,
-    MBOX_BEGINS,        /* a message begins behind the line */
+    MBOX_BEGINS, /* a message begins behind the line */
     MBOX_UNCLEAR,
 };
 

@@ -10,7 +10,7 @@
 
 #include "replay/replay_mbox_from.h"
 
-#define NEXT_LINE 512   /* bytes of it that are looked at */
+#define NEXT_LINE 512 /* bytes of it that are looked at */
 
 static bool begins_message(const char *text)
 {

@@ -13,17 +13,17 @@
 
 #define REDRAW_MS 200
 #define BAR_WIDTH 20
-#define INDENT 10       /* of what goes on in the next line: behind the word for what became of it */
+#define INDENT 10 /* of what goes on in the next line: behind the word for what became of it */
 
 struct replay_output {
     const char *command;
     bool json;
     bool dry_run;
-    bool lines;             /* what went well is told line by line too */
+    bool lines; /* what went well is told line by line too */
     bool bar;
-    size_t total, done;     /* messages */
+    size_t total, done; /* messages */
     size_t counts[REPLAY_COUNTS];
-    GPtrArray *problems;    /* lines about what did not work */
+    GPtrArray *problems; /* lines about what did not work */
     int64_t started_ms, drawn_ms;
 };
 
@@ -81,7 +81,8 @@ static void tell(struct replay_output *output, enum replay_count count, const ch
                  const char *text)
 {
     char escaped_name[8192], escaped_recipient[2048], escaped_text[4096];
-    char *line = g_strdup_printf("%-10s%s%s%s%s: %s", count_names[count], log_escape(name, escaped_name, sizeof(escaped_name)),
+    char *line = g_strdup_printf("%-10s%s%s%s%s: %s", count_names[count],
+                                 log_escape(name, escaped_name, sizeof(escaped_name)),
                                  recipient[0] != '\0' ? " to=<" : "",
                                  log_escape(recipient, escaped_recipient, sizeof(escaped_recipient)),
                                  recipient[0] != '\0' ? ">" : "", log_escape(text, escaped_text, sizeof(escaped_text)));
@@ -108,8 +109,9 @@ static void print_json(const char *name, const char *error, const struct replay_
     for (guint i = 0; answer != NULL && i < answer->verdicts->len; i++) {
         const struct replay_verdict *verdict = answer->verdicts->pdata[i];
         json_array_append_new(recipients,
-                              json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:I}", "recipient", json_text(verdict->recipient),
-                                        "status", count_names[count_of(verdict->outcome)], "dsn",
+                              json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:I}", "recipient",
+                                        json_text(verdict->recipient), "status",
+                                        count_names[count_of(verdict->outcome)], "dsn",
                                         outcome_row(verdict->outcome)->dsn, "text", json_text(verdict->text), "account",
                                         json_text(verdict->account), "mailbox", json_text(verdict->mailbox), "uid",
                                         (json_int_t)verdict->uid));
@@ -203,8 +205,8 @@ void replay_output_end(struct replay_output **output_ptr, const char *again)
     erase_bar(output);
     print_problems(output);
     GString *line = g_string_new(NULL);
-    g_string_append_printf(line, "%s%s: %zu message%s:", output->command, output->dry_run ? " --dry-run" : "", output->done,
-                           output->done == 1 ? "" : "s");
+    g_string_append_printf(line, "%s%s: %zu message%s:", output->command, output->dry_run ? " --dry-run" : "",
+                           output->done, output->done == 1 ? "" : "s");
     for (int i = 0; i < REPLAY_COUNTS; i++)
         g_string_append_printf(line, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
     g_string_append_printf(line, " (by recipient), in %.1f s", (double)(base_now_ms() - output->started_ms) / 1000);

@@ -14,10 +14,10 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
-#define DRY_PATIENCE_MS 2000    /* a dry run waits for its own workers, who may look at one Message-ID at once */
-#define LOOK_MS 200     /* how often the progress is shown */
+#define DRY_PATIENCE_MS 2000 /* a dry run waits for its own workers, who may look at one Message-ID at once */
+#define LOOK_MS 200          /* how often the progress is shown */
 
-static volatile sig_atomic_t stops;     /* how often we were asked to end */
+static volatile sig_atomic_t stops; /* how often we were asked to end */
 
 /* A second time is meant: the workers are not waited for. */
 static void stop(int signal)
@@ -31,8 +31,8 @@ static void stop(int signal)
 struct item {
     char *name;
     GVariant *task;
-    char **left;            /* recipients still to be delivered to; NULL: all */
-    struct replay_answer *answer;   /* of all tries so far, the last verdict of each recipient; NULL: none yet */
+    char **left;                  /* recipients still to be delivered to; NULL: all */
+    struct replay_answer *answer; /* of all tries so far, the last verdict of each recipient; NULL: none yet */
     int64_t busy_since_ms, due_ms, pause_ms;
 };
 
@@ -41,10 +41,10 @@ struct run {
     const struct replay_source *source;
     struct workers *workers;
     struct replay_output *output;
-    GQueue waiting;         /* of struct item, by due_ms */
-    int64_t patience_ms;    /* how long one message is tried again */
+    GQueue waiting;      /* of struct item, by due_ms */
+    int64_t patience_ms; /* how long one message is tried again */
     bool source_ended;
-    GHashTable *would_store;    /* copies of this dry run, which a second file with the same message would not make */
+    GHashTable *would_store; /* copies of this dry run, which a second file with the same message would not make */
 };
 
 static void item_free(struct item *item)
@@ -271,7 +271,10 @@ int replay_run(const struct replay_setup *setup, const struct replay_source *sou
 {
     static const struct workers_calls calls = {.begin = replay_task_begin, .serve = replay_task_serve};
     struct run run = {
-        .setup = setup, .source = source, .output = output, .waiting = G_QUEUE_INIT,
+        .setup = setup,
+        .source = source,
+        .output = output,
+        .waiting = G_QUEUE_INIT,
         .workers = workers_new(jobs, &calls, setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .patience_ms = setup->dry_run ? DRY_PATIENCE_MS

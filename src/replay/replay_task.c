@@ -18,7 +18,7 @@
 /* The deadline, or a signal. The parent counts the message as deferred; the ledger has what was begun. */
 static void end_by_signal(int signal)
 {
-    _exit(signal == SIGALRM ? EX_TEMPFAIL : 128 + signal);     /* as a shell reports it */
+    _exit(signal == SIGALRM ? EX_TEMPFAIL : 128 + signal); /* as a shell reports it */
 }
 
 void *replay_task_begin(const void *context)
@@ -75,7 +75,8 @@ static struct delivery_recipient *choose_recipients(const struct replay_message 
         const char *original = message->originals != NULL ? message->originals->pdata[i] : "";
         if (is_among(only, message->recipients->pdata[i]))
             recipients[(*ret_count)++] = (struct delivery_recipient){
-                .address = message->recipients->pdata[i], .original = original[0] != '\0' ? original : NULL,
+                .address = message->recipients->pdata[i],
+                .original = original[0] != '\0' ? original : NULL,
             };
     }
     return recipients;
@@ -100,12 +101,21 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
     struct fault fault;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = choose_recipients(message, only, &count);
     struct delivery delivery = {
-        .config = setup->config, .ledger = replay_task_ledger(worker, &fault), .sessions = worker->sessions,
-        .message = message->message, .sender = message->sender, .queue_id = message->queue_id,
+        .config = setup->config,
+        .ledger = replay_task_ledger(worker, &fault),
+        .sessions = worker->sessions,
+        .message = message->message,
+        .sender = message->sender,
+        .queue_id = message->queue_id,
         .sender_known = message->sender_known,
         .sender_route = message->sender_route.account != NULL ? &message->sender_route : NULL,
-        .received_at = message->received_at, .whole = true, .again = setup->again, .dry_run = setup->dry_run,
-        .recipients = recipients, .recipient_count = count, .started_ms = base_now_ms(),
+        .received_at = message->received_at,
+        .whole = true,
+        .again = setup->again,
+        .dry_run = setup->dry_run,
+        .recipients = recipients,
+        .recipient_count = count,
+        .started_ms = base_now_ms(),
     };
     if (delivery.ledger == NULL) {
         for (size_t i = 0; i < count; i++)
@@ -181,7 +191,8 @@ struct replay_answer *replay_answer_read(GBytes *bytes)
     guint32 outcome;
     GVariantIter *iter;
     GVariant *variant = g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(ANSWER_TYPE), bytes, TRUE));
-    g_variant_get(variant, ANSWER_TYPE, &load, &answer->text, &answer->message_id, &answer->digest, &answer->size, &iter);
+    g_variant_get(variant, ANSWER_TYPE, &load, &answer->text, &answer->message_id, &answer->digest, &answer->size,
+                  &iter);
     answer->load = (enum replay_load)load;
     answer->verdicts = g_ptr_array_new_with_free_func(verdict_free);
     while (g_variant_iter_next(iter, "(susssu)", &verdict.recipient, &outcome, &verdict.text, &verdict.account,

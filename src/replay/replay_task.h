@@ -13,19 +13,19 @@
 struct replay_message {
     struct message *message;
     char *sender;
-    char *queue_id;             /* may be NULL */
-    GPtrArray *recipients;      /* of char * */
-    GPtrArray *originals;       /* of char *, one for each recipient, "" when there is none; NULL: none at all */
-    bool sender_known;          /* as in struct delivery */
-    struct route sender_route;  /* account NULL: no Sent copy is due */
-    int64_t received_at;        /* 0: now */
+    char *queue_id;            /* may be NULL */
+    GPtrArray *recipients;     /* of char * */
+    GPtrArray *originals;      /* of char *, one for each recipient, "" when there is none; NULL: none at all */
+    bool sender_known;         /* as in struct delivery */
+    struct route sender_route; /* account NULL: no Sent copy is due */
+    int64_t received_at;       /* 0: now */
 };
 
 enum replay_load {
     REPLAY_LOADED,
-    REPLAY_NOTHING,     /* there is nothing to do about it any more */
-    REPLAY_TROUBLE,     /* trouble of ours; may work later (fault set) */
-    REPLAY_BAD,         /* this will never work (fault set) */
+    REPLAY_NOTHING, /* there is nothing to do about it any more */
+    REPLAY_TROUBLE, /* trouble of ours; may work later (fault set) */
+    REPLAY_BAD,     /* this will never work (fault set) */
 };
 
 struct replay_worker;
@@ -44,7 +44,7 @@ struct replay_setup {
 /* A worker's state: its connections outlive a message. */
 struct replay_worker {
     const struct replay_setup *setup;
-    struct ledger *ledger;      /* NULL before the first use and after trouble: see replay_task_ledger */
+    struct ledger *ledger; /* NULL before the first use and after trouble: see replay_task_ledger */
     struct sessions *sessions;
 };
 
@@ -53,18 +53,18 @@ struct replay_verdict {
     char *recipient;
     enum outcome outcome;
     char *text;
-    char *account, *mailbox;    /* "" when not known */
-    guint32 uid;                /* 0: not known */
+    char *account, *mailbox; /* "" when not known */
+    guint32 uid;             /* 0: not known */
 };
 
 /* An answer taken apart. */
 struct replay_answer {
     enum replay_load load;
-    char *text;                 /* the fault, when it was not loaded */
-    char *message_id;           /* valid UTF-8, "" when there is none */
-    char *digest;               /* hexadecimal; "" when it was not loaded */
+    char *text;       /* the fault, when it was not loaded */
+    char *message_id; /* valid UTF-8, "" when there is none */
+    char *digest;     /* hexadecimal; "" when it was not loaded */
     guint64 size;
-    GPtrArray *verdicts;        /* of struct replay_verdict * */
+    GPtrArray *verdicts; /* of struct replay_verdict * */
 };
 
 /* The calls for workers_new; its context is a struct replay_setup. */

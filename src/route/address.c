@@ -73,7 +73,7 @@ static char *plain_user(const char *content, size_t length)
 bool address_parse(const char *text, struct address *ret, struct fault *fault)
 {
     size_t length = strlen(text), blanks = strspn(text, " \t");
-    bool too_long = length > ADDRESS_MAX;   /* as it is recorded */
+    bool too_long = length > ADDRESS_MAX; /* as it is recorded */
     text += blanks;
     length -= blanks;
     while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
@@ -169,7 +169,8 @@ char *address_expand(const char *template, const struct address *address, struct
         } else if (at[1] == '{' && (at += 2, value = lookup(&at, address)) != NULL) {
             g_string_append(text, value);
         } else {
-            fault_set(fault, "[route] account = %s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known",
+            fault_set(fault,
+                      "[route] account = %s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known",
                       template);
             g_string_free(text, TRUE);
             return NULL;

@@ -16,8 +16,8 @@ static bool detail_is_folder(const char *detail)
 }
 
 /* The template's account, or account_query's with what it says of the mailboxes. */
-static enum route_result find_account(const struct config *config, struct ledger *ledger,
-                                      const struct address *address, char *ret_columns[3], struct fault *fault)
+static enum route_result find_account(const struct config *config, struct ledger *ledger, const struct address *address,
+                                      char *ret_columns[3], struct fault *fault)
 {
     if (config->route.account_query[0] == '\0') {
         ret_columns[0] = address_expand(config->route.account, address, fault);
@@ -67,8 +67,10 @@ static bool names_are_good(const struct route *route, struct fault *fault)
 
 static enum route_result check_route(struct route *route, struct fault *fault)
 {
-    if (route->account[0] == '\0' || strlen(route->account) > ADDRESS_MAX || !g_utf8_validate(route->account, -1, NULL)) {
-        fault_set(fault, "%s: its account is empty, no UTF-8 or longer than %d bytes (see [route] account and account_query)",
+    if (route->account[0] == '\0' || strlen(route->account) > ADDRESS_MAX ||
+        !g_utf8_validate(route->account, -1, NULL)) {
+        fault_set(fault,
+                  "%s: its account is empty, no UTF-8 or longer than %d bytes (see [route] account and account_query)",
                   route->address, ADDRESS_MAX);
         return ROUTE_TROUBLE;
     }

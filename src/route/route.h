@@ -10,17 +10,17 @@
 #include "route/address.h"
 
 struct route {
-    char *address;  /* normalised, without the detail */
-    char *domain;   /* of the address, lower case */
+    char *address; /* normalised, without the detail */
+    char *domain;  /* of the address, lower case */
     char *account;
-    char *inbox;    /* mailbox for mail to this address; INBOX, however it was written (RFC 3501, 5.1) */
-    char *sent;     /* mailbox for mail from this address; \Sent likewise */
+    char *inbox; /* mailbox for mail to this address; INBOX, however it was written (RFC 3501, 5.1) */
+    char *sent;  /* mailbox for mail from this address; \Sent likewise */
 };
 
 enum route_result {
-    ROUTE_TROUBLE,  /* fault set */
+    ROUTE_TROUBLE, /* fault set */
     ROUTE_OK,
-    ROUTE_NONE,     /* account_query succeeded and gave no row: there is no such account; fault set */
+    ROUTE_NONE, /* account_query succeeded and gave no row: there is no such account; fault set */
 };
 
 /* Finds the account of an address: by route.account_query when it is set, else by the template route.account. With
@@ -33,7 +33,7 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
                                  const char *account, struct fault *fault) OD_MUST;
 
-void route_clear(struct route *route);  /* for OD_CLEANUP */
+void route_clear(struct route *route); /* for OD_CLEANUP */
 
 /* Whether the settings of this group make sense; the fault says which does not. */
 bool route_check(const struct config *config, struct fault *fault) OD_MUST;

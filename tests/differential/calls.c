@@ -7,7 +7,7 @@
 #include "differential/tell.h"
 #include "message/decode.h"
 
-#define PATIENT_MS 60000    /* lock.wait of a hold that others are to let through */
+#define PATIENT_MS 60000 /* lock.wait of a hold that others are to let through */
 
 static bool same_lock(const struct ledger_message *a, const struct ledger_message *b)
 {
@@ -20,7 +20,8 @@ static bool same_lock(const struct ledger_message *a, const struct ledger_messag
 static bool is_wanted(const struct history *history, const struct player *player)
 {
     for (size_t i = 0; i < SESSIONS; i++)
-        if (&history->players[i] != player && ground_waits(i) && same_lock(&history->players[i].message, &player->message))
+        if (&history->players[i] != player && ground_waits(i) &&
+            same_lock(&history->players[i].message, &player->message))
             return true;
     for (size_t i = 0; i < STRANGERS; i++)
         if (ground_stranger_waits(i) && same_lock(&history->stranger_messages[i], &player->message))
@@ -65,7 +66,8 @@ static void draw_recipients(struct player *player, struct dice *dice)
     for (size_t i = 0; i < message->recipient_count; i++) {
         unsigned address = near[(first + i) % 5];
         bool nowhere = dice_percent(dice, 5);
-        const char *mailbox = dice_percent(dice, 8) ? "Sent" : "INBOX", *account = history_account(address % ACCOUNTS_MOST);
+        const char *mailbox = dice_percent(dice, 8) ? "Sent" : "INBOX",
+                   *account = history_account(address % ACCOUNTS_MOST);
         player->recipients[i] = (struct ledger_recipient){.address = history_address(address)};
         player->target_of[i] = LEDGER_NO_TARGET;
         if (nowhere)
@@ -127,8 +129,11 @@ static struct ledger_answers draw_answers(const struct history *history, const s
         if (player->recipients[i].account == NULL || dice_percent(dice, 12))
             continue;
         answers[count] = (struct ledger_answer){
-            .recipient = i, .outcome = outcomes[dice_below(dice, 5)], .reason = dice_percent(dice, 50) ? "because" : NULL,
-            .finished = dice_percent(dice, 25), .whole = dice_percent(dice, 30),
+            .recipient = i,
+            .outcome = outcomes[dice_below(dice, 5)],
+            .reason = dice_percent(dice, 50) ? "because" : NULL,
+            .finished = dice_percent(dice, 25),
+            .whole = dice_percent(dice, 30),
         };
         tell(history, "    %s is told \"%s\"%s%s", player->recipients[i].address, answers[count].outcome,
              answers[count].finished ? ", finished" : "", answers[count].whole ? ", whole" : "");
@@ -144,7 +149,8 @@ static size_t draw_recipient(const struct player *player, size_t target, struct 
     bool any = dice_percent(dice, 20) || player->targets[target].role == COPY_SENT;
     for (size_t i = 0; i < 2 * count; i++) {
         size_t recipient = (first + i) % count;
-        if (player->target_of[recipient] == target || ((any || i >= count) && player->recipients[recipient].account != NULL))
+        if (player->target_of[recipient] == target ||
+            ((any || i >= count) && player->recipients[recipient].account != NULL))
             return recipient;
     }
     return LEDGER_OTHER;
@@ -180,8 +186,8 @@ void calls_claim(struct history *history, struct player *player, struct dice *di
     struct ledger_answers told = draw_answers(history, player, dice, answers);
     draw_fate(history, dice, 12, GROUND_LATE);
     history->config.lock.wait = impatient ? 0 : PATIENT_MS;
-    player->claim = ledger_claim(player->ledger, &player->message, player->found, player->copies, player->copy_count, told,
-                                 &decoded);
+    player->claim = ledger_claim(player->ledger, &player->message, player->found, player->copies, player->copy_count,
+                                 told, &decoded);
     history->config.lock.wait = 0;
     player->stage = STAGE_CLAIMED;
     player->committed = false;

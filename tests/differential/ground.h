@@ -26,10 +26,10 @@ void ground_replace(size_t session, struct ledger *ledger);
 /* What becomes of a batch. */
 enum ground_fate {
     GROUND_DONE,
-    GROUND_LOST,            /* the session ends before it is executed */
-    GROUND_UNTOLD,          /* executed, but the session ends, and nobody is told */
-    GROUND_ROLLED_BACK,     /* one of its statements fails, in the place of its COMMIT */
-    GROUND_LATE,            /* its ledger loses it; it is executed later (ground_late_comes), then its session ends */
+    GROUND_LOST,        /* the session ends before it is executed */
+    GROUND_UNTOLD,      /* executed, but the session ends, and nobody is told */
+    GROUND_ROLLED_BACK, /* one of its statements fails, in the place of its COMMIT */
+    GROUND_LATE,        /* its ledger loses it; it is executed later (ground_late_comes), then its session ends */
 };
 extern const char *const ground_fate_names[];
 
@@ -65,13 +65,13 @@ struct ground_delivery {
 };
 
 struct ground_copy {
-    enum copy_state state;      /* COPY_NONE: no row */
+    enum copy_state state; /* COPY_NONE: no row */
     enum copy_role role;
     bool doubt, error;
     int attempt, repeated;
     int64_t hours, first_hours; /* since the attempt, and since the first one */
     int64_t token;
-    unsigned owner;             /* number of his address */
+    unsigned owner; /* number of his address */
     int64_t uidvalidity, uid;
 };
 
@@ -79,7 +79,7 @@ struct ground_record {
     bool known;
     int64_t received_at;
     struct ground_delivery deliveries[ADDRESSES_MOST];
-    struct ground_copy copies[ACCOUNTS_MOST][2];    /* INBOX and Sent of each account */
+    struct ground_copy copies[ACCOUNTS_MOST][2]; /* INBOX and Sent of each account */
 };
 
 /* Reads what is recorded of a content, by its identity and digest. */

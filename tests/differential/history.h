@@ -14,10 +14,10 @@ enum { RECIPIENTS_MOST = 4, TARGETS_MOST = RECIPIENTS_MOST + 1, STEPS_MOST = 64 
 
 enum stage {
     STAGE_IDLE,
-    STAGE_LOOKED,       /* has the lock */
-    STAGE_CLAIMED,      /* its hold is to be asked for */
+    STAGE_LOOKED,  /* has the lock */
+    STAGE_CLAIMED, /* its hold is to be asked for */
     STAGE_HELD,
-    STAGE_LEFT,         /* its claim is to be abandoned */
+    STAGE_LEFT, /* its claim is to be abandoned */
 };
 
 /* A ledger, and the delivery that it is at. */
@@ -33,15 +33,15 @@ struct player {
     struct ledger_found *found;
     struct ledger_claim *claim;
     struct ledger_copy copies[TARGETS_MOST];
-    bool settled[TARGETS_MOST];     /* of these */
+    bool settled[TARGETS_MOST]; /* of these */
     size_t copy_count;
-    size_t next;                    /* the only copy that is held, or LEDGER_NO_TARGET: all are */
-    bool committed;                 /* its hold said so */
+    size_t next;    /* the only copy that is held, or LEDGER_NO_TARGET: all are */
+    bool committed; /* its hold said so */
 };
 
 struct content {
-    struct ledger_message message;  /* its identity, digest and date */
-    size_t sender;                  /* number of the account with the Sent copy */
+    struct ledger_message message; /* its identity, digest and date */
+    size_t sender;                 /* number of the account with the Sent copy */
 };
 
 struct history {
@@ -49,7 +49,7 @@ struct history {
     struct player players[SESSIONS];
     struct content contents[CONTENTS_MOST];
     size_t content_count;
-    struct ground_record records[CONTENTS_MOST];    /* as they were printed */
+    struct ground_record records[CONTENTS_MOST]; /* as they were printed */
     bool stranger_asks[STRANGERS];
     struct ledger_message stranger_messages[STRANGERS];
     int step;

@@ -20,7 +20,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 64;
     }
-    uint64_t seed = strtoull(argv[2], NULL, 10), first = strtoull(argv[3], NULL, 10), count = strtoull(argv[4], NULL, 10);
+    uint64_t seed = strtoull(argv[2], NULL, 10), first = strtoull(argv[3], NULL, 10),
+             count = strtoull(argv[4], NULL, 10);
     for (int i = 5; i < argc; i++)
         left_out[strtoul(argv[i], NULL, 10) % STEPS_MOST] = true;
     history_open(&history, argv[1]);

@@ -19,17 +19,19 @@
 #define GATE "7426171, 0"
 
 const char *const ground_fate_names[] = {
-    [GROUND_LOST] = "lost", [GROUND_UNTOLD] = "executed, but not answered", [GROUND_ROLLED_BACK] = "rolled back",
+    [GROUND_LOST] = "lost",
+    [GROUND_UNTOLD] = "executed, but not answered",
+    [GROUND_ROLLED_BACK] = "rolled back",
     [GROUND_LATE] = "late",
 };
 
 static PGconn *warden, *strangers[STRANGERS];
 static bool stranger_waits[STRANGERS];
 static struct ledger *ledgers[SESSIONS];
-static int sessions[SESSIONS];      /* their server processes, as they were last */
+static int sessions[SESSIONS]; /* their server processes, as they were last */
 static bool waits[SESSIONS];
 static enum ground_fate fate;
-static int fate_count, late;        /* late: the server process of the late batch, or 0 */
+static int fate_count, late; /* late: the server process of the late batch, or 0 */
 
 bool __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
 bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
@@ -106,7 +108,7 @@ bool ground_open(const char *where)
     for (size_t i = 0; i < STRANGERS; i++)
         strangers[i] = open_session(where);
     command(warden, "SET search_path = oncedrop");
-    command(warden, "TRUNCATE message CASCADE");    /* a history has one course on empty tables only */
+    command(warden, "TRUNCATE message CASCADE"); /* a history has one course on empty tables only */
     command(warden, "SELECT pg_advisory_lock(" GATE ")");
     return true;
 }
@@ -129,7 +131,8 @@ static bool is_answered(PGconn *conn, int ms)
     if (socket.revents & (POLLHUP | POLLRDHUP))
         return true;
     ssize_t n = recv(socket.fd, buffer, sizeof(buffer), MSG_PEEK | MSG_DONTWAIT);
-    return n <= 0 || (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
+    return n <= 0 ||
+           (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
 }
 
 /* Until it has answered, or waits for a lock: true. */
@@ -237,7 +240,7 @@ bool __wrap_pg_send(struct pg *pg, struct fault *fault)
         (void)waits_for_lock(pg->conn);
         end_session(PQbackendPID(pg->conn));
         deafen(pg);
-    } else if (takes_fate(GROUND_LATE) && waits_for_lock(pg->conn)) {  /* not where the session had ended before */
+    } else if (takes_fate(GROUND_LATE) && waits_for_lock(pg->conn)) { /* not where the session had ended before */
         late = PQbackendPID(pg->conn);
         deafen(pg);
     }

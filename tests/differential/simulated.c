@@ -13,10 +13,12 @@
 #include "simulation/scheduler.h"
 
 #define EVENTS 64
-#define LATE (INT64_MAX / 2)    /* when it comes, unless it is let in */
+#define LATE (INT64_MAX / 2) /* when it comes, unless it is let in */
 
 const char *const ground_fate_names[] = {
-    [GROUND_LOST] = "lost", [GROUND_UNTOLD] = "executed, but not answered", [GROUND_ROLLED_BACK] = "rolled back",
+    [GROUND_LOST] = "lost",
+    [GROUND_UNTOLD] = "executed, but not answered",
+    [GROUND_ROLLED_BACK] = "rolled back",
     [GROUND_LATE] = "late",
 };
 
@@ -27,7 +29,7 @@ struct event {
 };
 
 int64_t now;
-static struct event events[EVENTS];     /* in their order */
+static struct event events[EVENTS]; /* in their order */
 static size_t event_count;
 static struct process process;
 static struct ledger *ledgers[SESSIONS];
@@ -84,8 +86,10 @@ void process_die(const char *why)
 static enum fault_kind take_fault(enum call_kind kind)
 {
     static const enum fault_kind faults[] = {
-        [GROUND_LOST] = FAULT_DATABASE_AWAY, [GROUND_UNTOLD] = FAULT_ANSWER_LOST,
-        [GROUND_ROLLED_BACK] = FAULT_ROLLED_BACK, [GROUND_LATE] = FAULT_LATE_COMMIT,
+        [GROUND_LOST] = FAULT_DATABASE_AWAY,
+        [GROUND_UNTOLD] = FAULT_ANSWER_LOST,
+        [GROUND_ROLLED_BACK] = FAULT_ROLLED_BACK,
+        [GROUND_LATE] = FAULT_LATE_COMMIT,
     };
     if (fate_count == 0 || (kind != CALL_LOOK && kind != CALL_CLAIM && kind != CALL_SETTLE))
         return FAULT_NONE;
@@ -195,7 +199,7 @@ void ground_kill(size_t session)
     const struct event *it = late_event();
     bool is_late = it != NULL && ((const struct batch *)it->what)->session == ledger->session;
     if (is_late)
-        ledger->session = NULL;     /* of which the database knows nothing yet */
+        ledger->session = NULL; /* of which the database knows nothing yet */
     else if (ledger->session != NULL)
         database_end_session(ledger->session);
     ground_work();
@@ -237,11 +241,18 @@ void ground_stranger_leaves(size_t stranger)
 static struct ground_copy copy_of(const struct row *row)
 {
     return (struct ground_copy){
-        .state = (enum copy_state)row->state, .role = (enum copy_role)row->place.role, .doubt = row->doubt,
-        .error = row->error, .attempt = row->attempt, .repeated = row->repeated,
+        .state = (enum copy_state)row->state,
+        .role = (enum copy_role)row->place.role,
+        .doubt = row->doubt,
+        .error = row->error,
+        .attempt = row->attempt,
+        .repeated = row->repeated,
         .hours = (database_clock() - row->attempt_at) / (HOUR_MS * MS),
-        .first_hours = (database_clock() - row->first_at) / (HOUR_MS * MS), .token = row->token, .owner = row->claimed_by,
-        .uidvalidity = row->uidvalidity, .uid = row->uid,
+        .first_hours = (database_clock() - row->first_at) / (HOUR_MS * MS),
+        .token = row->token,
+        .owner = row->claimed_by,
+        .uidvalidity = row->uidvalidity,
+        .uid = row->uid,
     };
 }
 

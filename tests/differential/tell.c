@@ -8,8 +8,8 @@
 #include <string.h>
 
 const char *const tell_states[] = {
-    [COPY_NONE] = "nothing", [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending", [COPY_STORED] = "stored",
-    [COPY_FAILED] = "failed",
+    [COPY_NONE] = "nothing",  [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
+    [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
 };
 const char *const tell_results[] = {[LEDGER_TROUBLE] = "trouble", [LEDGER_OK] = "ok", [LEDGER_BUSY] = "busy"};
 
@@ -58,12 +58,15 @@ void tell_found(const struct history *history, const struct player *player)
     tell(history, "  finds it %s, of %" PRId64, found->known ? "known" : "not known", found->received_at);
     for (size_t i = 0; i < player->message.target_count; i++) {
         const struct ledger_found_copy *copy = &found->copies[i];
-        tell(history, "    %s: %s%s, attempt %" PRId64 ", %" PRId64 " h ago, first %" PRId64 " h ago, owner %s%s%s,"
+        tell(history,
+             "    %s: %s%s, attempt %" PRId64 ", %" PRId64 " h ago, first %" PRId64
+             " h ago, owner %s%s%s,"
              " uid %" PRId64 "/%" PRId64,
              tell_target(&player->targets[i]), tell_states[copy->state], copy->doubt ? " in doubt" : "", copy->attempt,
              copy->attempt_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
              copy->owner != LEDGER_OTHER ? player->recipients[copy->owner].address : "another",
-             copy->owner_finished ? ", finished" : "", copy->elsewhere ? ", elsewhere" : "", copy->uidvalidity, copy->uid);
+             copy->owner_finished ? ", finished" : "", copy->elsewhere ? ", elsewhere" : "", copy->uidvalidity,
+             copy->uid);
     }
 }
 
@@ -75,11 +78,13 @@ static void tell_delivery(const struct history *history, unsigned address, const
 
 static void tell_copy(const struct history *history, const struct ledger_target *target, const struct ground_copy *row)
 {
-    tell(history, "    copy in %s: %s%s%s, attempt %d, %" PRId64 " h ago, first %" PRId64 " h ago, claim %zu of %s,"
+    tell(history,
+         "    copy in %s: %s%s%s, attempt %d, %" PRId64 " h ago, first %" PRId64
+         " h ago, claim %zu of %s,"
          " repeated %d, uid %" PRId64 "/%" PRId64,
-         tell_target(target), tell_states[row->state], row->doubt ? " in doubt" : "", row->error ? " with an error" : "",
-         row->attempt, row->hours, row->first_hours, number_of(row->token), history_address(row->owner), row->repeated,
-         row->uidvalidity, row->uid);
+         tell_target(target), tell_states[row->state], row->doubt ? " in doubt" : "",
+         row->error ? " with an error" : "", row->attempt, row->hours, row->first_hours, number_of(row->token),
+         history_address(row->owner), row->repeated, row->uidvalidity, row->uid);
 }
 
 static bool same_delivery(const struct ground_delivery *a, const struct ground_delivery *b)
@@ -112,7 +117,9 @@ static void tell_content(struct history *history, size_t content)
         for (int sent = 0; sent < 2; sent++) {
             const struct ground_copy *row = &now.copies[i][sent];
             const struct ledger_target target = {
-                .account = history_account(i), .mailbox = sent ? "Sent" : "INBOX", .role = row->role,
+                .account = history_account(i),
+                .mailbox = sent ? "Sent" : "INBOX",
+                .role = row->role,
             };
             if (same_copy(row, &before->copies[i][sent]))
                 continue;

@@ -29,7 +29,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 struct fuzz_input {
     const uint8_t *bytes;
-    size_t size;            /* without the options taken off its end */
+    size_t size; /* without the options taken off its end */
 };
 
 /* Takes an option off the end; 0 when nothing is left. */
@@ -41,7 +41,7 @@ static inline uint8_t fuzz_option(struct fuzz_input *input)
 /* How bytes are cut into chunks. */
 struct fuzz_cuts {
     uint32_t state;
-    uint32_t longest;       /* 0: not at all */
+    uint32_t longest; /* 0: not at all */
 };
 
 static inline struct fuzz_cuts fuzz_cuts(struct fuzz_input *input)

@@ -36,14 +36,14 @@ static void check_parts(const char *text, const struct address *parsed)
     FUZZ_CHECK(!strchr(parsed->domain, '@'));
     FUZZ_CHECK(strlen(parsed->user) + strlen(parsed->detail) + strlen(parsed->domain) <= strlen(text));
     if (!address_parse(parsed->address, &again, &fault))
-        return;     // "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody
+        return; // "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody
     FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\""));
 }
 
 /* What is recorded in place of an address that may be anything. */
 static void check_clean(const char *text)
 {
-    OD_CLEANUP(base_free) char *clean = address_clean(text), *again = address_clean(clean);
+    char *clean OD_CLEANUP(base_free) = address_clean(text), *again OD_CLEANUP(base_free) = address_clean(clean);
 
     FUZZ_CHECK(g_utf8_validate(clean, -1, NULL) && !has_control(clean) && strlen(clean) <= 3 * strlen(text));
     FUZZ_CHECK(strcmp(again, clean) == 0);
@@ -54,7 +54,10 @@ static void check_clean(const char *text)
 static char *reference_expand(const char *template, const struct address *address)
 {
     const char *const pairs[][2] = {
-        {"%%", "%"}, {"%{address}", address->address}, {"%{user}", address->user}, {"%{domain}", address->domain},
+        {"%%", "%"},
+        {"%{address}", address->address},
+        {"%{user}", address->user},
+        {"%{domain}", address->domain},
         {"%{detail}", address->detail},
     };
     GString *out = g_string_new(NULL);
@@ -80,7 +83,7 @@ static char *reference_expand(const char *template, const struct address *addres
 /* The input is an address, a line end, a template. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    OD_CLEANUP(base_free) char *text = fuzz_string(bytes, size);
+    char *text OD_CLEANUP(base_free) = fuzz_string(bytes, size);
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     char *end = strchr(text, '\n');
     const char *template = end ? end + 1 : NULL;
@@ -95,9 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     check_parts(text, &address);
     if (template) {
-        OD_CLEANUP(base_free) char *account = address_expand(template, &address, &fault);
-        OD_CLEANUP(base_free) char *expected = reference_expand(template, &address);
-        OD_CLEANUP(base_free) char *checked = address_expand(template, NULL, &fault);
+        char *account OD_CLEANUP(base_free) = address_expand(template, &address, &fault);
+        char *expected OD_CLEANUP(base_free) = reference_expand(template, &address);
+        char *checked OD_CLEANUP(base_free) = address_expand(template, NULL, &fault);
 
         FUZZ_CHECK((account == NULL) == (expected == NULL) && (checked == NULL) == (expected == NULL));
         FUZZ_CHECK(!account || strcmp(account, expected) == 0);

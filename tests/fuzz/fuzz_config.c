@@ -11,7 +11,7 @@
 
 #include "base/config_table.h"
 
-#define PASSWORD_FD 100     /* the seeds name /proc/self/fd/100 */
+#define PASSWORD_FD 100 /* the seeds name /proc/self/fd/100 */
 
 #define PASSWORD "correct-horse-battery"
 
@@ -63,7 +63,7 @@ static struct config *read_again(const struct config *config, struct fault *faul
     int fd = memory_file("");
 
     for (size_t i = 0; config_table[i].group; i++) {
-        OD_CLEANUP(base_free) char *text = config_value_text(config, &config_table[i]);
+        char *text OD_CLEANUP(base_free) = config_value_text(config, &config_table[i]);
 
         overrides[i] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
     }
@@ -88,8 +88,8 @@ static void check_range(const struct config *config, const struct setting *setti
 static void check_config(const struct config *config, bool knows_password)
 {
     struct fault fault;
-    OD_CLEANUP(config_free) struct config *again = read_again(config, &fault);
-    OD_CLEANUP(base_free) char *text = printed(config, CONFIG_PRINT_ALL), *other = NULL;
+    struct config *again OD_CLEANUP(config_free) = read_again(config, &fault);
+    char *text OD_CLEANUP(base_free) = printed(config, CONFIG_PRINT_ALL), *other OD_CLEANUP(base_free) = NULL;
 
     FUZZ_CHECK(again);
     other = printed(again, CONFIG_PRINT_ALL);

@@ -56,8 +56,8 @@ static GString *message_in(const char *charset, const struct fuzz_input *input, 
         g_string_append_printf(out, "?= =?%s?b?%s?=\n", charset, encoded);
     }
     if (places & 2)
-        g_string_append_printf(out, "From: =?%s?b?%s?= <lisa@mail.example>\nTo: =?%s?b?%s?=: a@mail.example;\n", charset,
-                               encoded, charset, encoded);
+        g_string_append_printf(out, "From: =?%s?b?%s?= <lisa@mail.example>\nTo: =?%s?b?%s?=: a@mail.example;\n",
+                               charset, encoded, charset, encoded);
     if (places & 4) {
         g_string_append_printf(out, "Content-Disposition: attachment; filename*=%s''", charset);
         append_encoded(out, input->bytes, input->size, '%');
@@ -182,7 +182,7 @@ static void check_decoded(const struct message *message, enum record_level level
 
 static void try_bytes(const void *bytes, size_t size, enum record_level level)
 {
-    OD_CLEANUP(message_free) struct message *message = NULL;
+    struct message *message OD_CLEANUP(message_free) = NULL;
     struct fault fault;
 
     if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) == MESSAGE_OK)
@@ -208,7 +208,7 @@ static void list_charsets(void)
         if (**name != '\0')
             charsets[charset_count++] = *name;
         else
-            g_free(*name);      // between two separators
+            g_free(*name); // between two separators
     }
     charsets[charset_count] = NULL;
     FUZZ_CHECK(charset_count > 100);

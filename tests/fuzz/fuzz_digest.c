@@ -34,7 +34,7 @@ static GString *reference_bytes(const char *in, size_t size)
 static bool is_left_out(const char *line, size_t length)
 {
     static const char *const names[] = {
-        "return-path", "received", "delivered-to", "x-original-to", "envelope-to", "authentication-results",
+        "return-path",  "received",     "delivered-to", "x-original-to", "envelope-to", "authentication-results",
         "received-spf", "x-scanned-by", NULL,
     };
     static const char *const beginnings[] = {"arc-", "x-spam-", "x-rspamd-", "x-virus-", "x-filter-", NULL};
@@ -99,7 +99,7 @@ static GString *reference_content(const GString *bytes)
 
 static struct message *build(const char *bytes, size_t size, struct fuzz_cuts cuts)
 {
-    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(0, ignored);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, ignored);
     struct message *message = NULL;
     struct fault fault;
 
@@ -139,7 +139,8 @@ static GString *with_crs(const struct message *message, bool one)
     return out;
 }
 
-static enum message_likeness compared(struct message_comparison *comparison, const GString *bytes, struct fuzz_cuts cuts)
+static enum message_likeness compared(struct message_comparison *comparison, const GString *bytes,
+                                      struct fuzz_cuts cuts)
 {
     for (size_t at = 0, length; at < bytes->len; at += length) {
         length = fuzz_cut(&cuts, bytes->len - at);
@@ -153,19 +154,21 @@ static enum message_likeness compared(struct message_comparison *comparison, con
 static void check_likeness(const struct message *message, const GString *stored, const GString *unix_form,
                            struct fuzz_cuts cuts)
 {
-    OD_CLEANUP(message_comparison_free) struct message_comparison *comparison = message_comparison_new(message, ignored);
+    struct message_comparison *comparison OD_CLEANUP(message_comparison_free) =
+        message_comparison_new(message, ignored);
     GString *changed = g_string_new_len(unix_form->str, (gssize)unix_form->len);
 
     FUZZ_CHECK(compared(comparison, stored, cuts) == MESSAGE_SAME);
     g_string_append(changed, "\nanother");
-    if (message->header_size < message->size)   // else it may be one more line of a field that is left out
+    if (message->header_size < message->size) // else it may be one more line of a field that is left out
         FUZZ_CHECK(compared(comparison, changed, cuts) == MESSAGE_OTHER);
     g_string_truncate(changed, unix_form->len);
     g_string_append_c(changed, '\n');
     FUZZ_CHECK(compared(comparison, changed, cuts) != MESSAGE_OTHER);
     g_string_assign(changed, "");
     for (size_t at = 0; at < message->size; at++)
-        g_string_append_c(changed, at < message->header_size && message->data[at] >= 0x80 ? 'X' : (char)message->data[at]);
+        g_string_append_c(changed,
+                          at < message->header_size && message->data[at] >= 0x80 ? 'X' : (char)message->data[at]);
     FUZZ_CHECK(compared(comparison, changed, cuts) != MESSAGE_OTHER);
     FUZZ_CHECK(compared(comparison, stored, cuts) == MESSAGE_SAME);
     g_string_free(changed, TRUE);
@@ -174,8 +177,8 @@ static void check_likeness(const struct message *message, const GString *stored,
 /* What a server gives back that drops CRs, and what another way in brings with other line ends. */
 static void check_copies(const struct message *message, struct fuzz_cuts cuts)
 {
-    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(0, ignored);
-    OD_CLEANUP(message_free) struct message *again = NULL;
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, ignored);
+    struct message *again OD_CLEANUP(message_free) = NULL;
     GString *stored = with_crs(message, true), *unix_form = with_crs(message, false);
     struct fault fault;
 
@@ -194,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_size)
     struct fuzz_input input = {input_bytes, input_size};
     struct fuzz_cuts cuts = fuzz_cuts(&input);
     const char *bytes = (const char *)input.bytes;
-    OD_CLEANUP(message_free) struct message *message = build(bytes, input.size, cuts);
+    struct message *message OD_CLEANUP(message_free) = build(bytes, input.size, cuts);
     GString *appended = reference_bytes(bytes, input.size), *content = reference_content(appended);
 
     FUZZ_CHECK((message != NULL) == (appended->len > 0));

@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 
-#define INPUT_MAX ((size_t)4096)    /* of what is made; files may be larger */
+#define INPUT_MAX ((size_t)4096) /* of what is made; files may be larger */
 #define INPUT_SECONDS 60
 
 struct bytes {
@@ -23,8 +23,8 @@ struct bytes {
 
 static struct bytes *seeds;
 static size_t seed_count;
-static struct bytes running;        /* the input under trial */
-static char save_name[64];          /* where it goes when it fails */
+static struct bytes running; /* the input under trial */
+static char save_name[64];   /* where it goes when it fails */
 static uint64_t state = 0x6f6e636564726f70;
 
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -44,7 +44,8 @@ static void save_input(void)
     int fd = open(save_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool saved = fd >= 0 && write(fd, running.bytes, running.size) == (ssize_t)running.size;
 
-    if (saved && write(STDERR_FILENO, "the input is in ", 16) > 0 && write(STDERR_FILENO, save_name, strlen(save_name)) > 0)
+    if (saved && write(STDERR_FILENO, "the input is in ", 16) > 0 &&
+        write(STDERR_FILENO, save_name, strlen(save_name)) > 0)
         saved = write(STDERR_FILENO, "\n", 1) > 0;
 }
 
@@ -136,7 +137,7 @@ static void change(struct bytes *input)
     case 2:
         replace(input, at, old, NULL, 0);
         break;
-    case 3:     // a piece of itself, again
+    case 3: // a piece of itself, again
         memcpy(piece, input->bytes + at, old);
         replace(input, below(input->size + 1), 0, piece, old);
         break;

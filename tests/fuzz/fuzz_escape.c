@@ -53,8 +53,8 @@ static void check_field(const char *shown, bool in_parentheses)
 
 static void check_escaped(const char *text, size_t room, const char *(*escape)(const char *, char *, size_t))
 {
-    OD_CLEANUP(base_free) char *out = base_alloc(room);
-    OD_CLEANUP(base_free) char *back = NULL;
+    char *out OD_CLEANUP(base_free) = base_alloc(room);
+    char *back OD_CLEANUP(base_free) = NULL;
 
     FUZZ_CHECK(escape(text, out, room) == out && memchr(out, '\0', room));
     check_shown(out);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
     size_t room = 1 + fuzz_option(&input) + 16 * (size_t)fuzz_option(&input);
-    OD_CLEANUP(base_free) char *text = fuzz_string(input.bytes, input.size);
+    char *text OD_CLEANUP(base_free) = fuzz_string(input.bytes, input.size);
     struct fault fault;
 
     check_escaped(text, room, log_escape);

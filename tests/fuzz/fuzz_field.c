@@ -10,7 +10,7 @@
 
 static struct message *build(const struct fuzz_input *input, struct fuzz_cuts cuts)
 {
-    OD_CLEANUP(message_builder_free) struct message_builder *builder = message_builder_new(0, NULL);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, NULL);
     struct message *message = NULL;
     struct fault fault;
 
@@ -52,7 +52,7 @@ static size_t check_fields(const struct message *message)
         ids += field.name_length == 10 && strncasecmp((const char *)field.start, "Message-ID", 10) == 0;
         expected = at;
     }
-    for (; expected < end; expected++)      // the empty line
+    for (; expected < end; expected++) // the empty line
         FUZZ_CHECK(*expected == '\r' || *expected == '\n');
     return ids;
 }
@@ -60,14 +60,14 @@ static size_t check_fields(const struct message *message)
 /* What was taken for an id is one again when it stands alone. */
 static void check_id(const struct message *message)
 {
-    OD_CLEANUP(base_free) char *again = NULL;
+    char *again OD_CLEANUP(base_free) = NULL;
     char *value;
     size_t length;
     bool folded;
 
     FUZZ_CHECK(message->message_id_length > 0 && message->message_id_count > 0);
     FUZZ_CHECK(message_same_id(message, message->data, message->header_size));
-    FUZZ_CHECK(!memmem(message->message_id, message->message_id_length, "\0", 1));   // NUL became 0x80
+    FUZZ_CHECK(!memmem(message->message_id, message->message_id_length, "\0", 1)); // NUL became 0x80
     if (message->message_id_folded)
         return;
     value = base_printf("<%s>", message->message_id);
@@ -82,8 +82,8 @@ static void check_plain_id(const struct message *message)
     struct message_field field;
     const char *open, *close, *at;
 
-    if (!message_field_find(message->data, message->header_size, "Message-ID", &field)
-        || memchr(field.value, '(', field.value_length))
+    if (!message_field_find(message->data, message->header_size, "Message-ID", &field) ||
+        memchr(field.value, '(', field.value_length))
         return;
     open = memchr(field.value, '<', field.value_length);
     close = open ? memrchr(open, '>', (size_t)(field.value + field.value_length - open)) : NULL;
@@ -91,14 +91,14 @@ static void check_plain_id(const struct message *message)
         ;
     FUZZ_CHECK((message->message_id != NULL) == (close && at + 1 < close));
     if (message->message_id && !message->message_id_folded)
-        FUZZ_CHECK(message->message_id_length == (size_t)(close - open - 1)
-                   && memcmp(message->message_id, open + 1, message->message_id_length) == 0);
+        FUZZ_CHECK(message->message_id_length == (size_t)(close - open - 1) &&
+                   memcmp(message->message_id, open + 1, message->message_id_length) == 0);
 }
 
 static void check_value(const struct message *message, const char *name)
 {
     size_t length = 0;
-    OD_CLEANUP(base_free) char *value = message_header(message, name, &length);
+    char *value OD_CLEANUP(base_free) = message_header(message, name, &length);
     struct message_field field;
 
     FUZZ_CHECK((value != NULL) == message_field_find(message->data, message->header_size, name, &field));
@@ -112,8 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
     struct fuzz_cuts cuts = fuzz_cuts(&input);
-    OD_CLEANUP(message_free) struct message *whole = build(&input, (struct fuzz_cuts){0});
-    OD_CLEANUP(message_free) struct message *cut = build(&input, cuts);
+    struct message *whole OD_CLEANUP(message_free) = build(&input, (struct fuzz_cuts){0});
+    struct message *cut OD_CLEANUP(message_free) = build(&input, cuts);
 
     FUZZ_CHECK((whole == NULL) == (cut == NULL));
     if (!whole)

@@ -15,23 +15,23 @@
 #define PASSWORD "correct-horse-battery"
 #define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
 #define COMMANDS_MAX 4096
-#define NUL "\x7f"          /* what is kept of one; it ends a line like a blank */
-#define SAME "yes"          /* a candidate that has it is the message looked for */
-#define SIMILAR "nearly"    /* so may be one that has this */
+#define NUL "\x7f"       /* what is kept of one; it ends a line like a blank */
+#define SAME "yes"       /* a candidate that has it is the message looked for */
+#define SIMILAR "nearly" /* so may be one that has this */
 
 static struct fuzz_input server;
 static struct fuzz_cuts server_cuts;
-static GString *said;           /* what the server said, as far as it was read */
+static GString *said; /* what the server said, as far as it was read */
 static GString *sent;
-static GString *credential;     /* as it goes over the wire */
+static GString *credential; /* as it goes over the wire */
 static size_t sent_checked;
 static struct {
     enum imap_tls tls;
     bool tls_refused, tls_begun;
     size_t said_before_tls;
-    size_t said_before[COMMANDS_MAX];   /* when the command of that number went out */
+    size_t said_before[COMMANDS_MAX]; /* when the command of that number went out */
     unsigned last_command;
-    unsigned wanted;                /* how often APPEND asked whether to go on */
+    unsigned wanted; /* how often APPEND asked whether to go on */
     size_t sent_before_literal;
     GString *candidate;
     enum candidate best;
@@ -74,11 +74,12 @@ static bool answered(const char *command, const char *status)
 {
     size_t tag = command ? strcspn(command, " ") + 1 : 0;
 
-    for (const char *line = command ? said_after(command) : ""; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    for (const char *line = command ? said_after(command) : ""; *line;
+         line += strcspn(line, "\n"), line += *line == '\n') {
         size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \r\n" NUL) : 0;
-        bool is_answer = length > 0 && strncmp(line, command, tag) == 0
-                         && (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO")
-                             || is_word(line + tag, length, "BAD"));
+        bool is_answer = length > 0 && strncmp(line, command, tag) == 0 &&
+                         (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO") ||
+                          is_word(line + tag, length, "BAD"));
 
         if (is_answer)
             return is_word(line + tag, length, status);
@@ -118,8 +119,8 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
 {
     size_t before = sent->len;
 
-    (void) low;
-    g_string_append_len(sent, bytes, (gssize) size);
+    (void)low;
+    g_string_append_len(sent, bytes, (gssize)size);
     // what the server said first is no secret, and may be in a mailbox's name
     if (strstr(sent->str + sent_checked, credential->str) && !strstr(said->str, credential->str)) {
         check_credential();
@@ -128,33 +129,33 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
     if (*last_line(sent) == 'A' && last_line(sent) >= sent->str + before) {
         unsigned long number = strtoul(last_line(sent) + 1, NULL, 10);
 
-        dialogue.last_command = number < COMMANDS_MAX ? (unsigned) number : 0;
+        dialogue.last_command = number < COMMANDS_MAX ? (unsigned)number : 0;
         dialogue.said_before[dialogue.last_command] = said->len;
     }
-    return (ssize_t) size;
+    return (ssize_t)size;
 }
 
 /* A line at most, for the server could not know what comes after our answer to it. */
 static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
 {
     const uint8_t *end = server.size > 0 ? memchr(server.bytes, '\n', server.size) : NULL;
-    size_t n = end ? (size_t) (end - server.bytes) + 1 : server.size;
+    size_t n = end ? (size_t)(end - server.bytes) + 1 : server.size;
 
-    (void) low;
+    (void)low;
     n = fuzz_cut(&server_cuts, n < size ? n : size);
     if (n == 0)
         return 0;
     memcpy(buffer, server.bytes, n);
     for (size_t i = 0; i < n; i++)
-        g_string_append_c(said, server.bytes[i] != '\0' ? (char) server.bytes[i] : *NUL);
+        g_string_append_c(said, server.bytes[i] != '\0' ? (char)server.bytes[i] : *NUL);
     server.bytes += n;
     server.size -= n;
-    return (ssize_t) n;
+    return (ssize_t)n;
 }
 
 static int low_nothing(mailstream_low *low)
 {
-    (void) low;
+    (void)low;
     return -1;
 }
 
@@ -169,7 +170,7 @@ bool __wrap_mailbox_tls_start(const struct config *config, const char *where, ma
 
 int __wrap_mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault)
 {
-    (void) config, (void) where, (void) fault;
+    (void)config, (void)where, (void)fault;
     *ret_local = true;
     return 0;
 }
@@ -177,11 +178,14 @@ int __wrap_mailbox_connect(const struct config *config, const char *where, bool 
 mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout)
 {
     static mailstream_low_driver driver = {
-        .mailstream_read = low_read, .mailstream_write = low_write, .mailstream_close = low_nothing,
-        .mailstream_get_fd = low_nothing, .mailstream_free = low_free,
+        .mailstream_read = low_read,
+        .mailstream_write = low_write,
+        .mailstream_close = low_nothing,
+        .mailstream_get_fd = low_nothing,
+        .mailstream_free = low_free,
     };
 
-    (void) fd, (void) timeout;
+    (void)fd, (void)timeout;
     dialogue.said_before_tls = said->len;
     dialogue.tls_begun = false;
     return mailstream_new(mailstream_low_new(NULL, &driver), 8192);
@@ -189,7 +193,7 @@ mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout)
 
 bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault)
 {
-    (void) config, (void) where;
+    (void)config, (void)where;
     dialogue.tls_begun = true;
     dialogue.said_before_tls = said->len;
     if (!dialogue.tls_refused && stream->read_buffer_len == 0)
@@ -202,13 +206,13 @@ static bool wanted(void *context)
 {
     dialogue.wanted++;
     dialogue.sent_before_literal = sent->len;
-    return *(const bool *) context;
+    return *(const bool *)context;
 }
 
 static void feed(void *context, const void *bytes, size_t size)
 {
-    (void) context;
-    g_string_append_len(dialogue.candidate, bytes, (gssize) size);
+    (void)context;
+    g_string_append_len(dialogue.candidate, bytes, (gssize)size);
 }
 
 static enum candidate end(void *context)
@@ -216,7 +220,7 @@ static enum candidate end(void *context)
     const GString *it = dialogue.candidate;
     enum candidate candidate = CANDIDATE_OTHER;
 
-    (void) context;
+    (void)context;
     if (memmem(it->str, it->len, SAME, strlen(SAME)))
         candidate = CANDIDATE_SAME;
     else if (memmem(it->str, it->len, SIMILAR, strlen(SIMILAR)))
@@ -240,7 +244,8 @@ static void check_all_fetched(void)
 {
     const char *tag = last_command("UID SEARCH "), *line = said_after(tag);
 
-    for (; *line && strncmp(line, tag, strcspn(tag, " ") + 1) != 0; line += strcspn(line, "\n"), line += *line == '\n') {
+    for (; *line && strncmp(line, tag, strcspn(tag, " ") + 1) != 0;
+         line += strcspn(line, "\n"), line += *line == '\n') {
         const char *at = line + strlen("* SEARCH");
         char *end;
 
@@ -250,7 +255,7 @@ static void check_all_fetched(void)
             while (*at == ' ')
                 at++;
             if (!g_ascii_isdigit(*at))
-                break;      // strtoul(3) would go on to the next line
+                break; // strtoul(3) would go on to the next line
             uid = strtoul(at, &end, 10);
             FUZZ_CHECK(was_fetched(uid));
         }
@@ -305,7 +310,7 @@ static void join_literals(void)
             size_t literal = 0;
 
             goes_on = goes_on && *end == '\n' && announced(said->str + at, end, &literal);
-            at = (size_t) (end - said->str) + 1;
+            at = (size_t)(end - said->str) + 1;
             if (goes_on)
                 *end = ' ';
             for (; goes_on && literal > 0 && at < said->len; literal--, at++)
@@ -319,16 +324,21 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     char message[] = MESSAGE;
     struct iovec pieces[] = {{message, 10}, {message + 10, sizeof message - 11}};
     struct append append = {
-        .mailbox = name, .seen = true, .internal_date = 1700000000, .pieces = pieces, .piece_count = 2,
-        .wanted = wanted, .context = &is_wanted,
+        .mailbox = name,
+        .seen = true,
+        .internal_date = 1700000000,
+        .pieces = pieces,
+        .piece_count = 2,
+        .wanted = wanted,
+        .context = &is_wanted,
     };
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
     enum append_result result = mailbox_append(mailbox, &append, &uidvalidity, &uid, &fault);
     join_literals();
     const char *command = last_command("APPEND ");
-    bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal
-                 && sent->str[dialogue.sent_before_literal] == MESSAGE[0];
+    bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal &&
+                 sent->str[dialogue.sent_before_literal] == MESSAGE[0];
 
     FUZZ_CHECK((result == APPEND_STORED) == (fault.text[0] == '\0'));
     FUZZ_CHECK(result == APPEND_STORED || (uidvalidity == 7 && uid == 7));
@@ -354,7 +364,7 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     case APPEND_TROUBLE:
         FUZZ_CHECK(begun && (answered(command, "NO") || answered(command, "BAD")));
         break;
-    default:    // these may bounce the message
+    default: // these may bounce the message
         FUZZ_CHECK(answered(command, "NO"));
     }
 }
@@ -362,8 +372,14 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
 static void check_search(const struct config *config, const char *name, uint8_t options)
 {
     struct search search = {
-        .mailbox = name, .message_id = options & 1 ? "a@b" : NULL, .internal_date = 1700000000, .smallest = 20,
-        .largest = options & 2 ? 90 : 0, .newest = options & 4 ? 500 : 0, .header_only = options & 8, .feed = feed,
+        .mailbox = name,
+        .message_id = options & 1 ? "a@b" : NULL,
+        .internal_date = 1700000000,
+        .smallest = 20,
+        .largest = options & 2 ? 90 : 0,
+        .newest = options & 4 ? 500 : 0,
+        .header_only = options & 8,
+        .feed = feed,
         .end = end,
     };
     uint32_t uidvalidity = 7, uid = 7;
@@ -433,11 +449,11 @@ static GString *credential_of(const struct config *config)
     if (config->imap.auth == IMAP_AUTH_LOGIN)
         return text;
     if (config->imap.auth == IMAP_AUTH_XOAUTH2)
-        encoded = g_base64_encode((const guchar *) bearer, sizeof bearer - 1);
+        encoded = g_base64_encode((const guchar *)bearer, sizeof bearer - 1);
     else if (*config->imap.master_user != '\0')
-        encoded = g_base64_encode((const guchar *) master, sizeof master - 1);
+        encoded = g_base64_encode((const guchar *)master, sizeof master - 1);
     else
-        encoded = g_base64_encode((const guchar *) plain, sizeof plain - 1);
+        encoded = g_base64_encode((const guchar *)plain, sizeof plain - 1);
     g_string_assign(text, encoded);
     g_free(encoded);
     return text;

@@ -12,7 +12,7 @@
 #include "lmtp/lmtp_command.h"
 #include "lmtp/lmtp_stream.h"
 
-#define PEER 1000000        /* the descriptor that stands for the peer */
+#define PEER 1000000 /* the descriptor that stands for the peer */
 #define LINE_SIZE 256
 
 static struct fuzz_input peer;
@@ -61,7 +61,7 @@ static size_t reference_data(const char *bytes, size_t size, GString *out)
 static bool take(void *context, const void *bytes, size_t size)
 {
     g_string_append_len(context, bytes, (gssize)size);
-    return false;       // what follows must come all the same
+    return false; // what follows must come all the same
 }
 
 /* Returns what of the bytes was read; all at the end of input. */
@@ -74,7 +74,7 @@ static size_t check_data(struct lmtp_stream *stream, const char *bytes, size_t s
     FUZZ_CHECK(result == (used > 0 ? LMTP_READ_OK : LMTP_READ_END));
     if (used > 0)
         FUZZ_CHECK(g_string_equal(got, expected));
-    else    // a CR or a dot may be held back, for it could have begun the end
+    else // a CR or a dot may be held back, for it could have begun the end
         FUZZ_CHECK(got->len <= expected->len && memcmp(got->str, expected->str, got->len) == 0);
     g_string_free(expected, TRUE);
     g_string_free(got, TRUE);
@@ -84,7 +84,7 @@ static size_t check_data(struct lmtp_stream *stream, const char *bytes, size_t s
 static void check_xtext(const char *text)
 {
     GString *encoded = g_string_new(NULL);
-    OD_CLEANUP(base_free) char *any = base_strdup(text);
+    char *any OD_CLEANUP(base_free) = base_strdup(text);
     size_t pluses = 0;
 
     for (const char *at = text; *at; at++) {
@@ -97,7 +97,7 @@ static void check_xtext(const char *text)
     g_string_free(encoded, TRUE);
     for (const char *at = text; *at; at++)
         pluses += *at == '+';
-    if (lmtp_command_xtext(any))    // nothing of it becomes a NUL
+    if (lmtp_command_xtext(any)) // nothing of it becomes a NUL
         FUZZ_CHECK(strlen(any) == strlen(text) - 2 * pluses);
 }
 
@@ -127,7 +127,7 @@ static void check_parameters(const char *parameters)
 
 static void check_path(const char *arguments, const char *keyword)
 {
-    OD_CLEANUP(base_free) char *path = NULL;
+    char *path OD_CLEANUP(base_free) = NULL;
     const char *parameters = NULL, *open;
 
     if (!lmtp_command_path(arguments, keyword, &path, &parameters)) {

@@ -34,7 +34,7 @@ static void check_decoded(iconv_t converter, char *encoded, const char *name)
 /* A quoted string ends where it should, and nowhere before. */
 static void check_quoted(const char *encoded)
 {
-    OD_CLEANUP(base_free) char *quoted = mailbox_dialogue_quote(encoded);
+    char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(encoded);
     const char *at;
 
     FUZZ_CHECK(quoted && quoted[0] == '"');
@@ -48,9 +48,9 @@ static void check_quoted(const char *encoded)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static iconv_t converter;
-    OD_CLEANUP(base_free) char *name = fuzz_string(bytes, size);
+    char *name OD_CLEANUP(base_free) = fuzz_string(bytes, size);
     struct fault fault = {.text = ""};
-    OD_CLEANUP(base_free) char *encoded = mailbox_name_encode(name, &fault);
+    char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(name, &fault);
 
     if (!converter)
         converter = iconv_open("UTF-8", "UTF-7-IMAP");
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (const char *at = encoded; *at; at++)
         FUZZ_CHECK(*at >= ' ' && *at <= '~');
     check_quoted(encoded);
-    if (converter != (iconv_t)-1)   // glibc before 2.36 does not know it
+    if (converter != (iconv_t)-1) // glibc before 2.36 does not know it
         check_decoded(converter, encoded, name);
     return 0;
 }

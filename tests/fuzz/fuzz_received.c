@@ -8,9 +8,9 @@
 
 #include "delivery/received.h"
 
-#define COMMENT "\001"      /* stands for a comment */
-#define BROKEN '\002'       /* for all behind one that does not end */
-#define BROKEN_STRING '\003'    /* for all behind a quoted string that does not end: the word is broken, too */
+#define COMMENT "\001"       /* stands for a comment */
+#define BROKEN '\002'        /* for all behind one that does not end */
+#define BROKEN_STRING '\003' /* for all behind a quoted string that does not end: the word is broken, too */
 #define BLANK "[ \t\r\n]"
 #define WORD "[^ \t\r\n;()\001\002\003]+"
 #define END "(?=[ \t\r\n;()\001\002]|\\z)"
@@ -61,8 +61,8 @@ static const char *reference_login(const char *bones, const GPtrArray *comments)
     const char *comment = NULL;
 
     if (!form)
-        form = g_regex_new("^" BLANK "*from" BLANK "+" WORD BLANK "*((?:" COMMENT BLANK "*)+)by" BLANK "+" WORD BLANK "*" COMMENT
-                           BLANK "*with" BLANK "+(?:ESMTPS?A|UTF8SMTPS?A)" BLANK "+id" BLANK "+" WORD END,
+        form = g_regex_new("^" BLANK "*from" BLANK "+" WORD BLANK "*((?:" COMMENT BLANK "*)+)by" BLANK "+" WORD BLANK
+                           "*" COMMENT BLANK "*with" BLANK "+(?:ESMTPS?A|UTF8SMTPS?A)" BLANK "+id" BLANK "+" WORD END,
                            G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
     if (g_regex_match(form, bones, 0, &match)) {
         char *before = g_match_info_fetch(match, 1);
@@ -92,8 +92,8 @@ static bool has_id(const char *bones, const char *id)
 
         while (before > bones && strchr(blanks, before[-1]))
             before--;
-        if (before < at && before - bones >= 2 && strncasecmp(before - 2, "id", 2) == 0 && strchr(between, at[strlen(id)]) &&
-            (before - bones == 2 || strchr(between, before[-3])))
+        if (before < at && before - bones >= 2 && strncasecmp(before - 2, "id", 2) == 0 &&
+            strchr(between, at[strlen(id)]) && (before - bones == 2 || strchr(between, before[-3])))
             return id[strspn(id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS)] == '\0';
     }
     return false;
@@ -101,10 +101,10 @@ static bool has_id(const char *bones, const char *id)
 
 static void check_field(const struct message *message, const char *field)
 {
-    OD_CLEANUP(base_free) char *login = received_login(message, NULL);
-    OD_CLEANUP(base_free) char *id = received_queue_id(message);
-    OD_CLEANUP(base_free) char *ours = received_login(message, id ? id : "");
-    OD_CLEANUP(base_free) char *other = received_login(message, "no-queue-id");
+    char *login OD_CLEANUP(base_free) = received_login(message, NULL);
+    char *id OD_CLEANUP(base_free) = received_queue_id(message);
+    char *ours OD_CLEANUP(base_free) = received_login(message, id ? id : "");
+    char *other OD_CLEANUP(base_free) = received_login(message, "no-queue-id");
     GPtrArray *comments = g_ptr_array_new_with_free_func(g_free);
     char *bones = skeleton(field, comments);
     const char *expected = reference_login(bones, comments);
@@ -121,8 +121,8 @@ static void check_field(const struct message *message, const char *field)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     GString *text = g_string_new(size > 8 && memmem(bytes, size, "Received:", 9) ? "" : "Received: ");
-    OD_CLEANUP(message_free) struct message *message = NULL;
-    OD_CLEANUP(base_free) char *field = NULL;
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    char *field OD_CLEANUP(base_free) = NULL;
     struct fault fault;
 
     g_string_append_len(text, (const char *)bytes, (gssize)size);

@@ -32,8 +32,8 @@ static void first_waits(const struct ledger_found *found, const struct plan_requ
 static void tell_plan(const struct plan *plan, const struct plan_request *request)
 {
     static const char *const actions[] = {
-        [PLAN_DUPLICATE] = "duplicate", [PLAN_BUSY] = "busy", [PLAN_ELSEWHERE] = "elsewhere", [PLAN_GIVEN_UP] = "given up",
-        [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
+        [PLAN_DUPLICATE] = "duplicate", [PLAN_BUSY] = "busy",     [PLAN_ELSEWHERE] = "elsewhere",
+        [PLAN_GIVEN_UP] = "given up",   [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
     };
     for (size_t i = 0; i < request->target_count; i++)
         TELL("plans for %s of %s: %s (%s)", request->targets[i].mailbox, request->targets[i].account,

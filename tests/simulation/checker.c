@@ -64,7 +64,7 @@ static bool given_up(const struct content *content)
 {
     struct key key = {content->identity, content->digest};
     const struct row *row = tables_row(key, (struct place){(uint8_t)content->sender, BOX_SENT, COPY_SENT});
-    int64_t clocks = 8 * SECOND;    /* that replicas' clocks may differ by */
+    int64_t clocks = 8 * SECOND; /* that replicas' clocks may differ by */
     return row != NULL && row->state == COPY_FAILED &&
            (content->sent_refused || row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
 }

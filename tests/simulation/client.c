@@ -132,8 +132,8 @@ uint64_t client_lock(const struct ledger_message *message)
     return message->lock_account != NULL ? dice_mix(key + world_number(message->lock_account) + 1) : key;
 }
 
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
-                   char *ret_columns[3], struct fault *fault)
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
+                   struct fault *fault)
 {
     (void)query;
     for (int i = 0; i < 2; i++) {

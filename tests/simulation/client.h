@@ -10,8 +10,8 @@
 struct ledger {
     const struct config *config;
     struct session *session;
-    bool broken;            /* the session is known to be lost */
-    bool kept;              /* there is one, lost or not: what fails on it may be tried once more */
+    bool broken; /* the session is known to be lost */
+    bool kept;   /* there is one, lost or not: what fails on it may be tried once more */
     bool in_transaction;
 };
 
@@ -22,9 +22,9 @@ struct ledger_claim {
     bool settled[TARGETS];
     size_t count;
     int64_t token;
-    struct batch *batch;    /* NULL: it could not be sent */
+    struct batch *batch; /* NULL: it could not be sent */
     struct call call;
-    bool committed;         /* it certainly stands in the ledger */
+    bool committed; /* it certainly stands in the ledger */
 };
 
 /* Its session, or NULL. */
@@ -34,7 +34,7 @@ struct session *ledger_session(const struct ledger *ledger) OD_MUST;
 void ledger_died(struct ledger *ledger, int64_t after);
 
 bool client_dead(void) OD_MUST;
-bool client_trouble(struct fault *fault, const char *text);     /* false */
+bool client_trouble(struct fault *fault, const char *text); /* false */
 
 /* ledger_connect */
 bool client_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
@@ -52,7 +52,8 @@ uint64_t client_lock(const struct ledger_message *message) OD_MUST;
 struct place client_place(const struct ledger_message *message, size_t target) OD_MUST;
 
 /* Parts of a batch. */
-void client_add_answers(struct statements *statements, const struct ledger_message *message, struct ledger_answers answers);
+void client_add_answers(struct statements *statements, const struct ledger_message *message,
+                        struct ledger_answers answers);
 void client_add_hold(const struct ledger *ledger, const struct ledger_claim *claim, size_t target, struct batch *batch);
 
 /* What a fault makes of a batch. */

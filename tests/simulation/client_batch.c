@@ -5,12 +5,14 @@
 
 #include "scheduler.h"
 
-void client_add_answers(struct statements *statements, const struct ledger_message *message, struct ledger_answers answers)
+void client_add_answers(struct statements *statements, const struct ledger_message *message,
+                        struct ledger_answers answers)
 {
     for (size_t i = 0; i < answers.count; i++)
         statements->told[statements->told_count++] = (struct told){
             .address = (uint8_t)world_number(message->recipients[answers.answers[i].recipient].address),
-            .finished = answers.answers[i].finished, .whole = answers.answers[i].whole,
+            .finished = answers.answers[i].finished,
+            .whole = answers.answers[i].whole,
             .outcome = answers.answers[i].outcome,
         };
 }
@@ -38,7 +40,7 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 void client_set_fate(struct batch *batch, struct call *call)
 {
     static const enum fate fates[FAULT_KINDS] = {
-        [FAULT_DATABASE_AWAY] = FATE_LOST, [FAULT_ANSWER_LOST] = FATE_UNTOLD, [FAULT_HOLD_LOST] = FATE_TOLD,
+        [FAULT_DATABASE_AWAY] = FATE_LOST,      [FAULT_ANSWER_LOST] = FATE_UNTOLD, [FAULT_HOLD_LOST] = FATE_TOLD,
         [FAULT_ROLLED_BACK] = FATE_ROLLED_BACK, [FAULT_LATE_COMMIT] = FATE_LATE,
     };
     batch->fate = fates[call->fault];

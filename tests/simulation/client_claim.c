@@ -11,14 +11,19 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
 {
     struct batch *batch = database_batch();
     struct statements *it = &batch->statements;
-    *it = (struct statements){.key = client_key(claim->message), .is_claim = true, .record = !found->known,
-                              .received_at = found->received_at, .token = claim->token};
+    *it = (struct statements){.key = client_key(claim->message),
+                              .is_claim = true,
+                              .record = !found->known,
+                              .received_at = found->received_at,
+                              .token = claim->token};
     client_add_answers(it, claim->message, answers);
     for (size_t i = 0; i < claim->count; i++)
         it->wanted[it->wanted_count++] = (struct wanted){
             .place = client_place(claim->message, claim->copies[i].target),
             .address = (uint8_t)world_number(claim->message->recipients[claim->copies[i].recipient].address),
-            .doubt = claim->copies[i].doubt, .again = claim->copies[i].again, .attempt = claim->attempts[i],
+            .doubt = claim->copies[i].doubt,
+            .again = claim->copies[i].again,
+            .attempt = claim->attempts[i],
         };
     batch->session = ledger->session;
     batch->lock = client_lock(claim->message);

@@ -57,7 +57,8 @@ static bool just_claimed(const struct ledger_message *message, const struct ledg
 {
     for (size_t i = 0; i < message->target_count; i++) {
         const struct ledger_found_copy *copy = &found->copies[i];
-        bool concerns_us = message->targets[i].role == COPY_INBOX || (copy->owner != LEDGER_OTHER && !copy->owner_finished);
+        bool concerns_us = message->targets[i].role == COPY_INBOX ||
+                           (copy->owner != LEDGER_OTHER && !copy->owner_finished);
         if (concerns_us && copy->state == COPY_APPENDING && copy->attempt_age_ms < within_ms)
             return true;
     }

@@ -70,8 +70,9 @@ static void tell_settling(const struct statements *it)
              it->settled[i].doubt ? " in doubt" : "");
 }
 
-enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_settling *settling,
-                                 bool *ret_next, bool *ret_taken, struct fault *fault)
+enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
+                                 const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
+                                 struct fault *fault)
 {
     const struct ledger_made *made = settling->made;
     struct statements it = {.key = client_key(claim->message), .token = claim->token};
@@ -83,9 +84,13 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
         size_t place = claimed(claim, made[i].target);
         claim->settled[place] = true;
         it.settled[it.settled_count++] = (struct settled){
-            .place = client_place(claim->message, made[i].target), .attempt = claim->attempts[place],
-            .state = (uint8_t)made[i].state, .doubt = made[i].doubt, .error = made[i].error != NULL,
-            .uidvalidity = made[i].uid != 0 ? made[i].uidvalidity : 0, .uid = made[i].uid,
+            .place = client_place(claim->message, made[i].target),
+            .attempt = claim->attempts[place],
+            .state = (uint8_t)made[i].state,
+            .doubt = made[i].doubt,
+            .error = made[i].error != NULL,
+            .uidvalidity = made[i].uid != 0 ? made[i].uidvalidity : 0,
+            .uid = made[i].uid,
         };
     }
     client_add_answers(&it, claim->message, settling->answers);
@@ -121,12 +126,16 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
     for (size_t i = 0; i < claim->count; i++)
         if (!claim->settled[i])
             made[count++] = (struct ledger_made){
-                .target = claim->copies[i].target, .state = COPY_PENDING,
+                .target = claim->copies[i].target,
+                .state = COPY_PENDING,
                 .doubt = claim->copies[i].doubt && breakage != BREAK_UNDO_CLEARS_DOUBT,
             };
     TELL("abandons its claim");
     const struct ledger_settling settling = {
-        .made = made, .made_count = count, .answers = answers, .next = LEDGER_NO_TARGET,
+        .made = made,
+        .made_count = count,
+        .answers = answers,
+        .next = LEDGER_NO_TARGET,
     };
     if (ledger_settle(ledger, claim, &settling, &next, taken, &fault) == LEDGER_TROUBLE)
         TELL("cannot undo it");

@@ -7,19 +7,19 @@
 #include <string.h>
 
 #include "breakage.h"
-#include "scheduler.h"
 #include "client.h"
+#include "scheduler.h"
 
 #define SESSIONS 8192
 #define BATCHES 8192
-#define CLOCK_MOST (3 * SECOND)     /* that a replica's clock is wrong */
+#define CLOCK_MOST (3 * SECOND) /* that a replica's clock is wrong */
 
 static struct session sessions[SESSIONS];
 static struct batch batches[BATCHES];
 static size_t session_count, batch_count;
 static int64_t skew;
 
-static struct session *holders[SESSIONS];   /* of locks */
+static struct session *holders[SESSIONS]; /* of locks */
 static size_t holder_count;
 
 /* Those that wait for a lock, in their order. */
@@ -62,7 +62,7 @@ static bool is_free(uint64_t key)
 static void take_lock(struct session *session, uint64_t key)
 {
     if (session->has_lock || holder_count == SESSIONS)
-        abort();    /* a delivery has one lock at a time */
+        abort(); /* a delivery has one lock at a time */
     session->has_lock = true;
     session->lock = key;
     holders[holder_count++] = session;
@@ -188,7 +188,7 @@ static void give_up_waiting(void *what, uint32_t tag)
         return;
     leave_queue(batch);
     batch->session->running = NULL;
-    batch->hold = LEDGER_BUSY;      /* lock_timeout */
+    batch->hold = LEDGER_BUSY; /* lock_timeout */
     answer(batch);
 }
 
@@ -236,7 +236,7 @@ static void execute(void *what, uint32_t tag)
     database_rollback(session);
     if (batch->fate == FATE_TOLD) {
         database_end_session(session);
-    } else if (done && batch->held_count > 0) {     /* else the rest of the batch is skipped */
+    } else if (done && batch->held_count > 0) { /* else the rest of the batch is skipped */
         schedule(now + 100, begin_hold, batch, 0);
     } else {
         session->running = NULL;

@@ -19,30 +19,30 @@ struct session {
 /* What becomes of a batch. */
 enum fate {
     FATE_DONE,
-    FATE_LOST,          /* the connection is lost before it is executed */
-    FATE_UNTOLD,        /* executed, and the connection is lost behind its COMMIT, untold, ... */
-    FATE_TOLD,          /* ... or told */
+    FATE_LOST,   /* the connection is lost before it is executed */
+    FATE_UNTOLD, /* executed, and the connection is lost behind its COMMIT, untold, ... */
+    FATE_TOLD,   /* ... or told */
     FATE_ROLLED_BACK,
-    FATE_LATE,          /* given up by its client, executed later */
+    FATE_LATE, /* given up by its client, executed later */
 };
 
 /* Statements, COMMIT, and then perhaps the hold: BEGIN, the lock (waited for), and a count. */
 struct batch {
     struct session *session;
-    struct process *process;    /* who waits for it; NULL: nobody any more */
+    struct process *process; /* who waits for it; NULL: nobody any more */
     struct statements statements;
     enum fate fate;
-    int64_t late_by, back;      /* how late; how long its answers take */
+    int64_t late_by, back; /* how late; how long its answers take */
     uint64_t lock;
     struct place held[TARGETS];
-    size_t held_count;          /* 0: no hold */
-    int64_t hold_wait;          /* us */
+    size_t held_count; /* 0: no hold */
+    int64_t hold_wait; /* us */
     bool lost_in_hold;
-    bool waits;                 /* in the lock's queue */
+    bool waits; /* in the lock's queue */
     /* as the client is told: */
     bool ready, committed;
     bool taken[TARGETS];
-    bool locked;                /* the hold's transaction is open, whether its copies were still there or not */
+    bool locked; /* the hold's transaction is open, whether its copies were still there or not */
     enum ledger_result hold;
 };
 

@@ -14,7 +14,7 @@
 #include "postfix.h"
 #include "scheduler.h"
 
-#define MARGIN (8 * SECOND)     /* in the hold-off, for replicas' clocks */
+#define MARGIN (8 * SECOND) /* in the hold-off, for replicas' clocks */
 
 bool job_off[JOBS];
 
@@ -23,7 +23,8 @@ static void make_settings(struct dice *dice)
     struct config *config = &world.config;
     static char empty[] = "", name[] = "simulation";
     bool fast = dice_percent(dice, 30);
-    *config = (struct config){.lock = {.namespace = name}, .route = {.account_query = empty}, .record = {.notify = empty}};
+    *config =
+        (struct config){.lock = {.namespace = name}, .route = {.account_query = empty}, .record = {.notify = empty}};
     config->delivery.deadline = fast ? 20000 : 120000;
     config->delivery.hold_off = fast ? 60000 : 320000;
     config->delivery.sent_retry = dice_percent(dice, 20) ? 300000 : 3600000;
@@ -82,7 +83,7 @@ static void make_recipients(struct dice *dice, struct job *job, bool narrow)
 {
     bool one = job->kind == JOB_PIPE || dice_percent(dice, narrow ? 20 : 40);
     unsigned first = (unsigned)dice_below(dice, narrow || dice_percent(dice, 60) ? 2 : ADDRESSES);
-    unsigned step = dice_percent(dice, 30) ? 3 : 1;     /* 0, 3, 6: the last is another address of the first */
+    unsigned step = dice_percent(dice, 30) ? 3 : 1; /* 0, 3, 6: the last is another address of the first */
     job->count = one ? 1 : narrow ? 2 : (size_t)dice_between(dice, 2, RECIPIENTS);
     for (unsigned i = 0; i < job->count; i++)
         job->addresses[i] = narrow ? (first + i) % 2 : (first + step * i) % ADDRESSES;
@@ -120,7 +121,7 @@ static void make(uint64_t seed, uint64_t episode)
     memset(world.host_clock, 0, sizeof(world.host_clock));
     memset(world.workers, 0, sizeof(world.workers));
     make_settings(&dice);
-    bool narrow = dice_percent(&dice, 50);  /* two recipients, and most meet */
+    bool narrow = dice_percent(&dice, 50); /* two recipients, and most meet */
     world.content_count = (size_t)(dice_percent(&dice, 60) ? 1 : dice_between(&dice, 2, MESSAGES - 1));
     for (unsigned i = 0; i < world.content_count; i++)
         make_content(&dice, i);

@@ -43,7 +43,8 @@ static const enum fault_kind possible[CALL_KINDS][POSSIBLE] = {
     [CALL_DECODE] = {FAULT_DEATH, FAULT_STOP, FAULT_DECODER},
     [CALL_LOOKUP] = {FAULT_DEATH, FAULT_STOP, FAULT_DATABASE_AWAY},
     [CALL_CONNECT] = {FAULT_DEATH, FAULT_STOP, FAULT_DATABASE_AWAY},
-    [CALL_LOOK] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_DATABASE_AWAY, FAULT_ANSWER_LOST, FAULT_READER_GONE},
+    [CALL_LOOK] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_DATABASE_AWAY, FAULT_ANSWER_LOST,
+                   FAULT_READER_GONE},
     [CALL_CLAIM] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_DATABASE_AWAY, FAULT_ANSWER_LOST,
                     FAULT_ROLLED_BACK, FAULT_LATE_COMMIT, FAULT_HOLD_LOST},
     [CALL_HOLD] = {FAULT_DEATH, FAULT_DEADLINE, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_READER_GONE},
@@ -66,7 +67,7 @@ static unsigned fault_id(const struct process *process, int which)
 void faults_plan(struct process *process)
 {
     struct dice *dice = &process->fault_dice;
-    int steps = 8 + 3 * (int)process->job->count;   /* about as many as it has, if all goes well */
+    int steps = 8 + 3 * (int)process->job->count; /* about as many as it has, if all goes well */
     for (int i = 0; i < FAULTS_OF_A_TRY; i++) {
         process->fault_at[i] = 0;
         bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 40));
@@ -127,7 +128,7 @@ struct call call_begin(enum call_kind kind)
     struct call call = {.fault = FAULT_NONE};
     if (process->dead)
         return call;
-    if (kind != CALL_DECODE || dice_percent(&process->dice, 20))    /* dull: nothing has been done yet */
+    if (kind != CALL_DECODE || dice_percent(&process->dice, 20)) /* dull: nothing has been done yet */
         process->step++;
     call.time[0] = duration(process);
     call.time[1] = duration(process);
@@ -163,7 +164,7 @@ static bool stop(struct call *call)
     TELL("stopped for %.3f s", (double)time / SECOND);
     if (dice_percent(&call->dice, 50))
         database_end_session_of(process, dice_between(&call->dice, 0, time < deadline ? time : deadline));
-    else if (time > deadline)   /* idle_in_transaction_session_timeout */
+    else if (time > deadline) /* idle_in_transaction_session_timeout */
         database_end_session_of(process, deadline);
     return process_stop(time);
 }
@@ -180,7 +181,8 @@ bool call_pass(struct call *call, int half)
                 process_die("killed");
             return false;
         case FAULT_DEADLINE:
-            return process_stop(process->deadline_at > now ? process->deadline_at - now : 0) || process_sleep(call->time[half]);
+            return process_stop(process->deadline_at > now ? process->deadline_at - now : 0) ||
+                   process_sleep(call->time[half]);
         case FAULT_STOP:
             return stop(call) && process_sleep(call->time[half]);
         case FAULT_SESSION_ENDS:
@@ -220,7 +222,8 @@ static void happen(void *what, uint32_t id)
         break;
     default:
         for (size_t i = 0; i < PROCESSES; i++)
-            if (world.processes[i].coroutine != NULL && world.processes[i].job->host == host && !world.processes[i].dead)
+            if (world.processes[i].coroutine != NULL && world.processes[i].job->host == host &&
+                !world.processes[i].dead)
                 process_kill(&world.processes[i], "its host is down");
     }
 }

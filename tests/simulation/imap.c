@@ -75,8 +75,8 @@ static void store(struct flight *flight)
     flight->uid = ++next_uid;
     box->stored[box->count++] = (struct stored){flight->content, flight->internal_date, flight->uid};
     counts.copies++;
-    TELL("  (server: message %u is stored in %s of %s)", flight->content->number, flight->box == BOX_SENT ? "Sent" : "INBOX",
-         world_account(flight->account));
+    TELL("  (server: message %u is stored in %s of %s)", flight->content->number,
+         flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
     checker_stored(flight->content, flight->account, flight->box);
 }
 
@@ -95,8 +95,10 @@ static void leave_to_server(struct flight *flight, struct dice *dice, bool certa
         return;
     if (breakage == BREAK_LATER_THAN_HOLD_OFF)
         most = 3 * world.hold_off;
-    int64_t after = kind == 3 ? dice_below(dice, 50 * MS) : kind == 4 ? dice_below(dice, 5 * SECOND)
-                    : kind == 5 ? most - dice_below(dice, SECOND) : dice_below(dice, most);
+    int64_t after = kind == 3   ? dice_below(dice, 50 * MS)
+                    : kind == 4 ? dice_below(dice, 5 * SECOND)
+                    : kind == 5 ? most - dice_below(dice, SECOND)
+                                : dice_below(dice, most);
     schedule(now + after, store_late, flight, 0);
 }
 
@@ -176,8 +178,13 @@ static enum append_result refuse(struct flight *flight, struct dice *dice)
         enum append_result result;
         const char *name;
     } answers[] = {
-        {APPEND_TROUBLE, "NO"}, {APPEND_TROUBLE, "NO"}, {APPEND_REFUSED, "NO, of the content"}, {APPEND_LIMIT, "NO [LIMIT]"},
-        {APPEND_PERHAPS_OVERQUOTA, "NO, of some quota"}, {APPEND_OVERQUOTA, "NO [OVERQUOTA]"}, {APPEND_NOPERM, "NO [NOPERM]"},
+        {APPEND_TROUBLE, "NO"},
+        {APPEND_TROUBLE, "NO"},
+        {APPEND_REFUSED, "NO, of the content"},
+        {APPEND_LIMIT, "NO [LIMIT]"},
+        {APPEND_PERHAPS_OVERQUOTA, "NO, of some quota"},
+        {APPEND_OVERQUOTA, "NO [OVERQUOTA]"},
+        {APPEND_NOPERM, "NO [NOPERM]"},
     };
     size_t which = (size_t)dice_below(dice, (int64_t)(sizeof(answers) / sizeof(answers[0])));
     enum append_result result = answers[which].result;
@@ -214,7 +221,7 @@ static enum append_result send_literal(struct mailbox *mailbox, struct flight *f
     struct call call = call_begin(CALL_LITERAL);
     TELL("sends the message to %s of %s", flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
     if (!call_pass(&call, 0)) {
-        if (call.fault != FAULT_STOP || call.half != 0)     /* its deadline is the first that it hears of, then */
+        if (call.fault != FAULT_STOP || call.half != 0) /* its deadline is the first that it hears of, then */
             leave_to_server(flight, &call.dice, false);
         return APPEND_UNKNOWN;
     }
@@ -257,7 +264,9 @@ enum append_result mailbox_append(struct mailbox *mailbox, const struct append *
         abort();
     struct flight *flight = &flights[flight_count++];
     *flight = (struct flight){
-        .content = append->pieces[0].iov_base, .account = mailbox->account, .box = world_box(append->mailbox),
+        .content = append->pieces[0].iov_base,
+        .account = mailbox->account,
+        .box = world_box(append->mailbox),
         .internal_date = append->internal_date,
     };
     enum append_result result = send_literal(mailbox, flight);

@@ -17,7 +17,8 @@ static bool is_candidate(const struct search *search, const struct stored *store
                strcmp(stored->content->message.message_id, search->message_id) == 0;
     int64_t size = (int64_t)stored->content->message.size;
     int64_t apart = stored->internal_date - search->internal_date;
-    return apart >= -86400 && apart <= 86400 && (search->largest == 0 || (size >= search->smallest && size <= search->largest));
+    return apart >= -86400 && apart <= 86400 &&
+           (search->largest == 0 || (size >= search->smallest && size <= search->largest));
 }
 
 static enum search_result look_through(unsigned account, const struct search *search, uint32_t *ret_uid)

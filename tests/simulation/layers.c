@@ -164,8 +164,11 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     char *account;
     if (find_account(config, ledger, address->address, &account, fault) != ROUTE_OK)
         return ROUTE_TROUBLE;
-    *ret = (struct route){.address = base_strdup(address->address), .domain = base_strdup("example.org"), .account = account,
-                          .inbox = base_strdup("INBOX"), .sent = base_strdup("Sent")};
+    *ret = (struct route){.address = base_strdup(address->address),
+                          .domain = base_strdup("example.org"),
+                          .account = account,
+                          .inbox = base_strdup("INBOX"),
+                          .sent = base_strdup("Sent")};
     return ROUTE_OK;
 }
 

@@ -131,10 +131,12 @@ static int century(const struct options *options)
         printf("%s%s %" PRIu64, i > 1 ? ", " : "faults: ", fault_names[i], fault_counts[i]);
     printf("\nanswers: %" PRIu64 ": stored %" PRIu64 ", duplicate %" PRIu64 ", busy %" PRIu64 ", deferred %" PRIu64
            ", bounced %" PRIu64 "; copies %" PRIu64 "\n",
-           counts.answers, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced, counts.copies);
+           counts.answers, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced,
+           counts.copies);
     printf("century: seed %" PRIu64 ": %" PRIu64 " deliveries with at least one fault, %" PRIu64 " without, in %" PRIu64
            " episodes, %.0f deliveries a second: 0 lost, 0 doubled, 0 false duplicates\n",
-           options->seed, counts.struck, counts.deliveries - counts.struck, counts.episodes, (double)counts.deliveries / time);
+           options->seed, counts.struck, counts.deliveries - counts.struck, counts.episodes,
+           (double)counts.deliveries / time);
     return 0;
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "checker.h"
+#include "client.h"
 #include "coroutine.h"
 #include "scheduler.h"
-#include "client.h"
 
 static void plan_next(struct job *job);
 
@@ -68,12 +68,19 @@ static void take_job(struct process *process)
     }
     bool local = job->content->sender != NOBODY;
     process->delivery = (struct delivery){
-        .config = &world.config, .ledger = process->ledger, .sessions = process->sessions,
-        .message = &job->content->message, .sender = "", .queue_id = NULL,
+        .config = &world.config,
+        .ledger = process->ledger,
+        .sessions = process->sessions,
+        .message = &job->content->message,
+        .sender = "",
+        .queue_id = NULL,
         .sasl_user = local ? world_address(job->content->sender) : "",
         .only_login = job->own_login ? world_account(world_account_of(job->addresses[0])) : NULL,
-        .whole = job->kind != JOB_PIPE, .again = job->again, .reader_gone = job->kind == JOB_PIPE ? reader_gone : NULL,
-        .recipients = process->recipients, .recipient_count = count,
+        .whole = job->kind != JOB_PIPE,
+        .again = job->again,
+        .reader_gone = job->kind == JOB_PIPE ? reader_gone : NULL,
+        .recipients = process->recipients,
+        .recipient_count = count,
     };
     if (job->again == AGAIN_FORCE)
         job->content->forced++;
@@ -172,7 +179,8 @@ static void too_long(void *what, uint32_t tag)
     (void)what;
     (void)tag;
     if (world.open_jobs > 0)
-        world_violation("stuck", "nothing goes wrong any more, and %zu messages are still not delivered", world.open_jobs);
+        world_violation("stuck", "nothing goes wrong any more, and %zu messages are still not delivered",
+                        world.open_jobs);
 }
 
 /* Since the last one is calm, all has to end within some hold-offs. */

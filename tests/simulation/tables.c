@@ -44,7 +44,8 @@ static struct delivery_row *find_delivery(uint16_t message, uint8_t address)
 static struct row *find_copy(uint16_t message, struct place place)
 {
     for (size_t i = 0; i < copy_count; i++)
-        if (copies[i].message == message && copies[i].place.account == place.account && copies[i].place.box == place.box)
+        if (copies[i].message == message && copies[i].place.account == place.account &&
+            copies[i].place.box == place.box)
             return &copies[i];
     return NULL;
 }
@@ -118,7 +119,8 @@ void tables_look(const struct ledger_message *message, struct key key, int64_t h
 {
     const struct message_row *known = find_message(key);
     found->known = known != NULL;
-    found->received_at = known != NULL && breakage != BREAK_DATE_OF_THIS_TRY ? known->received_at : message->received_at;
+    found->received_at = known != NULL && breakage != BREAK_DATE_OF_THIS_TRY ? known->received_at
+                                                                             : message->received_at;
     for (size_t i = 0; i < message->target_count; i++) {
         struct place place = place_of(&message->targets[i]);
         const struct row *row = known != NULL ? find_copy(number(known), place) : NULL;
@@ -136,7 +138,11 @@ static void claim_answer(uint16_t message, const struct told *told)
     struct delivery_row *row = find_delivery(message, told->address);
     if (row == NULL) {
         deliveries[delivery_count++] = (struct delivery_row){
-            .message = message, .address = told->address, .finished = told->finished, .whole = told->whole, .tries = 1,
+            .message = message,
+            .address = told->address,
+            .finished = told->finished,
+            .whole = told->whole,
+            .tries = 1,
             .outcome = told->outcome,
         };
         return;

@@ -22,15 +22,15 @@ struct place {
 struct told {
     uint8_t address;
     bool finished, whole;
-    const char *outcome;    /* a constant */
+    const char *outcome; /* a constant */
 };
 
 /* A copy to be claimed. */
 struct wanted {
     struct place place;
-    uint8_t address;    /* claimed_by */
+    uint8_t address; /* claimed_by */
     bool doubt, again;
-    int32_t attempt;    /* the number that it gets */
+    int32_t attempt; /* the number that it gets */
 };
 
 /* A copy to be settled. */
@@ -46,7 +46,7 @@ struct settled {
 struct statements {
     struct key key;
     bool is_claim;
-    bool record;                /* the message is not known yet */
+    bool record; /* the message is not known yet */
     int64_t received_at, token;
     uint8_t told_count, wanted_count, settled_count;
     struct told told[RECIPIENTS];

@@ -61,7 +61,10 @@ void world_tell(const char *format, ...)
         return;
     printf("%12.4f s  ", (double)now / SECOND);
     if (world.current != NULL)
-        printf("%s %u.%u: ", world.current->job->kind == JOB_LMTP ? "lmtp" : world.current->job->kind == JOB_PIPE ? "pipe" : "replay",
+        printf("%s %u.%u: ",
+               world.current->job->kind == JOB_LMTP   ? "lmtp"
+               : world.current->job->kind == JOB_PIPE ? "pipe"
+                                                      : "replay",
                world.current->job->number, world.current->number + 1);
     va_start(arguments, format);
     vprintf(format, arguments);

@@ -28,9 +28,19 @@
 #define NEVER INT64_MAX
 
 enum {
-    HOSTS = 3, ACCOUNTS = 6, ADDRESSES = 8, MESSAGES = 4, JOBS = 16, RECIPIENTS = 4, TARGETS = RECIPIENTS + 1,
-    TRIES = 256, FAULTS_OF_A_TRY = 2, TROUBLES = 8, PROCESSES = JOBS,
-    FAULTS = JOBS * TRIES * FAULTS_OF_A_TRY + TROUBLES, NOBODY = 255,
+    HOSTS = 3,
+    ACCOUNTS = 6,
+    ADDRESSES = 8,
+    MESSAGES = 4,
+    JOBS = 16,
+    RECIPIENTS = 4,
+    TARGETS = RECIPIENTS + 1,
+    TRIES = 256,
+    FAULTS_OF_A_TRY = 2,
+    TROUBLES = 8,
+    PROCESSES = JOBS,
+    FAULTS = JOBS * TRIES * FAULTS_OF_A_TRY + TROUBLES,
+    NOBODY = 255,
 };
 
 enum box { BOX_INBOX, BOX_SENT, BOXES };
@@ -44,12 +54,12 @@ struct content {
     unsigned number;
     uint64_t identity, digest;
     char id[24];
-    unsigned sender;            /* the account with a Sent copy, or NOBODY */
+    unsigned sender; /* the account with a Sent copy, or NOBODY */
     enum verdict verdict;
-    size_t forced;              /* how often inbox copies were asked for once more */
-    bool again;                 /* or may have been, or looked for on purpose */
+    size_t forced; /* how often inbox copies were asked for once more */
+    bool again;    /* or may have been, or looked for on purpose */
     bool bounced;
-    bool sent_refused;          /* the server has said of the Sent copy what ends it */
+    bool sent_refused; /* the server has said of the Sent copy what ends it */
 };
 
 enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };
@@ -64,11 +74,11 @@ struct job {
     bool done[RECIPIENTS];
     size_t count, open;
     enum delivery_again again;
-    bool own_login;             /* by the set-group-ID program: under a lock of the account's own */
+    bool own_login; /* by the set-group-ID program: under a lock of the account's own */
     int64_t start;
     unsigned tries, faulty_tries;
-    bool calm;                  /* no more faults */
-    bool off;                   /* left out (shrink.h) */
+    bool calm; /* no more faults */
+    bool off;  /* left out (shrink.h) */
     struct dice dice;
 };
 
@@ -82,44 +92,44 @@ struct worker {
 struct process {
     struct coroutine *coroutine;
     struct job *job;
-    struct worker *worker;      /* NULL: it ends with its message */
-    unsigned number;            /* which try of the job */
+    struct worker *worker; /* NULL: it ends with its message */
+    unsigned number;       /* which try of the job */
     struct dice dice, fault_dice;
     int64_t deadline_at;
     int step, fault_at[FAULTS_OF_A_TRY];
-    bool dead;                  /* unwinds: nothing that it does has any effect */
+    bool dead; /* unwinds: nothing that it does has any effect */
     bool struck, reader_gone, decoder_gone;
-    bool refused;               /* the server has said something that may end in a bounce */
-    bool certain;               /* its last APPEND stored nothing for certain */
-    uint32_t tag;               /* of the wake-up that it waits for */
+    bool refused; /* the server has said something that may end in a bounce */
+    bool certain; /* its last APPEND stored nothing for certain */
+    uint32_t tag; /* of the wake-up that it waits for */
     struct batch *waiting;
     struct ledger *ledger;
     struct sessions *sessions;
     struct delivery delivery;
     struct delivery_recipient recipients[RECIPIENTS];
-    size_t place[RECIPIENTS];   /* of each recipient in the job */
+    size_t place[RECIPIENTS]; /* of each recipient in the job */
 };
 
 struct violation {
-    const char *kind;           /* NULL: none */
+    const char *kind; /* NULL: none */
     char text[256];
 };
 
 struct world {
     uint64_t seed, episode;
     struct config config;
-    int64_t hold_off;           /* as it should be, us */
-    int64_t late_most;          /* how long after its client's end a server may store what it has received */
-    bool lookups;               /* routes are asked from the database */
-    bool delegates;             /* one credential opens every account (delivery/server.h) */
+    int64_t hold_off;  /* as it should be, us */
+    int64_t late_most; /* how long after its client's end a server may store what it has received */
+    bool lookups;      /* routes are asked from the database */
+    bool delegates;    /* one credential opens every account (delivery/server.h) */
     struct content contents[MESSAGES];
     size_t content_count;
     struct job jobs[JOBS];
     size_t job_count, open_jobs;
-    size_t calm_jobs;           /* when all are, nothing goes wrong any more */
+    size_t calm_jobs; /* when all are, nothing goes wrong any more */
     int64_t host_clock[HOSTS];
     struct worker workers[HOSTS][2];
-    struct process processes[PROCESSES];    /* each job has one at a time */
+    struct process processes[PROCESSES]; /* each job has one at a time */
     struct process *current;
     struct violation violation;
 };
@@ -129,8 +139,8 @@ extern struct world world;
 /* Names. */
 const char *world_address(unsigned number);
 const char *world_account(unsigned number);
-unsigned world_account_of(unsigned address);    /* two addresses lead to an account that has another, too */
-unsigned world_number(const char *name);        /* of an address or an account */
+unsigned world_account_of(unsigned address); /* two addresses lead to an account that has another, too */
+unsigned world_number(const char *name);     /* of an address or an account */
 enum box world_box(const char *mailbox);
 
 /* The first one counts. */

@@ -55,7 +55,20 @@ static void test_parse(void **state)
 static void test_refuse(void **state)
 {
     char longest[ADDRESS_MAX + 2];
-    static const char *const cases[] = {"", "<>", "\"\"@x", "\"\"", "\"a\"@", " ", "@", "<@example.org>", "a@", "a@example.org+b@", "\"a b\"@c@example.org", "a\r\nb@x", "a\x7f@x", "a\xff@x"};
+    static const char *const cases[] = {"",
+                                        "<>",
+                                        "\"\"@x",
+                                        "\"\"",
+                                        "\"a\"@",
+                                        " ",
+                                        "@",
+                                        "<@example.org>",
+                                        "a@",
+                                        "a@example.org+b@",
+                                        "\"a b\"@c@example.org",
+                                        "a\r\nb@x",
+                                        "a\x7f@x",
+                                        "a\xff@x"};
     struct fault fault = {.text = ""};
     struct address address = {.address = NULL};
     (void)state;
@@ -71,7 +84,7 @@ static void test_refuse(void **state)
     assert_true(address_parse(longest, &address, &fault));
     address_clear(&address);
     memset(longest, ' ', 2);
-    memset(longest + 2, 'a', ADDRESS_MAX - 1);      /* blanks are recorded too */
+    memset(longest + 2, 'a', ADDRESS_MAX - 1); /* blanks are recorded too */
     assert_false(address_parse(longest, &address, &fault));
 }
 
@@ -80,8 +93,13 @@ static void test_clean(void **state)
     static const struct {
         const char *text, *clean;
     } cases[] = {
-        {"a@x", "a@x"}, {"gr\xc3\xbc@x", "gr\xc3\xbc@x"}, {"\xff@x", "\xef\xbf\xbd@x"}, {"a\r\n@x", "a\xef\xbf\xbd\xef\xbf\xbd@x"},
-        {"\x7f", "\xef\xbf\xbd"}, {"", ""}, {"a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd"},
+        {"a@x", "a@x"},
+        {"gr\xc3\xbc@x", "gr\xc3\xbc@x"},
+        {"\xff@x", "\xef\xbf\xbd@x"},
+        {"a\r\n@x", "a\xef\xbf\xbd\xef\xbf\xbd@x"},
+        {"\x7f", "\xef\xbf\xbd"},
+        {"", ""},
+        {"a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -93,7 +111,7 @@ static void test_clean(void **state)
 static void test_expand(void **state)
 {
     static const struct {
-        const char *template, *expanded;    /* NULL: refused */
+        const char *template, *expanded; /* NULL: refused */
     } cases[] = {
         {"%{address}", "scuba@example.org"},
         {"%{user}", "scuba"},

@@ -10,7 +10,7 @@
 
 #include "delivery/answers.h"
 
-#define NONE OUTCOME_COUNT      /* no answer yet */
+#define NONE OUTCOME_COUNT /* no answer yet */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { SCUBA, DOUG, LISA, TARGETS };
@@ -35,7 +35,9 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
     it->plan->sent = LISA;
     it->plan->targets[SCUBA].action = it->plan->targets[DOUG].action = PLAN_APPEND;
     it->work = (struct delivery_work){
-        .delivery = &it->delivery, .plan = it->plan, .targets = {.of_recipient = it->of_recipient},
+        .delivery = &it->delivery,
+        .plan = it->plan,
+        .targets = {.of_recipient = it->of_recipient},
     };
     for (size_t i = 0; i < 2; i++)
         if (outcomes[i] != NONE)
@@ -59,9 +61,9 @@ static void test_finished(void **state)
 {
     static const struct {
         enum outcome scuba, doug;
-        size_t owner;           /* of the Sent copy */
+        size_t owner; /* of the Sent copy */
         enum plan_action sent;
-        bool waits, done;       /* for the Sent copy, with it */
+        bool waits, done; /* for the Sent copy, with it */
         bool scuba_finished, doug_finished;
     } rows[] = {
         {OUTCOME_STORED, OUTCOME_MAILBOX, SCUBA, PLAN_DUPLICATE, false, false, true, false},

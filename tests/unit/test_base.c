@@ -111,7 +111,7 @@ static void test_close(void **state)
     assert_int_equal(errno, ENOENT);
     assert_int_equal(fcntl(copy, F_GETFD), -1);
     errno = ENOENT;
-    base_close(&copy);      /* fails */
+    base_close(&copy); /* fails */
     assert_int_equal(errno, ENOENT);
     base_close(&none);
     assert_int_equal(errno, ENOENT);
@@ -149,13 +149,13 @@ static void test_fault_cut(void **state)
     (void)state;
     static const struct {
         const char *tail;
-        size_t at;          /* where the tail begins */
-        size_t length;      /* of the result */
+        size_t at;     /* where the tail begins */
+        size_t length; /* of the result */
     } cases[] = {
         {"", 511, 511},
-        {"\xc3", 510, 511},                 /* fits, whatever it is */
+        {"\xc3", 510, 511}, /* fits, whatever it is */
         {"x", 511, 511},
-        {"\xc3\xa4", 509, 511},             /* fits */
+        {"\xc3\xa4", 509, 511}, /* fits */
         {"\xc3\xa4", 510, 510},
         {"\xe2\x82\xac", 508, 511},
         {"\xe2\x82\xac", 509, 509},
@@ -163,7 +163,7 @@ static void test_fault_cut(void **state)
         {"\xf0\x9f\x93\xa7", 507, 511},
         {"\xf0\x9f\x93\xa7", 508, 508},
         {"\xf0\x9f\x93\xa7", 510, 510},
-        {"\xc3\xa4zz", 509, 511},           /* whole character at the very end, cut behind it */
+        {"\xc3\xa4zz", 509, 511},               /* whole character at the very end, cut behind it */
         {"\x80\x80\x80\x80\x80\x80", 507, 511}, /* no UTF-8 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -192,26 +192,30 @@ static void test_escape(void **state)
         {"a\nb\r\t\x7f\x01", 64, "a\\012b\\015\\011\\177\\001"},
         {"back\\slash", 64, "back\\\\slash"},
         {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x93\xa7", 64, "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x93\xa7"},
-        {"\xc2\x9b" "1m", 64, "\\302\\2331m"},                      /* CSI, as terminals take it */
+        {"\xc2\x9b"
+         "1m",
+         64, "\\302\\2331m"}, /* CSI, as terminals take it */
         {"\xff\xc3", 64, "\\377\\303"},
-        {"\xc0\xaf", 64, "\\300\\257"},                             /* overlong */
+        {"\xc0\xaf", 64, "\\300\\257"}, /* overlong */
         {"\xe0\x80\xaf", 64, "\\340\\200\\257"},
-        {"\xed\xa0\x80", 64, "\\355\\240\\200"},                    /* surrogate */
-        {"\xf4\x90\x80\x80", 64, "\\364\\220\\200\\200"},           /* above U+10FFFF */
+        {"\xed\xa0\x80", 64, "\\355\\240\\200"},          /* surrogate */
+        {"\xf4\x90\x80\x80", 64, "\\364\\220\\200\\200"}, /* above U+10FFFF */
         {"\xf0\x8f\xbf\xbf", 64, "\\360\\217\\277\\277"},
         {"\xf5\x80\x80\x80", 64, "\\365\\200\\200\\200"},
-        {"a\xe2\x80\xae" "b", 64, "a\\342\\200\\256b"},           /* U+202E: right to left from here */
-        {"\xe2\x81\xa6", 64, "\\342\\201\\246"},                  /* U+2066 */
-        {"\xf3\xa0\x80\x81", 64, "\\363\\240\\200\\201"},           /* U+E0001, a tag */
-        {"\xf3\xa0\x84\x80", 64, "\\363\\240\\204\\200"},           /* U+E0100, a variation selector */
-        {"\xe2\x80\x8b", 64, "\\342\\200\\213"},                  /* zero-width space */
-        {"\xef\xbb\xbf", 64, "\\357\\273\\277"},                  /* byte order mark */
-        {"\xc2\xad", 64, "\\302\\255"},                           /* soft hyphen */
-        {"\xe2\x80\xa8", 64, "\\342\\200\\250"},                  /* line separator */
-        {"\xee\x80\x80", 64, "\\356\\200\\200"},                  /* private use */
-        {"\xef\xbf\xbe", 64, "\\357\\277\\276"},                  /* no character */
-        {"\xe3\x85\xa4", 64, "\\343\\205\\244"},                  /* Hangul filler */
-        {"\xcd\x8f", 64, "\\315\\217"},                           /* grapheme joiner */
+        {"a\xe2\x80\xae"
+         "b",
+         64, "a\\342\\200\\256b"},                        /* U+202E: right to left from here */
+        {"\xe2\x81\xa6", 64, "\\342\\201\\246"},          /* U+2066 */
+        {"\xf3\xa0\x80\x81", 64, "\\363\\240\\200\\201"}, /* U+E0001, a tag */
+        {"\xf3\xa0\x84\x80", 64, "\\363\\240\\204\\200"}, /* U+E0100, a variation selector */
+        {"\xe2\x80\x8b", 64, "\\342\\200\\213"},          /* zero-width space */
+        {"\xef\xbb\xbf", 64, "\\357\\273\\277"},          /* byte order mark */
+        {"\xc2\xad", 64, "\\302\\255"},                   /* soft hyphen */
+        {"\xe2\x80\xa8", 64, "\\342\\200\\250"},          /* line separator */
+        {"\xee\x80\x80", 64, "\\356\\200\\200"},          /* private use */
+        {"\xef\xbf\xbe", 64, "\\357\\277\\276"},          /* no character */
+        {"\xe3\x85\xa4", 64, "\\343\\205\\244"},          /* Hangul filler */
+        {"\xcd\x8f", 64, "\\315\\217"},                   /* grapheme joiner */
         {"a\xcc\x88 \xe2\x9d\xa4\xef\xb8\x8f \xe0\xa4\xa8\xe0\xa5\x80", 64,
          "a\xcc\x88 \xe2\x9d\xa4\xef\xb8\x8f \xe0\xa4\xa8\xe0\xa5\x80"}, /* marks are part of letters */
         {"a=b, status=c <d>", 64, "a=b, status=c <d>"},
@@ -260,9 +264,11 @@ static void test_escape_field(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[128];
-        if (strcmp(log_escape_field(cases[i].value, out, sizeof out), cases[i].field ? cases[i].field : cases[i].value) != 0)
+        if (strcmp(log_escape_field(cases[i].value, out, sizeof out),
+                   cases[i].field ? cases[i].field : cases[i].value) != 0)
             fail_msg("case %zu, field: %s", i, out);
-        if (strcmp(log_escape_text(cases[i].value, out, sizeof out), cases[i].text ? cases[i].text : cases[i].value) != 0)
+        if (strcmp(log_escape_text(cases[i].value, out, sizeof out), cases[i].text ? cases[i].text : cases[i].value) !=
+            0)
             fail_msg("case %zu, text: %s", i, out);
     }
 }
@@ -306,17 +312,13 @@ static void test_log_targets(void **state)
         enum log_level level;
         bool verbose;
         bool has_fd;
-        unsigned syslog;        /* how many of the four levels */
+        unsigned syslog; /* how many of the four levels */
         unsigned copy;
     } cases[] = {
-        {LOG_TO_SYSLOG, LOG_LEVEL_ERROR, false, true, 1, 0},
-        {LOG_TO_SYSLOG, LOG_LEVEL_INFO, false, true, 3, 0},
-        {LOG_TO_SYSLOG, LOG_LEVEL_INFO, true, true, 4, 4},
-        {LOG_TO_SYSLOG, LOG_LEVEL_DEBUG, true, true, 4, 4},
-        {LOG_TO_SYSLOG, LOG_LEVEL_WARNING, true, false, 3, 0},
-        {LOG_TO_STDERR, LOG_LEVEL_WARNING, false, true, 0, 2},
-        {LOG_TO_STDERR, LOG_LEVEL_WARNING, true, true, 0, 3},
-        {LOG_TO_STDERR, LOG_LEVEL_DEBUG, false, false, 4, 0},
+        {LOG_TO_SYSLOG, LOG_LEVEL_ERROR, false, true, 1, 0},   {LOG_TO_SYSLOG, LOG_LEVEL_INFO, false, true, 3, 0},
+        {LOG_TO_SYSLOG, LOG_LEVEL_INFO, true, true, 4, 4},     {LOG_TO_SYSLOG, LOG_LEVEL_DEBUG, true, true, 4, 4},
+        {LOG_TO_SYSLOG, LOG_LEVEL_WARNING, true, false, 3, 0}, {LOG_TO_STDERR, LOG_LEVEL_WARNING, false, true, 0, 2},
+        {LOG_TO_STDERR, LOG_LEVEL_WARNING, true, true, 0, 3},  {LOG_TO_STDERR, LOG_LEVEL_DEBUG, false, false, 4, 0},
     };
     int fd = memfd_create("log", 0);
 
@@ -369,7 +371,7 @@ static void test_log_line(void **state)
     assert_string_equal(sys_line + 1994, "a...");
     memset(text, '\n', 4999);
     log_info("%s", text);
-    assert_int_equal(strlen(sys_line), 1996 + 3);   /* 499 whole escapes */
+    assert_int_equal(strlen(sys_line), 1996 + 3); /* 499 whole escapes */
     base_free(&text);
     close(fd);
 }
@@ -525,18 +527,12 @@ int main(void)
     signal(SIGINT, SIG_DFL);
     alarm(60);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_no_memory_never_returns),
-        cmocka_unit_test(test_close),
-        cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_fault_text),
-        cmocka_unit_test(test_fault_cut),
-        cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_escape_field),
-        cmocka_unit_test(test_log_before_open),
-        cmocka_unit_test(test_log_targets),
-        cmocka_unit_test(test_log_line),
-        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_memory),          cmocka_unit_test(test_no_memory_never_returns),
+        cmocka_unit_test(test_close),           cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_fault_text),      cmocka_unit_test(test_fault_cut),
+        cmocka_unit_test(test_escape),          cmocka_unit_test(test_escape_field),
+        cmocka_unit_test(test_log_before_open), cmocka_unit_test(test_log_targets),
+        cmocka_unit_test(test_log_line),        cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_clock),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -34,15 +34,17 @@ static size_t stored(const char *bytes, size_t size, unsigned changes, char *out
     return n;
 }
 
-static enum message_likeness likeness(struct message_comparison *comparison, const void *bytes, size_t size, size_t step)
+static enum message_likeness likeness(struct message_comparison *comparison, const void *bytes, size_t size,
+                                      size_t step)
 {
     for (size_t at = 0; at < size; at += step)
         message_comparison_feed(comparison, (const char *)bytes + at, size - at < step ? size - at : step);
     return message_comparison_end(comparison);
 }
 
-static const char original[] = "Received: from \xe4\r\nFrom: \xc3\xa4@b.example\r\nSubject: \xe4 X\r\n\r\n"
-                               "body \xe4\r\n\r\n.\rbare\r\n\r\nend";
+static const char original[] =
+    "Received: from \xe4\r\nFrom: \xc3\xa4@b.example\r\nSubject: \xe4 X\r\n\r\n"
+    "body \xe4\r\n\r\n.\rbare\r\n\r\nend";
 
 static void test_each_change_alone_and_all_combined(void **state)
 {
@@ -102,7 +104,9 @@ static size_t reference(const char *bytes, size_t size, bool munge, char *out)
 
 static void test_random_pairs(void **state)
 {
-    static const char letters[] = "\r\n\r\nX\xe4" "a:";
+    static const char letters[] =
+        "\r\n\r\nX\xe4"
+        "a:";
     uint64_t random = 1;
     unsigned seen[3] = {0};
 

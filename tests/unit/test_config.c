@@ -15,9 +15,9 @@
 #include "base/config.h"
 
 static char directory[] = "/tmp/test_config.XXXXXX";
-static char file[64];       /* the configuration */
-static char secret[64];     /* a good password file */
-static char other[64];      /* a file for one test */
+static char file[64];   /* the configuration */
+static char secret[64]; /* a good password file */
+static char other[64];  /* a file for one test */
 
 static void write_bytes(const char *path, const void *bytes, size_t size, mode_t mode)
 {
@@ -58,7 +58,7 @@ static int remove_files(void **state)
 /* Loads text with "imap.password_file" set first and up to two overrides more. */
 static struct config *load(const char *text, const char *first, const char *second, struct fault *fault)
 {
-    OD_CLEANUP(base_free) char *password = base_printf("imap.password_file=%s", secret);
+    char *password OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", secret);
     const char *overrides[] = {password, first, first ? second : NULL, NULL};
 
     write_text(file, text, 0600);
@@ -81,7 +81,7 @@ static void test_durations(void **state)
     (void)state;
     static const struct {
         const char *text;
-        int64_t want;       /* -1: refused */
+        int64_t want; /* -1: refused */
     } cases[] = {
         /* clang-format off */
         {"90s", 90000}, {"2m", 120000}, {"1h", 3600000}, {"7d", 604800000}, {"500ms", 500}, {"0", 0}, {"0s", 0},
@@ -124,7 +124,7 @@ static void test_sizes(void **state)
 static void test_defaults(void **state)
 {
     (void)state;
-    OD_CLEANUP(config_free) struct config *c = config_defaults();
+    struct config *c OD_CLEANUP(config_free) = config_defaults();
 
     assert_string_equal(c->database.conninfo, "dbname=oncedrop");
     assert_string_equal(c->database.schema, "oncedrop");
@@ -169,7 +169,7 @@ static void test_defaults(void **state)
 static void test_values_are_literal(void **state)
 {
     (void)state;
-    OD_CLEANUP(config_free) struct config *c = must_load(
+    struct config *c OD_CLEANUP(config_free) = must_load(
         "# comment\n"
         "\n"
         "   # indented comment\r\n"
@@ -185,7 +185,8 @@ static void test_values_are_literal(void **state)
         "create=no\n"
         "tls = starttls\n"
         "[route]\n"
-        "account = \xc3\xa4\n", NULL, NULL);
+        "account = \xc3\xa4\n",
+        NULL, NULL);
 
     assert_string_equal(c->route.sent, "\\Sent");
     assert_string_equal(c->route.inbox, "a\\nb \"c\" 'd' = e;f,g#h");
@@ -206,7 +207,7 @@ static void test_values_are_literal(void **state)
 static void test_overrides(void **state)
 {
     (void)state;
-    OD_CLEANUP(config_free) struct config *c =
+    struct config *c OD_CLEANUP(config_free) =
         must_load("[log]\nlevel = error\nto=stderr\n", "log.level=warning", " log.level =  debug ");
     assert_int_equal(c->log.level, LOG_LEVEL_DEBUG);
     assert_int_equal(c->log.to, LOG_TO_STDERR);
@@ -240,16 +241,16 @@ static void test_hold_off_follows_deadline(void **state)
         {"[delivery]\nhold_off = 320s\ndeadline = 200s\n", 320000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OD_CLEANUP(config_free) struct config *c = must_load(cases[i].text, NULL, NULL);
+        struct config *c OD_CLEANUP(config_free) = must_load(cases[i].text, NULL, NULL);
         if (c->delivery.hold_off != cases[i].want)
             fail_msg("case %zu: %lld", i, (long long)c->delivery.hold_off);
     }
 }
 
 struct refusal {
-    const char *text;       /* the file */
+    const char *text; /* the file */
     const char *override;
-    const char *want;       /* in the fault; FILE stands for the file's name */
+    const char *want; /* in the fault; FILE stands for the file's name */
 };
 
 #define SIXTY_FOUR "a234567890123456789012345678901234567890123456789012345678901234"
@@ -363,9 +364,9 @@ static void check_refusals(const struct refusal *refusals, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct refusal *r = &refusals[i];
         bool from_file = strncmp(r->want, "FILE", 4) == 0;
-        OD_CLEANUP(base_free) char *want = base_printf("%s%s", from_file ? file : "", r->want + (from_file ? 4 : 0));
+        char *want OD_CLEANUP(base_free) = base_printf("%s%s", from_file ? file : "", r->want + (from_file ? 4 : 0));
         struct fault fault;
-        OD_CLEANUP(config_free) struct config *config = load(r->text, r->override, NULL, &fault);
+        struct config *config OD_CLEANUP(config_free) = load(r->text, r->override, NULL, &fault);
 
         if (config)
             fail_msg("case %zu was taken; wanted: %s", i, want);
@@ -430,7 +431,7 @@ static void test_accepted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fault fault;
-        OD_CLEANUP(config_free) struct config *config = load(cases[i].text, cases[i].override, NULL, &fault);
+        struct config *config OD_CLEANUP(config_free) = load(cases[i].text, cases[i].override, NULL, &fault);
         if (!config)
             fail_msg("case %zu: %s", i, fault.text);
     }
@@ -444,24 +445,24 @@ static void test_file_access(void **state)
         mode_t mode;
         bool good;
     } modes[] = {
-        {0600, true}, {0400, true}, {0640, true}, {0660, true}, {0644, false},
-        {0602, false}, {0601, false}, {0666, false},
+        {0600, true},  {0400, true},  {0640, true},  {0660, true},
+        {0644, false}, {0602, false}, {0601, false}, {0666, false},
     };
-    OD_CLEANUP(base_free) char *override = base_printf("imap.password_file=%s", other);
-    OD_CLEANUP(base_free) char *remedy = base_printf("accessible to others (mode 0644); remedy: chmod o-rwx %s", other);
+    char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
+    char *remedy OD_CLEANUP(base_free) = base_printf("accessible to others (mode 0644); remedy: chmod o-rwx %s", other);
     const char *overrides[] = {override, NULL};
     struct fault fault;
 
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         write_text(other, "[imap]\ncommand = x\n", modes[i].mode);
-        OD_CLEANUP(config_free) struct config *config = config_load(other, NULL, &fault);
+        struct config *config OD_CLEANUP(config_free) = config_load(other, NULL, &fault);
         assert_int_equal(config != NULL, modes[i].good);
         if (modes[i].mode == 0644)
             assert_non_null(strstr(fault.text, remedy));
 
         write_text(file, "", 0600);
         write_text(other, "password\n", modes[i].mode);
-        OD_CLEANUP(config_free) struct config *with_password = config_load(file, overrides, &fault);
+        struct config *with_password OD_CLEANUP(config_free) = config_load(file, overrides, &fault);
         assert_int_equal(with_password != NULL, modes[i].good);
         if (modes[i].mode == 0644) {
             assert_non_null(strstr(fault.text, "-o: [imap] password_file: "));
@@ -482,7 +483,7 @@ static void test_file_kinds(void **state)
     assert_null(config_load(directory, NULL, &fault));
     assert_non_null(strstr(fault.text, "not a regular file"));
     assert_int_equal(mkfifo(other, 0600), 0);
-    alarm(20);      /* it must not wait for a writer */
+    alarm(20); /* it must not wait for a writer */
     assert_null(config_load(other, NULL, &fault));
     assert_non_null(strstr(fault.text, "not a regular file"));
     alarm(0);
@@ -506,7 +507,7 @@ static void test_password(void **state)
     static const struct {
         const char *bytes;
         size_t size;
-        const char *password;   /* NULL: refused */
+        const char *password; /* NULL: refused */
         const char *want;
     } cases[] = {
         {"plain", 5, "plain", NULL},
@@ -521,9 +522,9 @@ static void test_password(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fault fault;
-        OD_CLEANUP(base_free) char *override = base_printf("imap.password_file=%s", other);
+        char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
         write_bytes(other, cases[i].bytes, cases[i].size, 0600);
-        OD_CLEANUP(config_free) struct config *config = load("", override, NULL, &fault);
+        struct config *config OD_CLEANUP(config_free) = load("", override, NULL, &fault);
         if ((config != NULL) != (cases[i].password != NULL))
             fail_msg("case %zu: %s", i, fault.text);
         if (config)
@@ -532,7 +533,7 @@ static void test_password(void **state)
             fail_msg("case %zu: %s", i, fault.text);
     }
     struct fault fault;
-    OD_CLEANUP(base_free) char *override = base_printf("imap.password_file=%s", other);
+    char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
     unlink(other);
     assert_null(load("", override, NULL, &fault));
     assert_non_null(strstr(fault.text, "-o: [imap] password_file: "));
@@ -554,28 +555,30 @@ static char *printed(const struct config *config, enum config_print which)
 static void test_print(void **state)
 {
     (void)state;
-    OD_CLEANUP(config_free) struct config *c = must_load(
+    struct config *c OD_CLEANUP(config_free) = must_load(
         "[delivery]\ndeadline = 60000ms\nhold_off = 90s\nsize_limit = 2048K\nsent_retry = 60m\nreject_after = 0\n"
         "[lock]\nwait = 1500ms\n[imap]\nport = 143\ntls = starttls\ncreate = no\nsubscribe = yes\n"
-        "[identity]\nignore = X-A; X-B*\n[route]\nsent = \\Sent\n[imap]\nca_file =\n", NULL, NULL);
-    OD_CLEANUP(base_free) char *text = printed(c, CONFIG_PRINT_NON_DEFAULT);
-    OD_CLEANUP(base_free) char *want = base_printf(
+        "[identity]\nignore = X-A; X-B*\n[route]\nsent = \\Sent\n[imap]\nca_file =\n",
+        NULL, NULL);
+    char *text OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_NON_DEFAULT);
+    char *want OD_CLEANUP(base_free) = base_printf(
         "lock.wait = 1500ms\nimap.port = 143\nimap.tls = starttls\nimap.password_file = %s\nimap.create = no\n"
         "route.sent = \\Sent\ndelivery.deadline = 1m\ndelivery.hold_off = 90s\ndelivery.size_limit = 2M\n"
-        "delivery.reject_after = 0s\nidentity.ignore = X-A X-B*\n", secret);
+        "delivery.reject_after = 0s\nidentity.ignore = X-A X-B*\n",
+        secret);
     assert_string_equal(text, want);
 
-    OD_CLEANUP(base_free) char *all = printed(c, CONFIG_PRINT_ALL);
+    char *all OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_ALL);
     assert_non_null(strstr(all, "\nimap.ca_file =\n"));
     assert_non_null(strstr(all, "\ndelivery.sent_retry = 1h\n"));
     assert_null(strstr(all, "sesame"));
 
-    OD_CLEANUP(base_free) char *defaults = printed(c, CONFIG_PRINT_DEFAULTS);
+    char *defaults OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_DEFAULTS);
     assert_non_null(strstr(defaults, "\nlock.wait = 0s\n"));
     assert_non_null(strstr(defaults, "\ndelivery.deadline = 120s\n"));
-    OD_CLEANUP(config_free) struct config *fresh = config_defaults();
-    OD_CLEANUP(base_free) char *fresh_all = printed(fresh, CONFIG_PRINT_ALL);
-    OD_CLEANUP(base_free) char *fresh_different = printed(fresh, CONFIG_PRINT_NON_DEFAULT);
+    struct config *fresh OD_CLEANUP(config_free) = config_defaults();
+    char *fresh_all OD_CLEANUP(base_free) = printed(fresh, CONFIG_PRINT_ALL);
+    char *fresh_different OD_CLEANUP(base_free) = printed(fresh, CONFIG_PRINT_NON_DEFAULT);
     assert_string_equal(defaults, fresh_all);
     assert_string_equal(fresh_different, "");
 }
@@ -583,12 +586,12 @@ static void test_print(void **state)
 static void test_print_round_trip(void **state)
 {
     (void)state;
-    OD_CLEANUP(config_free) struct config *c = must_load(
+    struct config *c OD_CLEANUP(config_free) = must_load(
         "[delivery]\ndeadline = 70s\nhold_off = 5m\nsize_limit = 1025\n[lock]\nwait = 7ms\n"
         "[identity]\nignore = A;B\n[route]\ninbox = a \\ \"b\n[log]\nlevel = debug\n[imap]\nsubscribe = no\n",
         NULL, NULL);
-    OD_CLEANUP(base_free) char *text = printed(c, CONFIG_PRINT_ALL);
-    OD_CLEANUP(base_free) char *lines = base_strdup(text);
+    char *text OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_ALL);
+    char *lines OD_CLEANUP(base_free) = base_strdup(text);
     const char *overrides[100];
     size_t count = 0;
 
@@ -598,10 +601,10 @@ static void test_print_round_trip(void **state)
     assert_in_range(count, 30, 98);
     write_text(file, "", 0600);
     struct fault fault;
-    OD_CLEANUP(config_free) struct config *again = config_load(file, overrides, &fault);
+    struct config *again OD_CLEANUP(config_free) = config_load(file, overrides, &fault);
     if (!again)
         fail_msg("%s", fault.text);
-    OD_CLEANUP(base_free) char *text_again = printed(again, CONFIG_PRINT_ALL);
+    char *text_again OD_CLEANUP(base_free) = printed(again, CONFIG_PRINT_ALL);
     assert_string_equal(text, text_again);
 }
 
@@ -630,10 +633,10 @@ static void test_print_hides_passwords(void **state)
         {"postgresql:///db?x&sslpassword=hunter2", "postgresql:///db?x&sslpassword=***"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OD_CLEANUP(base_free) char *override = base_printf("database.conninfo=%s", cases[i].conninfo);
-        OD_CLEANUP(config_free) struct config *c = must_load("", override, NULL);
-        OD_CLEANUP(base_free) char *text = printed(c, CONFIG_PRINT_ALL);
-        OD_CLEANUP(base_free) char *want = base_printf("database.conninfo = %s\n", cases[i].shown);
+        char *override OD_CLEANUP(base_free) = base_printf("database.conninfo=%s", cases[i].conninfo);
+        struct config *c OD_CLEANUP(config_free) = must_load("", override, NULL);
+        char *text OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_ALL);
+        char *want OD_CLEANUP(base_free) = base_printf("database.conninfo = %s\n", cases[i].shown);
         assert_string_equal(c->database.conninfo, cases[i].conninfo);
         if (strncmp(text, want, strlen(want)) != 0)
             fail_msg("case %zu: %.*s", i, (int)strcspn(text, "\n"), text);
@@ -648,22 +651,14 @@ int main(void)
     setlocale(LC_MESSAGES, "C");
     umask(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_values_are_literal),
-        cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_hold_off_follows_deadline),
-        cmocka_unit_test(test_syntax),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_together),
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_file_access),
-        cmocka_unit_test(test_file_kinds),
-        cmocka_unit_test(test_password),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_print_round_trip),
-        cmocka_unit_test(test_print_hides_passwords),
+        cmocka_unit_test(test_durations),        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_defaults),         cmocka_unit_test(test_values_are_literal),
+        cmocka_unit_test(test_overrides),        cmocka_unit_test(test_hold_off_follows_deadline),
+        cmocka_unit_test(test_syntax),           cmocka_unit_test(test_values),
+        cmocka_unit_test(test_together),         cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_file_access),      cmocka_unit_test(test_file_kinds),
+        cmocka_unit_test(test_password),         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print_round_trip), cmocka_unit_test(test_print_hides_passwords),
     };
     return cmocka_run_group_tests_name("config", tests, make_files, remove_files);
 }

@@ -102,7 +102,7 @@ static void test_date(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        OD_CLEANUP(base_free) char *header =
+        char *header OD_CLEANUP(base_free) =
             base_printf("Date: %s\nDate: 1 Jan 2000 00:00:00 +0000\n\n", cases[i].date);
         struct decoded *decoded = decoded_of(header, strlen(header), RECORD_ENVELOPE);
 
@@ -221,14 +221,14 @@ static void test_addresses(void **state)
 static void test_limits(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *to = repeated("To: ", "a@b,\n ", 100000, "c@d\n\n", &size);
+    char *to OD_CLEANUP(base_free) = repeated("To: ", "a@b,\n ", 100000, "c@d\n\n", &size);
     struct decoded *decoded = decoded_of(to, size, RECORD_TEXT);
 
     (void)state;
     assert_int_equal(decoded->address_count, 2000);
     decoded_free(&decoded);
 
-    OD_CLEANUP(base_free) char *references = repeated("References: ", "<a@b>\n ", 100000, "\n\n", &size);
+    char *references OD_CLEANUP(base_free) = repeated("References: ", "<a@b>\n ", 100000, "\n\n", &size);
 
     decoded = decoded_of(references, size, RECORD_ENVELOPE);
     for (size_t i = 0; i < 1000; i++)
@@ -237,7 +237,7 @@ static void test_limits(void **state)
     decoded_free(&decoded);
 
     // what stands behind the first MiB of a header is not looked at
-    OD_CLEANUP(base_free) char *header =
+    char *header OD_CLEANUP(base_free) =
         repeated("Subject: near\n", "X: 0123456789\n", 100000, "From: far@b\n\n", &size);
 
     decoded = decoded_of(header, size, RECORD_HEADERS);
@@ -277,7 +277,7 @@ static void test_scrub(void **state)
         size_t size;
         const char *text;
     } cases[] = {
-        {NULL, 0, ""},     // an empty part has no bytes: clang's -fsanitize=pointer-overflow tells
+        {NULL, 0, ""}, // an empty part has no bytes: clang's -fsanitize=pointer-overflow tells
         {BYTES(""), ""},
         {BYTES("abc"), "abc"},
         {BYTES("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600"},
@@ -294,8 +294,8 @@ static void test_scrub(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        OD_CLEANUP(base_free) char *exact = base_alloc(cases[i].size + (cases[i].size == 0));
-        OD_CLEANUP(base_free) char *text = NULL;
+        char *exact OD_CLEANUP(base_free) = base_alloc(cases[i].size + (cases[i].size == 0));
+        char *text OD_CLEANUP(base_free) = NULL;
 
         if (cases[i].size > 0)
             memcpy(exact, cases[i].bytes, cases[i].size);
@@ -341,7 +341,7 @@ static void test_charsets(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        OD_CLEANUP(base_free) char *text =
+        char *text OD_CLEANUP(base_free) =
             decode_to_utf8(cases[i].bytes, cases[i].size, cases[i].charset, DECODE_TEXT_MAX);
 
         if (strcmp(text, cases[i].text) != 0)
@@ -362,11 +362,11 @@ static void test_cut(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         for (size_t c = 0; c < COUNT(charsets); c++) {
-            OD_CLEANUP(base_free) char *text = decode_to_utf8(BYTES("\u00e9\u20acx"), charsets[c], cases[i].max);
+            char *text OD_CLEANUP(base_free) = decode_to_utf8(BYTES("\u00e9\u20acx"), charsets[c], cases[i].max);
 
             assert_string_equal(text, cases[i].text);
         }
-        OD_CLEANUP(base_free) char *converted = decode_to_utf8(BYTES("\xe9\x80x"), "windows-1252", cases[i].max);
+        char *converted OD_CLEANUP(base_free) = decode_to_utf8(BYTES("\xe9\x80x"), "windows-1252", cases[i].max);
 
         assert_string_equal(converted, cases[i].text);
     }
@@ -392,8 +392,8 @@ char *g_mime_utils_header_decode_text(GMimeParserOptions *options, const char *t
 static void test_silence(void **state)
 {
     char name[] = "/tmp/oncedrop-test.XXXXXX";
-    OD_CLEANUP(base_close) int file = mkstemp(name);
-    OD_CLEANUP(base_close) int kept = dup(STDERR_FILENO);
+    int file OD_CLEANUP(base_close) = mkstemp(name);
+    int kept OD_CLEANUP(base_close) = dup(STDERR_FILENO);
     struct decoded *decoded;
     off_t before, after;
 
@@ -421,15 +421,9 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_subject),
-        cmocka_unit_test(test_date),
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_scrub),
-        cmocka_unit_test(test_charsets),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_subject),   cmocka_unit_test(test_date),     cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_limits),   cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_scrub),     cmocka_unit_test(test_charsets), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_silence),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

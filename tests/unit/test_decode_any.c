@@ -85,7 +85,7 @@ static void check(const char *bytes, size_t size)
 
 static void check_damaged(const char *bytes, size_t size, uint64_t *seed)
 {
-    OD_CLEANUP(base_free) char *copy = base_alloc(size + 1);
+    char *copy OD_CLEANUP(base_free) = base_alloc(size + 1);
 
     for (int round = 0; round < 40; round++) {
         memcpy(copy, bytes, size);
@@ -106,7 +106,7 @@ static void test_corpus(void **state)
     int more = glob("../shared/corpus/*.msg", GLOB_APPEND, NULL, &files);
     assert_true(more == 0 || more == GLOB_NOMATCH);
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        OD_CLEANUP(base_free) char *bytes = NULL;
+        char *bytes OD_CLEANUP(base_free) = NULL;
         size_t size;
 
         assert_true(g_file_get_contents(files.gl_pathv[i], &bytes, &size, NULL));
@@ -189,8 +189,8 @@ static void test_heavy(void **state)
         {"Content-Type: multipart/mixed; boundary=b\n\n", "--b \n\n--bx\n", 500000, ""},
         {"Content-Type: multipart/mixed; boundary=b\n\n--b\n", "a:\n", 3000000, ""},
         {"Content-Type: multipart/mixed; boundary=b\n\n",
-         "--b\nContent-Type: text/plain; x=\"=?a?q?x =?a?q?x =?a?q?x =?a?q?x =?a?q?x =?a?q?x =?a?q?x\"\n\nx\n",
-         2000, ""},
+         "--b\nContent-Type: text/plain; x=\"=?a?q?x =?a?q?x =?a?q?x =?a?q?x =?a?q?x =?a?q?x =?a?q?x\"\n\nx\n", 2000,
+         ""},
         {"", "Content-Type: message/rfc822\n\n", 100000, "text"},
         {"", "Content-Type: multipart/mixed; boundary=b\n\n--b\n", 100000, "\ntext"},
         {"Content-Transfer-Encoding: x-uuencode\n\nbegin 644 ", "a", 4000000, ""},
@@ -204,7 +204,7 @@ static void test_heavy(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(inputs); i++) {
         size_t size;
-        OD_CLEANUP(base_free) char *bytes =
+        char *bytes OD_CLEANUP(base_free) =
             repeated(inputs[i].before, inputs[i].unit, inputs[i].count, inputs[i].after, &size);
 
         check(bytes, size);
@@ -217,10 +217,11 @@ static void test_parameter_names(void **state)
     (void)state;
     for (size_t length = 20; length < 80; length++) {
         size_t size;
-        OD_CLEANUP(base_free) char *type = repeated("Content-Type: multipart/mixed; boundary=b; ", "n", length,
+        char *type OD_CLEANUP(base_free) = repeated("Content-Type: multipart/mixed; boundary=b; ", "n", length,
                                                     "=\"a value that does not fit the line that the name is on, and"
-                                                    " so would have to be split by an encoder into several\"\n", &size);
-        OD_CLEANUP(base_free) char *parts = base_printf("%s\n--b\n%s\nx\n--b--\n", type, type);
+                                                    " so would have to be split by an encoder into several\"\n",
+                                                    &size);
+        char *parts OD_CLEANUP(base_free) = base_printf("%s\n--b\n%s\nx\n--b--\n", type, type);
 
         check(parts, strlen(parts));
     }
@@ -230,11 +231,8 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corpus),
-        cmocka_unit_test(test_random_bytes),
-        cmocka_unit_test(test_random_syntax),
-        cmocka_unit_test(test_heavy),
-        cmocka_unit_test(test_parameter_names),
+        cmocka_unit_test(test_corpus), cmocka_unit_test(test_random_bytes),    cmocka_unit_test(test_random_syntax),
+        cmocka_unit_test(test_heavy),  cmocka_unit_test(test_parameter_names),
     };
     return cmocka_run_group_tests_name("decode_any", tests, NULL, NULL);
 }

@@ -55,15 +55,15 @@ static void decode_text(const char *text)
 /* Every way in which a name gets to gmime, with what ends in mid-sequence; the last two put it together from pieces. */
 static void test_every_charset(void **state)
 {
-    static const char *const bytes[] = {"=0E", "x=0E", "=1B", "=1B=24", "=1B=24=29A=0E", "=1B$)A=0E", "=FF", "=80=81",
-                                        "=A4", "=2B", "=8E=A2", "=0E=0E=0F", "=E3=81"};
+    static const char *const bytes[] = {"=0E",    "x=0E", "=1B", "=1B=24", "=1B=24=29A=0E", "=1B$)A=0E", "=FF",
+                                        "=80=81", "=A4",  "=2B", "=8E=A2", "=0E=0E=0F",     "=E3=81"};
     char **names = charset_names();
 
     (void)state;
     for (char **name = names; *name; name++) {
         for (size_t i = 0; **name && i < COUNT(bytes); i++) {
-            OD_CLEANUP(base_free) char *percent = g_strdelimit(g_strdup(bytes[i]), "=", '%');
-            OD_CLEANUP(base_free) char *text = base_printf(
+            char *percent OD_CLEANUP(base_free) = g_strdelimit(g_strdup(bytes[i]), "=", '%');
+            char *text OD_CLEANUP(base_free) = base_printf(
                 "Subject: =?%1$s?q?%2$s?=\nFrom: =?%1$s?q?%2$s?= <a@b>\nTo: \"=\\?%1$s?q?%2$s?=\" <a@b>\n"
                 "Cc: =?%1$s?q?%2$s?=: a@b;\nBcc: a@b (=?%1$s?q?%2$s?=)\n"
                 "Content-Type: text/plain; charset=%1$s; name*=%1$s''%3$s\n"
@@ -98,8 +98,8 @@ static void test_guard(void **state)
 static void test_nothing_fails_with_nothing_left(void **state)
 {
     static const char *const names[] = {
-        "utf-8", "utf-16", "utf-16be", "koi8-r", "cp1255", "cp1258", "gb18030", "big5", "big5-hkscs", "euc-jp", "cp932",
-        "iso-2022-jp", "cp949",
+        "utf-8", "utf-16",     "utf-16be", "koi8-r", "cp1255",      "cp1258", "gb18030",
+        "big5",  "big5-hkscs", "euc-jp",   "cp932",  "iso-2022-jp", "cp949",
     };
     static const char *const before[] = {"", "\x1b$B", "\x1b$", "\x1b(J", "\x0e", "\x88", "\x81\x30\x81"};
 

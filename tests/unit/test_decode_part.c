@@ -101,7 +101,7 @@ static char *listing(const struct decoded *decoded)
 
     for (size_t i = 0; i < decoded->part_count; i++) {
         const struct decoded_part *part = &decoded->parts[i];
-        OD_CLEANUP(base_free) char *content = base_strdup(part->text ? part->text : "-");
+        char *content OD_CLEANUP(base_free) = base_strdup(part->text ? part->text : "-");
         char *out = content;
 
         for (const char *in = content; *in; in++)
@@ -120,7 +120,7 @@ static void test_trees(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(trees); i++) {
         struct decoded *decoded = decoded_of(trees[i].bytes, strlen(trees[i].bytes));
-        OD_CLEANUP(base_free) char *parts = listing(decoded);
+        char *parts OD_CLEANUP(base_free) = listing(decoded);
 
         if (strcmp(parts, trees[i].parts) != 0)
             fail_msg("%s:\n%s", trees[i].label, parts);
@@ -152,7 +152,7 @@ static void test_attributes(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        OD_CLEANUP(base_free) char *bytes = base_printf("%s\nx", cases[i].header);
+        char *bytes OD_CLEANUP(base_free) = base_printf("%s\nx", cases[i].header);
         struct decoded *decoded = decoded_of(bytes, strlen(bytes));
         const struct decoded_part *part = &decoded->parts[0];
         const char *got[] = {part->charset, part->disposition, part->filename};
@@ -168,7 +168,7 @@ static void test_attributes(void **state)
 
 static void assert_sha256(const struct decoded_part *part, const void *content, size_t size)
 {
-    OD_CLEANUP(base_free) char *expected = g_compute_checksum_for_data(G_CHECKSUM_SHA256, content, size);
+    char *expected OD_CLEANUP(base_free) = g_compute_checksum_for_data(G_CHECKSUM_SHA256, content, size);
     char hex[65];
 
     base_hex(part->sha256, sizeof part->sha256, hex);
@@ -179,7 +179,7 @@ static void assert_sha256(const struct decoded_part *part, const void *content, 
 static void test_content(void **state)
 {
     struct decoded *decoded = decoded_of(BYTES(MIXED "\n--b\nContent-Transfer-Encoding: base64\n\nAP8A\n--b\n" MESSAGE
-                                               "\nA: b\n\nx\ny\n--b\nContent-Type: image/png\n\n\n--b--\n"));
+                                                     "\nA: b\n\nx\ny\n--b\nContent-Type: image/png\n\n\n--b--\n"));
 
     (void)state;
     assert_int_equal(decoded->part_count, 4);
@@ -202,10 +202,10 @@ static void test_chunks(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        OD_CLEANUP(base_free) char *header = base_printf("Content-Transfer-Encoding: %s\n\n", cases[i].encoding);
+        char *header OD_CLEANUP(base_free) = base_printf("Content-Transfer-Encoding: %s\n\n", cases[i].encoding);
         size_t size, content_size;
-        OD_CLEANUP(base_free) char *bytes = repeated(header, cases[i].unit, 100000, "", &size);
-        OD_CLEANUP(base_free) char *content = repeated("", cases[i].content, 100000, "", &content_size);
+        char *bytes OD_CLEANUP(base_free) = repeated(header, cases[i].unit, 100000, "", &size);
+        char *content OD_CLEANUP(base_free) = repeated("", cases[i].content, 100000, "", &content_size);
         struct decoded *decoded = decoded_of(bytes, size);
 
         assert_sha256(&decoded->parts[0], content, content_size);
@@ -216,7 +216,7 @@ static void test_chunks(void **state)
 static void test_text_cut(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *bytes =
+    char *bytes OD_CLEANUP(base_free) =
         repeated("Content-Type: text/plain; charset=utf-8\n\nx", "\u20ac", 1000000, "", &size);
     struct decoded *decoded = decoded_of(bytes, size);
 
@@ -226,7 +226,7 @@ static void test_text_cut(void **state)
     assert_int_equal(decoded->parts[0].size, 3000001);
     decoded_free(&decoded);
 
-    OD_CLEANUP(base_free) char *shifted = repeated("Content-Type: text/plain\n\n", "\u20ac", 1000000, "", &size);
+    char *shifted OD_CLEANUP(base_free) = repeated("Content-Type: text/plain\n\n", "\u20ac", 1000000, "", &size);
 
     decoded = decoded_of(shifted, size);
     assert_int_equal(strlen(decoded->parts[0].text), (1 << 20) - 1);
@@ -237,9 +237,9 @@ static void test_text_cut(void **state)
 static void test_texts_together(void **state)
 {
     size_t size, sum = 0;
-    OD_CLEANUP(base_free) char *text =
+    char *text OD_CLEANUP(base_free) =
         repeated("--b\nContent-Type: text/plain; charset=windows-1252\n\n", "\x80", 400000, "\n", &size);
-    OD_CLEANUP(base_free) char *bytes = repeated(MIXED "\n", text, 40, "--b--\n", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated(MIXED "\n", text, 40, "--b--\n", &size);
     struct decoded *decoded = decoded_of(bytes, size);
 
     (void)state;
@@ -256,7 +256,7 @@ static void test_texts_together(void **state)
 static void test_limits(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *parts = repeated(MIXED "\n", "--b\n\nx\n", 5000, "--b--\n", &size);
+    char *parts OD_CLEANUP(base_free) = repeated(MIXED "\n", "--b\n\nx\n", 5000, "--b--\n", &size);
     struct decoded *decoded = decoded_of(parts, size);
 
     (void)state;
@@ -264,7 +264,7 @@ static void test_limits(void **state)
     assert_string_equal(decoded->parts[999].path, "1000");
     decoded_free(&decoded);
 
-    OD_CLEANUP(base_free) char *messages = repeated("", MESSAGE "\n", 1500, "A: b\n\nx", &size);
+    char *messages OD_CLEANUP(base_free) = repeated("", MESSAGE "\n", 1500, "A: b\n\nx", &size);
 
     decoded = decoded_of(messages, size);
     assert_int_equal(decoded->part_count, 51);
@@ -276,8 +276,8 @@ static void test_limits(void **state)
 static void test_work(void **state)
 {
     size_t size, all;
-    OD_CLEANUP(base_free) char *text = repeated("A: b\n\n", "0123456\n", 1 << 19, "", &size);
-    OD_CLEANUP(base_free) char *bytes = repeated("", MESSAGE "\n", 1500, text, &all);
+    char *text OD_CLEANUP(base_free) = repeated("A: b\n\n", "0123456\n", 1 << 19, "", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("", MESSAGE "\n", 1500, text, &all);
     struct decoded *decoded = decoded_of(bytes, all);
 
     (void)state;
@@ -289,9 +289,8 @@ static void test_work(void **state)
 static void test_long_parameters(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *part =
-        repeated("--b\nContent-Disposition: x; filename=", "n", 20000, "\n\nx\n", &size);
-    OD_CLEANUP(base_free) char *bytes = repeated(MIXED "\n", part, 100, "--b--\n", &size);
+    char *part OD_CLEANUP(base_free) = repeated("--b\nContent-Disposition: x; filename=", "n", 20000, "\n\nx\n", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated(MIXED "\n", part, 100, "--b--\n", &size);
     struct decoded *decoded = decoded_of(bytes, size);
 
     (void)state;
@@ -305,7 +304,7 @@ static void test_long_parameters(void **state)
 static void test_memory(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *bytes = repeated("A: b\n\n", "0123456789abcd\n", 1 << 22, "", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("A: b\n\n", "0123456789abcd\n", 1 << 22, "", &size);
     struct message *message = message_of(bytes, size);
     int status;
     pid_t child;
@@ -314,7 +313,7 @@ static void test_memory(void **state)
     base_free(&bytes);
 #ifdef __SANITIZE_ADDRESS__
     message_free(&message);
-    skip();     // it takes more for itself
+    skip(); // it takes more for itself
 #endif
     child = fork();
     if (child == 0) {
@@ -354,17 +353,10 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_content),
-        cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_text_cut),
-        cmocka_unit_test(test_texts_together),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_work),
-        cmocka_unit_test(test_long_parameters),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_trees),  cmocka_unit_test(test_attributes), cmocka_unit_test(test_content),
+        cmocka_unit_test(test_chunks), cmocka_unit_test(test_text_cut),   cmocka_unit_test(test_texts_together),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_work),       cmocka_unit_test(test_long_parameters),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests_name("decode_part", tests, NULL, NULL);
 }

@@ -8,19 +8,20 @@
 
 #include "message/decode_wire.h"
 
-static const char letter[] = "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
-                             "To: Family: Lisa <lisa@example.org>, doug@example.org;, scuba@example.org\n"
-                             "Subject: =?utf-8?q?f=C3=BCr?=\n"
-                             "Date: Fri, 1 Aug 2025 10:00:00 +0200\n"
-                             "In-Reply-To: <parent@example.org>\n"
-                             "References: <root@example.org> <parent@example.org>\n"
-                             "Content-Type: multipart/mixed; boundary=b\n"
-                             "\n--b\n"
-                             "Content-Type: text/plain; charset=iso-8859-1\n"
-                             "\nGr\xfc\xdf\x65\n--b\n"
-                             "Content-Disposition: attachment; filename*=utf-8''R%C3%A4tsel\n"
-                             "Content-Transfer-Encoding: base64\n"
-                             "\nAAECAwQ=\n--b--\n";
+static const char letter[] =
+    "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
+    "To: Family: Lisa <lisa@example.org>, doug@example.org;, scuba@example.org\n"
+    "Subject: =?utf-8?q?f=C3=BCr?=\n"
+    "Date: Fri, 1 Aug 2025 10:00:00 +0200\n"
+    "In-Reply-To: <parent@example.org>\n"
+    "References: <root@example.org> <parent@example.org>\n"
+    "Content-Type: multipart/mixed; boundary=b\n"
+    "\n--b\n"
+    "Content-Type: text/plain; charset=iso-8859-1\n"
+    "\nGr\xfc\xdf\x65\n--b\n"
+    "Content-Disposition: attachment; filename*=utf-8''R%C3%A4tsel\n"
+    "Content-Transfer-Encoding: base64\n"
+    "\nAAECAwQ=\n--b--\n";
 
 /* Whatever happened, what is there can be recorded. */
 static void check_result(const struct decoded *decoded)
@@ -48,7 +49,8 @@ static bool read_wire(const struct decode_wire *wire, struct decoded **ret)
 
 static struct decode_wire *new_wire(void)
 {
-    return mmap(NULL, sizeof(struct decode_wire), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mmap(NULL, sizeof(struct decode_wire), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
 }
 
 static void write_all(struct decode_writer *writer, const struct decoded *decoded)
@@ -144,11 +146,11 @@ static void test_numbers(void **state)
     decoded.parts = &part;
     decoded.part_count = 1;
     decode_wire_write(&writer, &decoded, DECODE_PART);
-    decode_wire_write(&writer, &decoded, DECODE_PART);      // the same path
+    decode_wire_write(&writer, &decoded, DECODE_PART); // the same path
     decode_wire_write(&writer, &decoded, DECODE_ALL);
     assert_false(read_wire(wire, &result));
     assert_int_equal(result->address_count, 2);
-    assert_int_equal(result->addresses[1].position, 2);     // counted here
+    assert_int_equal(result->addresses[1].position, 2); // counted here
     assert_int_equal(result->part_count, 1);
     decoded_free(&result);
 
@@ -162,7 +164,7 @@ static void test_numbers(void **state)
 
     writer = (struct decode_writer){.wire = wire};
     decode_wire_write(&writer, &decoded, DECODE_IDS);
-    decode_wire_write(&writer, &decoded, DECODE_IDS);       // twice: memory of the first would be lost
+    decode_wire_write(&writer, &decoded, DECODE_IDS); // twice: memory of the first would be lost
     decode_wire_write(&writer, &decoded, DECODE_ALL);
     assert_false(read_wire(wire, &result));
     decoded_free(&result);

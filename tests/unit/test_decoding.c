@@ -17,19 +17,20 @@
 #include "message/decoder.h"
 #include "message/decoding.h"
 
-static const char letter[] = "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
-                             "To: Family: Lisa <lisa@example.org>, doug@example.org;, scuba@example.org\n"
-                             "Subject: =?utf-8?q?f=C3=BCr?=\n"
-                             "Date: Fri, 1 Aug 2025 10:00:00 +0200\n"
-                             "In-Reply-To: <parent@example.org>\n"
-                             "References: <root@example.org> <parent@example.org>\n"
-                             "Content-Type: multipart/mixed; boundary=b\n"
-                             "\n--b\n"
-                             "Content-Type: text/plain; charset=iso-8859-1\n"
-                             "\nGr\xfc\xdf\x65\n--b\n"
-                             "Content-Disposition: attachment; filename*=utf-8''R%C3%A4tsel\n"
-                             "Content-Transfer-Encoding: base64\n"
-                             "\nAAECAwQ=\n--b--\n";
+static const char letter[] =
+    "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
+    "To: Family: Lisa <lisa@example.org>, doug@example.org;, scuba@example.org\n"
+    "Subject: =?utf-8?q?f=C3=BCr?=\n"
+    "Date: Fri, 1 Aug 2025 10:00:00 +0200\n"
+    "In-Reply-To: <parent@example.org>\n"
+    "References: <root@example.org> <parent@example.org>\n"
+    "Content-Type: multipart/mixed; boundary=b\n"
+    "\n--b\n"
+    "Content-Type: text/plain; charset=iso-8859-1\n"
+    "\nGr\xfc\xdf\x65\n--b\n"
+    "Content-Disposition: attachment; filename*=utf-8''R%C3%A4tsel\n"
+    "Content-Transfer-Encoding: base64\n"
+    "\nAAECAwQ=\n--b--\n";
 
 static const struct decoding_limits generous = {60, 60000, (size_t)256 << 20};
 
@@ -137,7 +138,7 @@ static void test_kept(void **state)
     static const char other[] = "Subject: other\n\n";
     struct fault fault = {.text = ""};
     size_t size;
-    OD_CLEANUP(base_free) char *large = repeated("Subject: large\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
+    char *large OD_CLEANUP(base_free) = repeated("Subject: large\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
     struct message *messages[] = {message_of(letter, sizeof letter - 1), message_of(other, sizeof other - 1),
                                   message_of(large, size)};
 
@@ -147,7 +148,7 @@ static void test_kept(void **state)
         struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
         const struct decoded *result;
 
-        if (i % 50 == 49) {     // not waited for
+        if (i % 50 == 49) { // not waited for
             decoding_free(&decoding);
             continue;
         }
@@ -166,8 +167,8 @@ static void test_kept(void **state)
 
 static pid_t only_child(void)
 {
-    OD_CLEANUP(base_free) char *path = base_printf("/proc/self/task/%d/children", (int)getpid());
-    OD_CLEANUP(base_close) int fd = open(path, O_RDONLY);
+    char *path OD_CLEANUP(base_free) = base_printf("/proc/self/task/%d/children", (int)getpid());
+    int fd OD_CLEANUP(base_close) = open(path, O_RDONLY);
     char text[64] = "";
 
     assert_true(read(fd, text, sizeof text - 1) > 0);
@@ -276,7 +277,7 @@ static void work_eat(struct decode_writer *writer, const struct message *message
         memset(memory, 'x', (size_t)1 << 20);
         __asm__ volatile("" : : "r"(memory) : "memory");
     }
-    raise(SIGUSR1);     // there was no limit
+    raise(SIGUSR1); // there was no limit
 }
 
 static void test_ends(void **state)
@@ -302,7 +303,7 @@ static void test_ends(void **state)
         shared->child = 0;
         decoding = start(cases[i].work, cases[i].limits);
         while (cases[i].work == work_hang && __atomic_load_n(&shared->child, __ATOMIC_SEQ_CST) == 0)
-            sched_yield();      // its time is short, and what it begins well is to be there
+            sched_yield(); // its time is short, and what it begins well is to be there
         check_fault(decoding, cases[i].words);
         assert_false(decoding_cut_off(decoding));
         assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
@@ -311,7 +312,7 @@ static void test_ends(void **state)
         decoding_free(&decoding);
     }
     assert_int_equal(shared->handled, 0);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);   // none is left
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // none is left
 }
 
 static void work_abort_first(struct decode_writer *writer, const struct message *message, enum record_level level)
@@ -354,7 +355,7 @@ static void test_not_waited_for(void **state)
     (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);   // EINVAL, for its one descriptor is more than that
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0); // EINVAL, for its one descriptor is more than that
     assert_non_null(decoding_result(decoding));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     check_fault(decoding, "could not be waited for");
@@ -369,7 +370,10 @@ static void test_cut_off(void **state)
     static const struct {
         decoder_work work;
         bool cut_off;
-    } cases[] = {{work_abort_first, false}, {work_killed_first, true}, {work_exit_first, false}, {work_not_set_up, true}};
+    } cases[] = {{work_abort_first, false},
+                 {work_killed_first, true},
+                 {work_exit_first, false},
+                 {work_not_set_up, true}};
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -384,7 +388,7 @@ static void test_cut_off(void **state)
 static void test_memory(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__
-    skip();     // where memory ends, AddressSanitizer hangs in its own report
+    skip(); // where memory ends, AddressSanitizer hangs in its own report
 #endif
     struct decoding *decoding = start(work_eat, (struct decoding_limits){60, 60000, (size_t)64 << 20});
 
@@ -490,7 +494,7 @@ static void test_no_process(void **state)
     assert_non_null(strstr(fault.text, strerror(EAGAIN)));
     close(before);
     after = dup(0);
-    assert_int_equal(before, after);    // no descriptor is left
+    assert_int_equal(before, after); // no descriptor is left
     close(after);
     message_free(&message);
 }
@@ -508,17 +512,10 @@ int main(void)
     signal(SIGXCPU, handle);
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_kept_dies),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_not_waited_for),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_freed),
-        cmocka_unit_test(test_parent_killed),
-        cmocka_unit_test(test_surroundings),
-        cmocka_unit_test(test_no_process),
+        cmocka_unit_test(test_same),         cmocka_unit_test(test_kept),       cmocka_unit_test(test_kept_dies),
+        cmocka_unit_test(test_ends),         cmocka_unit_test(test_cut_off),    cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_freed),      cmocka_unit_test(test_parent_killed),
+        cmocka_unit_test(test_surroundings), cmocka_unit_test(test_no_process),
     };
     return cmocka_run_group_tests_name("decoding", tests, NULL, NULL);
 }

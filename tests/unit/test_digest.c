@@ -118,8 +118,7 @@ static void test_recorded(void **state)
          "\r\n"
          ".\r\n",
          "cb1ecde3ce73b660a951ddc1706d08fd4d050c721695ab391fbed8f69eb3b01e"},
-        {"Subject: no body\r\n",
-         "8d3bafaf26b84cca6b8e3f68715fab96b9049ef5d168757fbff0992192a41194"},
+        {"Subject: no body\r\n", "8d3bafaf26b84cca6b8e3f68715fab96b9049ef5d168757fbff0992192a41194"},
         {"\r\n"
          "no header\r\n",
          "c3706aed4fe3638f6e0803155eec3af53a4218bf3c04901d66ecd963d2ddb771"},
@@ -155,9 +154,11 @@ static void test_recorded(void **state)
  * what counts is written to out, of which the size is returned. */
 static bool is_left_out(const char *line, const char *line_end)
 {
-    static const char *const names[] = {"Return-Path", "Received", "Delivered-To", "X-Original-To", "Envelope-To",
-                                        "Authentication-Results", "Received-SPF", "ARC-*", "X-Spam-*", "X-Rspamd-*",
-                                        "X-Virus-*", "X-Mine", "X-Any-*"};
+    static const char *const names[] = {"Return-Path",   "Received",    "Delivered-To",
+                                        "X-Original-To", "Envelope-To", "Authentication-Results",
+                                        "Received-SPF",  "ARC-*",       "X-Spam-*",
+                                        "X-Rspamd-*",    "X-Virus-*",   "X-Mine",
+                                        "X-Any-*"};
     const char *end = memchr(line, ':', (size_t)(line_end - line));
 
     if (!end)
@@ -165,7 +166,7 @@ static bool is_left_out(const char *line, const char *line_end)
     while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     for (const char *at = line; at < end; at++)
-        if (*at <= ' ' || *at == 127)   // also what has the eighth bit, char being signed
+        if (*at <= ' ' || *at == 127) // also what has the eighth bit, char being signed
             return false;
     for (size_t i = 0; i < COUNT(names); i++) {
         size_t length = strcspn(names[i], "*");
@@ -215,7 +216,7 @@ static size_t reference(const char *bytes, size_t size, char *out, size_t *ret_h
 /* Digest, header and fields agree with the definition, wherever the bytes are cut. */
 static void compare(const char *label, const char *bytes, size_t size, size_t chunk)
 {
-    OD_CLEANUP(base_free) char *counts = base_alloc(size + 1);
+    char *counts OD_CLEANUP(base_free) = base_alloc(size + 1);
     unsigned char expected[MESSAGE_DIGEST_SIZE], digest[MESSAGE_DIGEST_SIZE];
     const unsigned char *start = (const unsigned char *)bytes, *at = start;
     struct message_field field;
@@ -238,8 +239,8 @@ static void test_carriage_returns(void **state)
     (void)state;
     for (size_t count = 0; count <= 300; count++) {
         size_t size;
-        OD_CLEANUP(base_free) char *one = repeated("A: b\r\n", "\r", count, "\nReceived: money\r\n", &size);
-        OD_CLEANUP(base_free) char *other = repeated("A: b\r\n", "\r", count, "\nReceived: letter\r\n", &size);
+        char *one OD_CLEANUP(base_free) = repeated("A: b\r\n", "\r", count, "\nReceived: money\r\n", &size);
+        char *other OD_CLEANUP(base_free) = repeated("A: b\r\n", "\r", count, "\nReceived: letter\r\n", &size);
         unsigned char digests[2][MESSAGE_DIGEST_SIZE];
 
         for (size_t chunk = 1; chunk <= count + 8; chunk += 1 + count / 7)
@@ -261,19 +262,19 @@ static void test_long_names(void **state)
         const char *before, *unit, *after;
         bool left_out;
     } shapes[] = {
-        {"X-Spam-", "a", ": x\r\n\r\n", true},       {"x-any-", "b", ":\r\n\r\n", true},
-        {"Received", " ", ": x\r\n\r\n", true},      {"X-Mine", "\t", ": x\r\n y\r\n\r\n", true},
-        {"X-Spam-", "a", " \t: x\r\n\r\n", true},    {"X-Spam-", "a", "\r\n\r\n", false},
-        {"X-Spam-", "a", " b: x\r\n\r\n", false},    {"X-Spam", "a", ": x\r\n\r\n", false},
-        {"Received", "a", ": x\r\n\r\n", false},     {"Received", " ", "x: x\r\n\r\n", false},
-        {"X-Spam-", "a", "\x80: x\r\n\r\n", false},   {"X-Spam-", "a", "\r: x\r\n\r\n", false},
+        {"X-Spam-", "a", ": x\r\n\r\n", true},      {"x-any-", "b", ":\r\n\r\n", true},
+        {"Received", " ", ": x\r\n\r\n", true},     {"X-Mine", "\t", ": x\r\n y\r\n\r\n", true},
+        {"X-Spam-", "a", " \t: x\r\n\r\n", true},   {"X-Spam-", "a", "\r\n\r\n", false},
+        {"X-Spam-", "a", " b: x\r\n\r\n", false},   {"X-Spam", "a", ": x\r\n\r\n", false},
+        {"Received", "a", ": x\r\n\r\n", false},    {"Received", " ", "x: x\r\n\r\n", false},
+        {"X-Spam-", "a", "\x80: x\r\n\r\n", false}, {"X-Spam-", "a", "\r: x\r\n\r\n", false},
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT(shapes); i++) {
         for (size_t count = 1; count <= 1100; count += count < 140 ? 1 : 37) {
             size_t size;
-            OD_CLEANUP(base_free) char *bytes =
+            char *bytes OD_CLEANUP(base_free) =
                 repeated(shapes[i].before, shapes[i].unit, count, shapes[i].after, &size);
             unsigned char digest[MESSAGE_DIGEST_SIZE];
 
@@ -291,7 +292,7 @@ static void test_long_name_cut(void **state)
     (void)state;
     for (size_t count = 1; count <= 300; count++) {
         size_t size;
-        OD_CLEANUP(base_free) char *bytes = repeated("A: b\r\nX-Spam-", "a", count, "", &size);
+        char *bytes OD_CLEANUP(base_free) = repeated("A: b\r\nX-Spam-", "a", count, "", &size);
 
         compare("cut", bytes, size, 100);
     }
@@ -301,9 +302,9 @@ static void test_long_name_cut(void **state)
 static void test_long_patterns(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *exact = repeated("X-", "b", 400, "", &size);
-    OD_CLEANUP(base_free) char *any = repeated("Y-", "b", 400, "*", &size);
-    OD_CLEANUP(base_free) char *bytes = repeated("", "", 0, "", &size);
+    char *exact OD_CLEANUP(base_free) = repeated("X-", "b", 400, "", &size);
+    char *any OD_CLEANUP(base_free) = repeated("Y-", "b", 400, "*", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("", "", 0, "", &size);
     const char *const patterns[] = {exact, any, NULL};
     struct message_digest *digest = message_digest_new(patterns);
     unsigned char ret[MESSAGE_DIGEST_SIZE];
@@ -314,17 +315,18 @@ static void test_long_patterns(void **state)
                         (int)strlen(any) - 2, any);
     message_digest_feed(digest, (unsigned char *)bytes, strlen(bytes));
     message_digest_end(digest, ret);
-    assert_int_equal(message_digest_size(digest), strlen(exact) + strlen("b: 2\r\n") + strlen(any) - 2 +
-                                                      strlen(": 4\r\n") + strlen("\r\n"));
+    assert_int_equal(message_digest_size(digest),
+                     strlen(exact) + strlen("b: 2\r\n") + strlen(any) - 2 + strlen(": 4\r\n") + strlen("\r\n"));
     message_digest_free(&digest);
 }
 
 /* Messages of the pieces that matter, in any order, cut anywhere. */
 static void test_any(void **state)
 {
-    static const char *const pieces[] = {"Received", "received", "X-Spam-", "X-Mine", "x-any-", "ARC-", ":", ": x\r\n",
-                                         " ", "\t", "\r", "\n", "\r\n", "\r\n\r\n", "a", "A: b\r\n", "\x80",
-                                         "\x01", "\x7f", "Return-Path", "Delivered-To: z\r\n"};
+    static const char *const pieces[] = {
+        "Received", "received", "X-Spam-", "X-Mine", "x-any-", "ARC-",        ":",
+        ": x\r\n",  " ",        "\t",      "\r",     "\n",     "\r\n",        "\r\n\r\n",
+        "a",        "A: b\r\n", "\x80",    "\x01",   "\x7f",   "Return-Path", "Delivered-To: z\r\n"};
     uint64_t random = 20240229;
 
     (void)state;
@@ -349,19 +351,19 @@ static void test_large_headers(void **state)
 {
     size_t size;
     unsigned char expected[MESSAGE_DIGEST_SIZE], digest[MESSAGE_DIGEST_SIZE];
-    OD_CLEANUP(base_free) char *fields = repeated("", "Received: x\r\n", 300000, "\r\nbody\r\n", &size);
+    char *fields OD_CLEANUP(base_free) = repeated("", "Received: x\r\n", 300000, "\r\nbody\r\n", &size);
 
     (void)state;
     sha256("\r\nbody\r\n", 8, expected);
     (void)digest_of(fields, size, 65536, digest);
     assert_memory_equal(digest, expected, sizeof digest);
 
-    OD_CLEANUP(base_free) char *lines = repeated("Received: x\r\n", " y\r\n", 1000000, "\r\nbody\r\n", &size);
+    char *lines OD_CLEANUP(base_free) = repeated("Received: x\r\n", " y\r\n", 1000000, "\r\nbody\r\n", &size);
 
     (void)digest_of(lines, size, 65536, digest);
     assert_memory_equal(digest, expected, sizeof digest);
 
-    OD_CLEANUP(base_free) char *carriages = repeated("", "\r", 4000000, "\n", &size);
+    char *carriages OD_CLEANUP(base_free) = repeated("", "\r", 4000000, "\n", &size);
 
     (void)digest_of(carriages, size, 65536, digest);
     sha256("\r\n", 2, expected);

@@ -23,7 +23,9 @@ static const struct {
     {"CR LF LF", BYTES("a\r\n\nb"), BYTES("a\r\n\r\nb")},
     {"LF CR", BYTES("a\n\rb\n"), BYTES("a\r\n\rb\r\n")},
     {"only LF", BYTES("\n\n"), BYTES("\r\n\r\n")},
-    {"NUL", BYTES("\0a\0\0\nb\0"), BYTES("\x80" "a\x80\x80\r\nb\x80")},
+    {"NUL", BYTES("\0a\0\0\nb\0"),
+     BYTES("\x80"
+           "a\x80\x80\r\nb\x80")},
     {"CR NUL LF", BYTES("a\r\0\n"), BYTES("a\r\x80\r\n")},
     {"From_", BYTES("From a@b Thu Jan  1 00:00:00 1970\nX: y\n"), BYTES("X: y\r\n")},
     {"From_ with CRLF", BYTES("From a\r\nX: y\r\n"), BYTES("X: y\r\n")},
@@ -57,8 +59,8 @@ static size_t normalise(const char *in, size_t size, size_t chunk, unsigned char
     for (size_t at = 0; at < size; at += chunk) {
         size_t part = size - at < chunk ? size - at : chunk;
         // exactly the bytes and the room that are promised, so that the sanitizer sees what goes beyond
-        OD_CLEANUP(base_free) unsigned char *bytes = base_alloc(part);
-        OD_CLEANUP(base_free) unsigned char *room = base_alloc(MESSAGE_EOL_ROOM(part));
+        unsigned char *bytes OD_CLEANUP(base_free) = base_alloc(part);
+        unsigned char *room OD_CLEANUP(base_free) = base_alloc(MESSAGE_EOL_ROOM(part));
         size_t got;
 
         memcpy(bytes, in + at, part);

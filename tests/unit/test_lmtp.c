@@ -22,9 +22,15 @@ static void test_verbs(void **state)
         enum lmtp_verb verb;
         const char *arguments;
     } cases[] = {
-        {"LHLO host", LMTP_LHLO, "host"}, {"mail FROM:<>", LMTP_MAIL, "FROM:<>"}, {"Data", LMTP_DATA, ""},
-        {"DATAX", LMTP_UNKNOWN, ""}, {"", LMTP_UNKNOWN, ""}, {"QUIT ", LMTP_QUIT, ""}, {"EHLO x", LMTP_HELO, "x"},
-        {"MAI", LMTP_UNKNOWN, ""}, {"XFORWARD IDENT=1", LMTP_XFORWARD, "IDENT=1"},
+        {"LHLO host", LMTP_LHLO, "host"},
+        {"mail FROM:<>", LMTP_MAIL, "FROM:<>"},
+        {"Data", LMTP_DATA, ""},
+        {"DATAX", LMTP_UNKNOWN, ""},
+        {"", LMTP_UNKNOWN, ""},
+        {"QUIT ", LMTP_QUIT, ""},
+        {"EHLO x", LMTP_HELO, "x"},
+        {"MAI", LMTP_UNKNOWN, ""},
+        {"XFORWARD IDENT=1", LMTP_XFORWARD, "IDENT=1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -37,7 +43,7 @@ static void test_verbs(void **state)
 static void test_paths(void **state)
 {
     static const struct {
-        const char *arguments, *path, *parameters;      /* path NULL: refused */
+        const char *arguments, *path, *parameters; /* path NULL: refused */
     } cases[] = {
         {"TO:<scuba@example.org>", "scuba@example.org", ""},
         {"to: <scuba@example.org> ORCPT=x", "scuba@example.org", " ORCPT=x"},
@@ -45,8 +51,13 @@ static void test_paths(void **state)
         {"TO:<\"a b\"@example.org>", "a b@example.org", ""},
         {"TO:<\"a>b\\\"c\"@x>", "a>b\"c@x", ""},
         {"TO:<@a,@b:scuba@x>", "scuba@x", ""},
-        {"TO:scuba@x", NULL, NULL}, {"TO:<scuba@x", NULL, NULL}, {"FROM:<scuba@x>", NULL, NULL}, {"", NULL, NULL},
-        {"TO:<a@x>b", NULL, NULL}, {"TO:<a<b@x>", NULL, NULL}, {"TO:<\"a@x>", NULL, NULL},
+        {"TO:scuba@x", NULL, NULL},
+        {"TO:<scuba@x", NULL, NULL},
+        {"FROM:<scuba@x>", NULL, NULL},
+        {"", NULL, NULL},
+        {"TO:<a@x>b", NULL, NULL},
+        {"TO:<a<b@x>", NULL, NULL},
+        {"TO:<\"a@x>", NULL, NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -82,9 +93,10 @@ static void test_parameters(void **state)
 static void test_xtext(void **state)
 {
     static const struct {
-        const char *text, *decoded;     /* NULL: refused */
+        const char *text, *decoded; /* NULL: refused */
     } cases[] = {
-        {"4XyZ", "4XyZ"}, {"a+2Bb", "a+b"}, {"+41", "A"}, {"", ""}, {"+", NULL}, {"+4", NULL}, {"+4g", NULL}, {"+00", NULL},
+        {"4XyZ", "4XyZ"}, {"a+2Bb", "a+b"}, {"+41", "A"},  {"", ""},
+        {"+", NULL},      {"+4", NULL},     {"+4g", NULL}, {"+00", NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -98,10 +110,18 @@ static void test_xtext(void **state)
 static void test_orcpt(void **state)
 {
     static const struct {
-        const char *value, *address;    /* NULL: none */
+        const char *value, *address; /* NULL: none */
     } cases[] = {
-        {"rfc822;a@x", "a@x"}, {"RFC822;a+2Bb@x", "a+b@x"}, {"rfc822;+FF@x", "\xff@x"}, {"rfc822;", NULL}, {"rfc822", NULL},
-        {"", NULL}, {"a@x", NULL}, {"utf-8;a@x", NULL}, {"rfc822;a+", NULL}, {"rfc822;a+00b", NULL},
+        {"rfc822;a@x", "a@x"},
+        {"RFC822;a+2Bb@x", "a+b@x"},
+        {"rfc822;+FF@x", "\xff@x"},
+        {"rfc822;", NULL},
+        {"rfc822", NULL},
+        {"", NULL},
+        {"a@x", NULL},
+        {"utf-8;a@x", NULL},
+        {"rfc822;a+", NULL},
+        {"rfc822;a+00b", NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -135,7 +155,7 @@ static void write_pieces(int fd, const char *text, size_t size, size_t piece)
 static void test_data(void **state)
 {
     static const struct {
-        const char *wire, *message;     /* NULL: no end */
+        const char *wire, *message; /* NULL: no end */
     } cases[] = {
         {"a\r\n.\r\n", "a\r\n"},
         {".\r\n", ""},
@@ -187,7 +207,7 @@ static void test_lines(void **state)
         enum lmtp_read result;
         const char *line;
     } expected[] = {
-        {LMTP_READ_OK, "short"}, {LMTP_READ_OK, "bare"}, {LMTP_READ_OK, ""}, {LMTP_READ_TOO_LONG, NULL},
+        {LMTP_READ_OK, "short"},    {LMTP_READ_OK, "bare"}, {LMTP_READ_OK, ""},    {LMTP_READ_TOO_LONG, NULL},
         {LMTP_READ_TOO_LONG, NULL}, {LMTP_READ_OK, "last"}, {LMTP_READ_END, NULL},
     };
     (void)state;
@@ -238,7 +258,7 @@ static void test_timeout_and_replies(void **state)
     struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
     lmtp_stream_reply(stream, "250 %s", "a\r\nb");
     assert_int_equal(lmtp_stream_line(stream, line, sizeof(line), base_now_ms() + 10), LMTP_READ_TIMEOUT);
-    assert_int_equal(read(sockets[1], read_back, sizeof(read_back)), 10);   /* flushed before the wait */
+    assert_int_equal(read(sockets[1], read_back, sizeof(read_back)), 10); /* flushed before the wait */
     assert_memory_equal(read_back, "250 a  b\r\n", 10);
     lmtp_stream_free(&stream);
     close(sockets[0]);
@@ -256,7 +276,7 @@ static void check_session(struct lmtp_times times, const char *said, const char 
     assert_int_equal(write(sockets[1], said, strlen(said)), strlen(said));
     int64_t begun = base_now_ms();
     lmtp_serve(config, sockets[0], sockets[0], times);
-    assert_true(base_now_ms() - begun < 30000);     /* it was the short one of the times that ended it */
+    assert_true(base_now_ms() - begun < 30000); /* it was the short one of the times that ended it */
     close(sockets[0]);
     for (ssize_t n; (n = read(sockets[1], replies + size, sizeof(replies) - 1 - size)) > 0;)
         size += (size_t)n;
@@ -284,9 +304,11 @@ static void test_sessions_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verbs), cmocka_unit_test(test_paths), cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_xtext), cmocka_unit_test(test_orcpt), cmocka_unit_test(test_data), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_trickle), cmocka_unit_test(test_sessions_end), cmocka_unit_test(test_timeout_and_replies),
+        cmocka_unit_test(test_verbs),        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_xtext),
+        cmocka_unit_test(test_orcpt),        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_lines),        cmocka_unit_test(test_trickle),
+        cmocka_unit_test(test_sessions_end), cmocka_unit_test(test_timeout_and_replies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static struct {
     bool on;
     int64_t now, tick;
     int server, client;
-    const struct piece *next;   /* up to one without text */
+    const struct piece *next; /* up to one without text */
 } simulated;
 
 int clock_gettime(clockid_t clock, struct timespec *ret)
@@ -105,16 +105,16 @@ static void test_idle(void **state)
         size_t size;
         int64_t ended;
     } cases[] = {
-        {300, 100000, LMTP_READ_OK, 7, 900},            /* no two pieces are farther apart */
-        {220, 100000, LMTP_READ_TIMEOUT, 7, 870},       /* the last piece comes 250 ms after the one before */
+        {300, 100000, LMTP_READ_OK, 7, 900},      /* no two pieces are farther apart */
+        {220, 100000, LMTP_READ_TIMEOUT, 7, 870}, /* the last piece comes 250 ms after the one before */
         {190, 100000, LMTP_READ_TIMEOUT, 1, 240},
-        {300, 899, LMTP_READ_TIMEOUT, 7, 899},          /* which is the end of all waits */
+        {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* which is the end of all waits */
         {300, 900, LMTP_READ_OK, 7, 900},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct piece pieces[] = {{1000050, "a"}, {1000250, "b\r"}, {1000450, "\nc"}, {1000650, "\r\n."},
-                                       {1000900, "\r\n"}, {0, NULL}};
+        const struct piece pieces[] = {{1000050, "a"},     {1000250, "b\r"},  {1000450, "\nc"},
+                                       {1000650, "\r\n."}, {1000900, "\r\n"}, {0, NULL}};
         size_t size = 0;
         begin(pieces, 0);
         struct lmtp_stream *stream = lmtp_stream_new(simulated.server, simulated.server);
@@ -148,7 +148,7 @@ static void converse(const struct piece *pieces, struct lmtp_times times, int64_
 
 #define ENVELOPE "MAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\n"
 #define BEGUN "250 2.1.0 "
-#define TAKEN "451 4.3.0 database: "    /* the message was read to its end; nowhere else is that said */
+#define TAKEN "451 4.3.0 database: " /* the message was read to its end; nowhere else is that said */
 
 /* A transaction that begins before the session's end is gone through with, wherever between its words the end falls. */
 static void test_the_end_within_a_transaction(void **state)
@@ -178,8 +178,9 @@ static void test_the_end_within_a_message(void **state)
     } cases[] = {{2001, true}, {1999, false}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        static const struct piece pieces[] = {{1000000, "LHLO x\r\n"}, {1000900, ENVELOPE}, {1002000, "a: b\r\n\r\nc\r\n"},
-                                              {1003000, ".\r\n"}, {1003000, ENVELOPE}, {0, NULL}};
+        static const struct piece pieces[] = {
+            {1000000, "LHLO x\r\n"}, {1000900, ENVELOPE}, {1002000, "a: b\r\n\r\nc\r\n"},
+            {1003000, ".\r\n"},      {1003000, ENVELOPE}, {0, NULL}};
         const struct lmtp_times times = {.session = 1000, .last_data = cases[i].last_data, .idle = 1500};
         char replies[2048];
         converse(pieces, times, 0, replies, sizeof(replies));

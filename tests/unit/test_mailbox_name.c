@@ -18,25 +18,25 @@ static void names_are_encoded(void **state)
         const char *name;
         const char *encoded;
     } cases[] = {
-        { "INBOX", "INBOX" },
-        { "a b/c.d~\"\\", "a b/c.d~\"\\" },
-        { "&", "&-" },
-        { "R&D", "R&-D" },
-        { "&AOk-", "&-AOk-" },
-        { "Entw\xc3\xbcrfe", "Entw&APw-rfe" },
-        { "\xc3\xa9", "&AOk-" },
-        { "\xc3\xa9\xc3\xa9", "&AOkA6Q-" },
-        { "\xc3\xa9\xc3\xa9\xc3\xa9", "&AOkA6QDp-" },
-        { "~peter/mail/\xe5\x8f\xb0\xe5\x8c\x97/\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
-          "~peter/mail/&U,BTFw-/&ZeVnLIqe-" },     /* RFC 3501, 5.1.3 */
-        { "\xf0\x9f\x98\x80", "&2D3eAA-" },
-        { "x\xf0\x9f\x98\x80y", "x&2D3eAA-y" },
-        { "\xc3\xa4&\xc3\xb6", "&AOQ-&-&APY-" },
-        { "\xef\xbf\xbf", "&,,8-" },
+        {"INBOX", "INBOX"},
+        {"a b/c.d~\"\\", "a b/c.d~\"\\"},
+        {"&", "&-"},
+        {"R&D", "R&-D"},
+        {"&AOk-", "&-AOk-"},
+        {"Entw\xc3\xbcrfe", "Entw&APw-rfe"},
+        {"\xc3\xa9", "&AOk-"},
+        {"\xc3\xa9\xc3\xa9", "&AOkA6Q-"},
+        {"\xc3\xa9\xc3\xa9\xc3\xa9", "&AOkA6QDp-"},
+        {"~peter/mail/\xe5\x8f\xb0\xe5\x8c\x97/\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
+         "~peter/mail/&U,BTFw-/&ZeVnLIqe-"}, /* RFC 3501, 5.1.3 */
+        {"\xf0\x9f\x98\x80", "&2D3eAA-"},
+        {"x\xf0\x9f\x98\x80y", "x&2D3eAA-y"},
+        {"\xc3\xa4&\xc3\xb6", "&AOQ-&-&APY-"},
+        {"\xef\xbf\xbf", "&,,8-"},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fault fault = { .text = "untouched" };
+        struct fault fault = {.text = "untouched"};
         char *encoded = mailbox_name_encode(cases[i].name, &fault);
         assert_non_null(encoded);
         assert_string_equal(encoded, cases[i].encoded);
@@ -48,13 +48,23 @@ static void names_are_encoded(void **state)
 static void bad_names_are_refused(void **state)
 {
     static const char *const cases[] = {
-        "", "a\rb", "a\nb", "a\r\nX LOGOUT", "\t", "\x1b", "\x7f", "\xc2\x85", /* U+0085, a control character */
-        "\xff", "a\xc3", "\xed\xa0\x80" /* a lone surrogate */, "\xc0\xaf" /* overlong */,
+        "",
+        "a\rb",
+        "a\nb",
+        "a\r\nX LOGOUT",
+        "\t",
+        "\x1b",
+        "\x7f",
+        "\xc2\x85", /* U+0085, a control character */
+        "\xff",
+        "a\xc3",
+        "\xed\xa0\x80" /* a lone surrogate */,
+        "\xc0\xaf" /* overlong */,
         "\xf4\x90\x80\x80" /* beyond U+10FFFF */,
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fault fault = { .text = "" };
+        struct fault fault = {.text = ""};
         assert_null(mailbox_name_encode(cases[i], &fault));
         assert_true(fault.text[0] != '\0');
     }
@@ -63,8 +73,8 @@ static void bad_names_are_refused(void **state)
 static void names_have_a_limit(void **state)
 {
     char name[1002];
-    struct fault fault = { .text = "" };
-    (void) state;
+    struct fault fault = {.text = ""};
+    (void)state;
     for (size_t i = 0; i < 1000; i += 2)
         memcpy(name + i, i % 4 == 0 ? "\xc3\xa9" : "&&", 2);
     name[1000] = '\0';
@@ -84,23 +94,16 @@ static void ids_to_search_for(void **state)
         bool folded;
         bool searchable;
     } cases[] = {
-        { "a@b", false, true },
-        { "20231114.$Ab{}[]()*%!=+/~?@mail.example.org", false, true },
-        { "a@b", true, false },
-        { "", false, false },
-        { "a b@c", false, false },
-        { "a\tb@c", false, false },
-        { "a\r\n@c", false, false },
-        { "=?utf-8?q?abc?=@x", false, false },
-        { "x=?y", false, false },
-        { "x=", false, true },
-        { "\"a\"@b", false, false },
-        { "a\\b@c", false, false },
-        { "a\xc3\xa9@b", false, false },
-        { "a\x7f@b", false, false },
+        {"a@b", false, true},          {"20231114.$Ab{}[]()*%!=+/~?@mail.example.org", false, true},
+        {"a@b", true, false},          {"", false, false},
+        {"a b@c", false, false},       {"a\tb@c", false, false},
+        {"a\r\n@c", false, false},     {"=?utf-8?q?abc?=@x", false, false},
+        {"x=?y", false, false},        {"x=", false, true},
+        {"\"a\"@b", false, false},     {"a\\b@c", false, false},
+        {"a\xc3\xa9@b", false, false}, {"a\x7f@b", false, false},
     };
     char id[201];
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(mailbox_searchable(cases[i].id, strlen(cases[i].id), cases[i].folded), cases[i].searchable);
     assert_false(mailbox_searchable("a\0b", 3, false));

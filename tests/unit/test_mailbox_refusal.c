@@ -18,7 +18,7 @@ static enum append_result refusal(const char *answer, bool literal_sent)
     char line[200];
     struct mailbox_reply reply;
     int length = snprintf(line, sizeof line, "A1 %s", answer);
-    mailbox_reply_parse(line, (size_t) length, "A1", &reply);
+    mailbox_reply_parse(line, (size_t)length, "A1", &reply);
     assert_int_equal(reply.kind, REPLY_TAGGED);
     return mailbox_refusal(&reply, literal_sent);
 }
@@ -29,25 +29,25 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
         const char *answer;
         enum append_result before, after;
     } cases[] = {
-        { "NO [TRYCREATE] no such mailbox", APPEND_NO_MAILBOX, APPEND_NO_MAILBOX },
-        { "NO [OVERQUOTA] Quota exceeded (mailbox for user is full)", APPEND_OVERQUOTA, APPEND_OVERQUOTA },
-        { "NO [OVERQUOTA]", APPEND_OVERQUOTA, APPEND_OVERQUOTA },
-        { "no [overquota] Over quota", APPEND_OVERQUOTA, APPEND_OVERQUOTA },
-        { "NO [TOOBIG] Message size exceeds fixed limit", APPEND_TOOBIG, APPEND_TOOBIG },
-        { "NO [NOPERM] Permission denied", APPEND_NOPERM, APPEND_NOPERM },
-        { "NO [LIMIT] Too many identical emails", APPEND_LIMIT, APPEND_LIMIT },
-        { "NO Message contains NUL characters", APPEND_UNAVAILABLE, APPEND_REFUSED },
-        { "NO Message contains bare newlines", APPEND_UNAVAILABLE, APPEND_REFUSED },
-        { "NO Message contains invalid header", APPEND_UNAVAILABLE, APPEND_REFUSED },
-        { "NO Message contains non-ASCII characters in headers", APPEND_UNAVAILABLE, APPEND_REFUSED },
-        { "NO Message has no header/body separator", APPEND_UNAVAILABLE, APPEND_REFUSED },
+        {"NO [TRYCREATE] no such mailbox", APPEND_NO_MAILBOX, APPEND_NO_MAILBOX},
+        {"NO [OVERQUOTA] Quota exceeded (mailbox for user is full)", APPEND_OVERQUOTA, APPEND_OVERQUOTA},
+        {"NO [OVERQUOTA]", APPEND_OVERQUOTA, APPEND_OVERQUOTA},
+        {"no [overquota] Over quota", APPEND_OVERQUOTA, APPEND_OVERQUOTA},
+        {"NO [TOOBIG] Message size exceeds fixed limit", APPEND_TOOBIG, APPEND_TOOBIG},
+        {"NO [NOPERM] Permission denied", APPEND_NOPERM, APPEND_NOPERM},
+        {"NO [LIMIT] Too many identical emails", APPEND_LIMIT, APPEND_LIMIT},
+        {"NO Message contains NUL characters", APPEND_UNAVAILABLE, APPEND_REFUSED},
+        {"NO Message contains bare newlines", APPEND_UNAVAILABLE, APPEND_REFUSED},
+        {"NO Message contains invalid header", APPEND_UNAVAILABLE, APPEND_REFUSED},
+        {"NO Message contains non-ASCII characters in headers", APPEND_UNAVAILABLE, APPEND_REFUSED},
+        {"NO Message has no header/body separator", APPEND_UNAVAILABLE, APPEND_REFUSED},
         /* somebody's quota: never returned */
-        { "NO [ALERT] You exceeded your mail quota.", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA },
-        { "NO cannot update quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA },
-        { "NO [OVERQUOTA] Not enough disk quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA },
-        { "NO [OVERQUOTA] Not enough disk space", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA },
+        {"NO [ALERT] You exceeded your mail quota.", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
+        {"NO cannot update quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
+        {"NO [OVERQUOTA] Not enough disk quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
+        {"NO [OVERQUOTA] Not enough disk space", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (refusal(cases[i].answer, false) != cases[i].before || refusal(cases[i].answer, true) != cases[i].after)
             fail_msg("%s: %d, %d", cases[i].answer, refusal(cases[i].answer, false), refusal(cases[i].answer, true));
@@ -65,15 +65,29 @@ static void everything_else_is_trouble(void **state)
     };
     /* clang-format on */
     static const char *const texts[] = {
-        "NO", "NO Internal error", "NO invalid message", "NO System I/O error", "NO Mailbox does not exist",
-        "NO mail system storage has been exceeded", "NO Cannot scan: Message contains invalid header?",
-        "NO [SERVERBUG] Message contains NUL characters", "NO [SERVERBUG] cannot read quota",
-        "NO [UNAVAILABLE] quota service is down", "NO [TOOBIG too big", "NO No [TOOBIG]", "BAD what?",
+        "NO",
+        "NO Internal error",
+        "NO invalid message",
+        "NO System I/O error",
+        "NO Mailbox does not exist",
+        "NO mail system storage has been exceeded",
+        "NO Cannot scan: Message contains invalid header?",
+        "NO [SERVERBUG] Message contains NUL characters",
+        "NO [SERVERBUG] cannot read quota",
+        "NO [UNAVAILABLE] quota service is down",
+        "NO [TOOBIG too big",
+        "NO No [TOOBIG]",
+        "BAD what?",
         "NO [ALERT] Cannot create message - no write permission or out of disk space.",
-        "BAD [OVERQUOTA] full", "BAD [TOOBIG] too big", "BAD [LIMIT] too many", "BAD [TRYCREATE] none",
-        "BAD [NOPERM] not you", "BAD Message contains invalid header", "BAD over quota",
+        "BAD [OVERQUOTA] full",
+        "BAD [TOOBIG] too big",
+        "BAD [LIMIT] too many",
+        "BAD [TRYCREATE] none",
+        "BAD [NOPERM] not you",
+        "BAD Message contains invalid header",
+        "BAD over quota",
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         char answer[100];
         snprintf(answer, sizeof answer, "NO [%s] Message contains something too big", codes[i]);

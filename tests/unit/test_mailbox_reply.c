@@ -25,7 +25,7 @@ static void free_line(struct line *line)
 
 static struct line parse_bytes(const char *bytes, size_t size)
 {
-    struct line line = { .bytes = base_alloc(size + 1) };
+    struct line line = {.bytes = base_alloc(size + 1)};
     memcpy(line.bytes, bytes, size);
     mailbox_reply_parse(line.bytes, size, "A7", &line.reply);
     return line;
@@ -45,34 +45,34 @@ static void responses_are_told_apart(void **state)
         const char *code;
         const char *text;
     } cases[] = {
-        { "A7 OK done", REPLY_TAGGED, STATUS_OK, "", "done" },
-        { "A7 ok", REPLY_TAGGED, STATUS_OK, "", "" },
-        { "A7 NO [TRYCREATE] no such mailbox", REPLY_TAGGED, STATUS_NO, "TRYCREATE", "no such mailbox" },
-        { "A7 no [overquota]", REPLY_TAGGED, STATUS_NO, "OVERQUOTA", "" },
-        { "A7 BAD what?", REPLY_TAGGED, STATUS_BAD, "", "what?" },
-        { "A7 NO [UNFINISHED x", REPLY_TAGGED, STATUS_NO, "", "[UNFINISHED x" },
-        { "A7 NO []x", REPLY_TAGGED, STATUS_NO, "", "x" },
-        { "A7 NO [ABCDEFGHIJKLMNOPQRSTUVWXYZ] x", REPLY_TAGGED, STATUS_NO, "ABCDEFGHIJKLMNOPQRSTUVW", "x" },
-        { "A7 MAYBE", REPLY_GARBAGE, STATUS_NONE, "", "MAYBE" },
-        { "A7 BYE x", REPLY_GARBAGE, STATUS_BYE, "", "x" },
-        { "A7 PREAUTH x", REPLY_GARBAGE, STATUS_PREAUTH, "", "x" },
-        { "A7", REPLY_GARBAGE, STATUS_NONE, "", "A7" },
-        { "A71 OK done", REPLY_GARBAGE, STATUS_NONE, "", "A71 OK done" },
-        { "a7 OK done", REPLY_GARBAGE, STATUS_NONE, "", "a7 OK done" },
-        { "", REPLY_GARBAGE, STATUS_NONE, "", "" },
-        { "*", REPLY_GARBAGE, STATUS_NONE, "", "*" },
-        { "+", REPLY_CONTINUE, STATUS_NONE, "", "" },
-        { "+ OK", REPLY_CONTINUE, STATUS_NONE, "", "OK" },
-        { "+OK POP3", REPLY_GARBAGE, STATUS_NONE, "", "+OK POP3" },
-        { "* OK [ALERT] hi", REPLY_UNTAGGED, STATUS_OK, "ALERT", "hi" },
-        { "* PREAUTH hi", REPLY_UNTAGGED, STATUS_PREAUTH, "", "hi" },
-        { "* BYE bye", REPLY_UNTAGGED, STATUS_BYE, "", "bye" },
-        { "* 5 EXISTS", REPLY_UNTAGGED, STATUS_NONE, "", "5 EXISTS" },
-        { "* OKAY", REPLY_UNTAGGED, STATUS_NONE, "", "OKAY" },
+        {"A7 OK done", REPLY_TAGGED, STATUS_OK, "", "done"},
+        {"A7 ok", REPLY_TAGGED, STATUS_OK, "", ""},
+        {"A7 NO [TRYCREATE] no such mailbox", REPLY_TAGGED, STATUS_NO, "TRYCREATE", "no such mailbox"},
+        {"A7 no [overquota]", REPLY_TAGGED, STATUS_NO, "OVERQUOTA", ""},
+        {"A7 BAD what?", REPLY_TAGGED, STATUS_BAD, "", "what?"},
+        {"A7 NO [UNFINISHED x", REPLY_TAGGED, STATUS_NO, "", "[UNFINISHED x"},
+        {"A7 NO []x", REPLY_TAGGED, STATUS_NO, "", "x"},
+        {"A7 NO [ABCDEFGHIJKLMNOPQRSTUVWXYZ] x", REPLY_TAGGED, STATUS_NO, "ABCDEFGHIJKLMNOPQRSTUVW", "x"},
+        {"A7 MAYBE", REPLY_GARBAGE, STATUS_NONE, "", "MAYBE"},
+        {"A7 BYE x", REPLY_GARBAGE, STATUS_BYE, "", "x"},
+        {"A7 PREAUTH x", REPLY_GARBAGE, STATUS_PREAUTH, "", "x"},
+        {"A7", REPLY_GARBAGE, STATUS_NONE, "", "A7"},
+        {"A71 OK done", REPLY_GARBAGE, STATUS_NONE, "", "A71 OK done"},
+        {"a7 OK done", REPLY_GARBAGE, STATUS_NONE, "", "a7 OK done"},
+        {"", REPLY_GARBAGE, STATUS_NONE, "", ""},
+        {"*", REPLY_GARBAGE, STATUS_NONE, "", "*"},
+        {"+", REPLY_CONTINUE, STATUS_NONE, "", ""},
+        {"+ OK", REPLY_CONTINUE, STATUS_NONE, "", "OK"},
+        {"+OK POP3", REPLY_GARBAGE, STATUS_NONE, "", "+OK POP3"},
+        {"* OK [ALERT] hi", REPLY_UNTAGGED, STATUS_OK, "ALERT", "hi"},
+        {"* PREAUTH hi", REPLY_UNTAGGED, STATUS_PREAUTH, "", "hi"},
+        {"* BYE bye", REPLY_UNTAGGED, STATUS_BYE, "", "bye"},
+        {"* 5 EXISTS", REPLY_UNTAGGED, STATUS_NONE, "", "5 EXISTS"},
+        {"* OKAY", REPLY_UNTAGGED, STATUS_NONE, "", "OKAY"},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OD_CLEANUP(free_line) struct line line = parse(cases[i].line);
+        struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         assert_int_equal(line.reply.kind, cases[i].kind);
         assert_int_equal(line.reply.status, cases[i].status);
         assert_string_equal(line.reply.code, cases[i].code);
@@ -84,7 +84,7 @@ static void no_tag_matches_no_line(void **state)
 {
     struct mailbox_reply reply;
     char line[] = " OK x";
-    (void) state;
+    (void)state;
     mailbox_reply_parse(line, strlen(line), "", &reply);
     assert_int_equal(reply.kind, REPLY_GARBAGE);
 }
@@ -97,22 +97,22 @@ static void literals_are_announced_at_the_end(void **state)
         size_t size;
         size_t start;
     } cases[] = {
-        { "* 1 FETCH (BODY[] {123}", true, 123, 18 },
-        { "{0}", true, 0, 0 },
-        { "~{7}", true, 7, 1 },
-        { "{999999999999999}", true, 999999999999999, 0 },
-        { "{1234567890123456}", false, 0, 0 },
-        { "{}", false, 0, 0 },
-        { "12}", false, 0, 0 },
-        { "{12} ", false, 0, 0 },
-        { "{123", false, 0, 0 },
-        { "x{}", false, 0, 0 },
-        { "{-1}", false, 0, 0 },
-        { "{1a}", false, 0, 0 },
-        { "}", false, 0, 0 },
-        { "", false, 0, 0 },
+        {"* 1 FETCH (BODY[] {123}", true, 123, 18},
+        {"{0}", true, 0, 0},
+        {"~{7}", true, 7, 1},
+        {"{999999999999999}", true, 999999999999999, 0},
+        {"{1234567890123456}", false, 0, 0},
+        {"{}", false, 0, 0},
+        {"12}", false, 0, 0},
+        {"{12} ", false, 0, 0},
+        {"{123", false, 0, 0},
+        {"x{}", false, 0, 0},
+        {"{-1}", false, 0, 0},
+        {"{1a}", false, 0, 0},
+        {"}", false, 0, 0},
+        {"", false, 0, 0},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t size = 0, start = 0;
         assert_int_equal(mailbox_reply_literal(cases[i].line, strlen(cases[i].line), &size, &start),
@@ -124,7 +124,7 @@ static void literals_are_announced_at_the_end(void **state)
 
 static void capabilities_are_words(void **state)
 {
-    (void) state;
+    (void)state;
     assert_true(mailbox_reply_has_word("IMAP4rev1 SASL-IR auth=plain", "AUTH=PLAIN"));
     assert_true(mailbox_reply_has_word("  SASL-IR  ", "SASL-IR"));
     assert_false(mailbox_reply_has_word("AUTH=PLAINTEXT", "AUTH=PLAIN"));
@@ -136,26 +136,26 @@ static void appenduid(void **state)
 {
     static const struct {
         const char *line;
-        uint32_t uidvalidity;   /* 1: not told */
+        uint32_t uidvalidity; /* 1: not told */
         uint32_t uid;
     } cases[] = {
-        { "A7 OK [APPENDUID 38505 3955] done", 38505, 3955 },
-        { "A7 OK [appenduid 4294967295 4294967295]", 4294967295, 4294967295 },
-        { "A7 OK [APPENDUID 4294967296 1] x", 1, 1 },
-        { "A7 OK [APPENDUID 2 18446744073709551619] x", 1, 1 },
-        { "A7 OK [APPENDUID 5] x", 1, 1 },
-        { "A7 OK [APPENDUID 5 ] x", 1, 1 },
-        { "A7 OK [APPENDUID 5 6:7] x", 1, 1 },
-        { "A7 OK [APPENDUID] x", 1, 1 },
-        { "A7 OK [APPENDUID 5 6", 1, 1 },
-        { "A7 OK [UIDNEXT 5] x", 1, 1 },
-        { "A7 OK [COPYUID 5 6] x", 1, 1 },
-        { "A7 OK [APPENDUID 5,6] x", 1, 1 },
-        { "A7 OK APPENDUID 5 6", 1, 1 },
+        {"A7 OK [APPENDUID 38505 3955] done", 38505, 3955},
+        {"A7 OK [appenduid 4294967295 4294967295]", 4294967295, 4294967295},
+        {"A7 OK [APPENDUID 4294967296 1] x", 1, 1},
+        {"A7 OK [APPENDUID 2 18446744073709551619] x", 1, 1},
+        {"A7 OK [APPENDUID 5] x", 1, 1},
+        {"A7 OK [APPENDUID 5 ] x", 1, 1},
+        {"A7 OK [APPENDUID 5 6:7] x", 1, 1},
+        {"A7 OK [APPENDUID] x", 1, 1},
+        {"A7 OK [APPENDUID 5 6", 1, 1},
+        {"A7 OK [UIDNEXT 5] x", 1, 1},
+        {"A7 OK [COPYUID 5 6] x", 1, 1},
+        {"A7 OK [APPENDUID 5,6] x", 1, 1},
+        {"A7 OK APPENDUID 5 6", 1, 1},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OD_CLEANUP(free_line) struct line line = parse(cases[i].line);
+        struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         uint32_t uidvalidity = 1, uid = 1;
         assert_int_equal(mailbox_reply_appenduid(&line.reply, &uidvalidity, &uid), cases[i].uidvalidity != 1);
         assert_int_equal(uidvalidity, cases[i].uidvalidity);
@@ -166,12 +166,12 @@ static void appenduid(void **state)
 static void examine_tells_size_and_validity(void **state)
 {
     uint32_t number = 1;
-    OD_CLEANUP(free_line) struct line validity = parse("* OK [UIDVALIDITY 77] x");
-    OD_CLEANUP(free_line) struct line other = parse("* OK [UIDNEXT 78] x");
-    OD_CLEANUP(free_line) struct line exists = parse("* 23 EXISTS");
-    OD_CLEANUP(free_line) struct line recent = parse("* 24 RECENT");
-    OD_CLEANUP(free_line) struct line none = parse("* EXISTS");
-    (void) state;
+    struct line validity OD_CLEANUP(free_line) = parse("* OK [UIDVALIDITY 77] x");
+    struct line other OD_CLEANUP(free_line) = parse("* OK [UIDNEXT 78] x");
+    struct line exists OD_CLEANUP(free_line) = parse("* 23 EXISTS");
+    struct line recent OD_CLEANUP(free_line) = parse("* 24 RECENT");
+    struct line none OD_CLEANUP(free_line) = parse("* EXISTS");
+    (void)state;
     assert_true(mailbox_reply_uidvalidity(&validity.reply, &number));
     assert_int_equal(number, 77);
     assert_false(mailbox_reply_uidvalidity(&other.reply, &number));
@@ -186,13 +186,13 @@ static void search_results_add_up(void **state)
 {
     uint32_t *uids = NULL;
     size_t count = 0;
-    OD_CLEANUP(free_line) struct line first = parse("* SEARCH 2 3  4294967295 ");
-    OD_CLEANUP(free_line) struct line empty = parse("* search");
-    OD_CLEANUP(free_line) struct line second = parse("* SEARCH 9 8 7 6 5 4");
-    OD_CLEANUP(free_line) struct line damaged = parse("* SEARCH 1 x");
-    OD_CLEANUP(free_line) struct line large = parse("* SEARCH 4294967296");
-    OD_CLEANUP(free_line) struct line other = parse("* SEARCH5");
-    (void) state;
+    struct line first OD_CLEANUP(free_line) = parse("* SEARCH 2 3  4294967295 ");
+    struct line empty OD_CLEANUP(free_line) = parse("* search");
+    struct line second OD_CLEANUP(free_line) = parse("* SEARCH 9 8 7 6 5 4");
+    struct line damaged OD_CLEANUP(free_line) = parse("* SEARCH 1 x");
+    struct line large OD_CLEANUP(free_line) = parse("* SEARCH 4294967296");
+    struct line other OD_CLEANUP(free_line) = parse("* SEARCH5");
+    (void)state;
     assert_true(mailbox_reply_search(&first.reply, &uids, &count));
     assert_true(mailbox_reply_search(&empty.reply, &uids, &count));
     assert_true(mailbox_reply_search(&second.reply, &uids, &count));
@@ -209,31 +209,31 @@ static void lists(void **state)
 {
     static const struct {
         const char *line;
-        const char *name;   /* NULL: not a list */
+        const char *name; /* NULL: not a list */
         bool sent;
         bool selectable;
     } cases[] = {
-        { "* LIST (\\HasNoChildren \\Sent) \"/\" \"Sent Items\"", "Sent Items", true, true },
-        { "* LIST (\\sent \\NoSelect) \"/\" Sent", "Sent", true, false },
-        { "* list (\\nonexistent) NIL INBOX", "INBOX", false, false },
-        { "* LIST (\\Noselect \\Sent \\Marked) NIL x", "x", true, false },
-        { "* LIST () \"\\\\\" \"a\\\"b\\\\c\"", "a\"b\\c", false, true },
-        { "* LIST () \".\" {5}\r\n{1}\r\n", "{1}\r\n", false, true },
-        { "* LIST () \".\" {9}\r\nshort", NULL, false, false },
-        { "* LIST () \".\" {1}x\nb", NULL, false, false },
-        { "* LIST () \".\" \"open", NULL, false, false },
-        { "* LIST (\\Sent \".\" x", NULL, false, false },
-        { "* LIST (\\Sent \".\" \"/\" x", NULL, false, false },
-        { "* LIST ((x)) \".\" x", NULL, false, false },
-        { "* LIST () \".\"", NULL, false, false },
-        { "* LIST", NULL, false, false },
-        { "* LSUB () \".\" x", NULL, false, false },
-        { "* OK LIST () \".\" x", NULL, false, false },
+        {"* LIST (\\HasNoChildren \\Sent) \"/\" \"Sent Items\"", "Sent Items", true, true},
+        {"* LIST (\\sent \\NoSelect) \"/\" Sent", "Sent", true, false},
+        {"* list (\\nonexistent) NIL INBOX", "INBOX", false, false},
+        {"* LIST (\\Noselect \\Sent \\Marked) NIL x", "x", true, false},
+        {"* LIST () \"\\\\\" \"a\\\"b\\\\c\"", "a\"b\\c", false, true},
+        {"* LIST () \".\" {5}\r\n{1}\r\n", "{1}\r\n", false, true},
+        {"* LIST () \".\" {9}\r\nshort", NULL, false, false},
+        {"* LIST () \".\" {1}x\nb", NULL, false, false},
+        {"* LIST () \".\" \"open", NULL, false, false},
+        {"* LIST (\\Sent \".\" x", NULL, false, false},
+        {"* LIST (\\Sent \".\" \"/\" x", NULL, false, false},
+        {"* LIST ((x)) \".\" x", NULL, false, false},
+        {"* LIST () \".\"", NULL, false, false},
+        {"* LIST", NULL, false, false},
+        {"* LSUB () \".\" x", NULL, false, false},
+        {"* OK LIST () \".\" x", NULL, false, false},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OD_CLEANUP(free_line) struct line line = parse(cases[i].line);
-        struct reply_list list = { .name = NULL };
+        struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
+        struct reply_list list = {.name = NULL};
         assert_int_equal(mailbox_reply_list(&line.reply, &list), cases[i].name != NULL);
         if (cases[i].name == NULL)
             continue;
@@ -253,31 +253,31 @@ static void fetches(void **state)
         size_t size;
         bool is_fetch;
         uint32_t uid;
-        const char *body;   /* NULL: not told */
+        const char *body; /* NULL: not told */
         size_t body_size;
     } cases[] = {
-        { BYTES("* 3 FETCH (UID 7 BODY[] {5}\r\na\0)\r\n)"), true, 7, BYTES("a\0)\r\n") },
-        { BYTES("* 3 FETCH (BODY[HEADER.FIELDS (MESSAGE-ID)] {2}\r\nxy UID 8)"), true, 8, BYTES("xy") },
-        { BYTES("* 3 fetch (FLAGS (\\Seen (x)) body[] \"q\\\"\" UID 9)"), true, 9, BYTES("q\"") },
-        { BYTES("* 3 FETCH (UID 7 BODY[] NIL)"), true, 7, NULL, 0 },
-        { BYTES("* 3 FETCH (UID 7 BODY (\"text\" NIL) RFC822.SIZE 5)"), true, 7, NULL, 0 },
-        { BYTES("* 3 FETCH ()"), true, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID 7 BODY[] {9}\r\nshort)"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID 7 BODY[] {99999}\r\n)"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID seven)"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID 7"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID 7 BODY[ x"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID)"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (X) ()"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID \"7\")"), false, 0, NULL, 0 },
-        { BYTES("* 3 FETCH (UID 7 BODYSTRUCTURE NIL)"), true, 7, NULL, 0 },
-        { BYTES("* 3 FETCH (FLAGS (\\Seen)"), false, 0, NULL, 0 },
-        { BYTES("* 3 EXPUNGE"), false, 0, NULL, 0 },
+        {BYTES("* 3 FETCH (UID 7 BODY[] {5}\r\na\0)\r\n)"), true, 7, BYTES("a\0)\r\n")},
+        {BYTES("* 3 FETCH (BODY[HEADER.FIELDS (MESSAGE-ID)] {2}\r\nxy UID 8)"), true, 8, BYTES("xy")},
+        {BYTES("* 3 fetch (FLAGS (\\Seen (x)) body[] \"q\\\"\" UID 9)"), true, 9, BYTES("q\"")},
+        {BYTES("* 3 FETCH (UID 7 BODY[] NIL)"), true, 7, NULL, 0},
+        {BYTES("* 3 FETCH (UID 7 BODY (\"text\" NIL) RFC822.SIZE 5)"), true, 7, NULL, 0},
+        {BYTES("* 3 FETCH ()"), true, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID 7 BODY[] {9}\r\nshort)"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID 7 BODY[] {99999}\r\n)"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID seven)"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID 7"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID 7 BODY[ x"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID)"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (X) ()"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID \"7\")"), false, 0, NULL, 0},
+        {BYTES("* 3 FETCH (UID 7 BODYSTRUCTURE NIL)"), true, 7, NULL, 0},
+        {BYTES("* 3 FETCH (FLAGS (\\Seen)"), false, 0, NULL, 0},
+        {BYTES("* 3 EXPUNGE"), false, 0, NULL, 0},
     };
-    (void) state;
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OD_CLEANUP(free_line) struct line line = parse_bytes(cases[i].line, cases[i].size);
-        struct reply_fetch fetch = { .uid = 0 };
+        struct line line OD_CLEANUP(free_line) = parse_bytes(cases[i].line, cases[i].size);
+        struct reply_fetch fetch = {.uid = 0};
         assert_int_equal(mailbox_reply_fetch(&line.reply, &fetch), cases[i].is_fetch);
         assert_int_equal(fetch.uid, cases[i].uid);
         assert_int_equal(fetch.body != NULL, cases[i].body != NULL);
@@ -290,25 +290,26 @@ static void fetches(void **state)
 /* Every beginning of a response, and random bytes: nothing is read beyond its end. */
 static void any_bytes_are_survived(void **state)
 {
-    static const char alphabet[] = "* + A7 OK NO [APPENDUID 1 2] LIST FETCH SEARCH (\"\\){1}~\r\n\0NIL BODY[] UID 5 EXISTS";
+    static const char alphabet[] =
+        "* + A7 OK NO [APPENDUID 1 2] LIST FETCH SEARCH (\"\\){1}~\r\n\0NIL BODY[] UID 5 EXISTS";
     uint32_t random = 1;
-    (void) state;
+    (void)state;
     for (int round = 0; round < 200000; round++) {
         char bytes[48] = "* 3 FETCH (UID 7 BODY[] {5}\r\n";
-        size_t size = (size_t) round % sizeof bytes;
+        size_t size = (size_t)round % sizeof bytes;
         for (size_t i = round % 2 != 0 ? 0 : 10; i < size; i++) {
             random = random * 1103515245 + 12345;
             bytes[i] = alphabet[(random >> 16) % sizeof alphabet];
         }
-        OD_CLEANUP(free_line) struct line line = parse_bytes(bytes, size);
+        struct line line OD_CLEANUP(free_line) = parse_bytes(bytes, size);
         struct reply_list list;
         struct reply_fetch fetch;
         uint32_t a, b, *uids = NULL;
         size_t count = 0, literal, start;
-        (void) !mailbox_reply_literal(line.bytes, size, &literal, &start);
-        (void) !mailbox_reply_appenduid(&line.reply, &a, &b);
-        (void) !mailbox_reply_exists(&line.reply, &a);
-        (void) !mailbox_reply_search(&line.reply, &uids, &count);
+        (void)!mailbox_reply_literal(line.bytes, size, &literal, &start);
+        (void)!mailbox_reply_appenduid(&line.reply, &a, &b);
+        (void)!mailbox_reply_exists(&line.reply, &a);
+        (void)!mailbox_reply_search(&line.reply, &uids, &count);
         free(uids);
         if (mailbox_reply_fetch(&line.reply, &fetch) && fetch.body != NULL)
             assert_true(fetch.body >= line.bytes && fetch.body + fetch.body_size <= line.bytes + size);

@@ -35,7 +35,7 @@ static void test_scan(void **state)
 {
     static const struct {
         const char *name, *text;
-        const char *messages[4];    /* none: no mbox */
+        const char *messages[4]; /* none: no mbox */
         enum mbox_quoting quoting;
     } cases[] = {
         {"nothing", "", {NULL}, MBOX_O},
@@ -47,22 +47,42 @@ static void test_scan(void **state)
         {"no line end at the end", F "A: a\n\nb", {"A: a\n\nb"}, MBOX_O},
         {"an empty body", F "A: a\n\n\n" F "A: b\n\n\n", {"A: a\n\n", "A: b\n\n"}, MBOX_O},
         {"a header and no more", F "A: a\n\n" F "A: b\n", {"A: a\n", "A: b\n"}, MBOX_O},
-        {"empty lines at the end of a body", F "A: a\n\nb\n\n\n\n" F "A: b\n\nc\n\n", {"A: a\n\nb\n\n\n", "A: b\n\nc\n"}, MBOX_O},
+        {"empty lines at the end of a body",
+         F "A: a\n\nb\n\n\n\n" F "A: b\n\nc\n\n",
+         {"A: a\n\nb\n\n\n", "A: b\n\nc\n"},
+         MBOX_O},
         {"a From_ line inside of a paragraph", F "A: a\n\nb\n" F "c\n\n", {"A: a\n\nb\n" F "c\n"}, MBOX_O},
         {"a From line that is none", F "A: a\n\nb\n\nFrom here on\n\n", {"A: a\n\nb\n\nFrom here on\n"}, MBOX_O},
-        {"CRLF", "From a Fri Aug  1 10:00:00 2025\r\nA: a\r\n\r\nb\r\n\r\nFrom b Fri Aug  1 10:00:00 2025\r\nA: b\r\n\r\nc\r\n\r\n",
-         {"A: a\r\n\r\nb\r\n", "A: b\r\n\r\nc\r\n"}, MBOX_O},
+        {"CRLF",
+         "From a Fri Aug  1 10:00:00 2025\r\nA: a\r\n\r\nb\r\n\r\nFrom b Fri Aug  1 10:00:00 2025\r\nA: b\r\n\r\nc\r\n\r\n",
+         {"A: a\r\n\r\nb\r\n", "A: b\r\n\r\nc\r\n"},
+         MBOX_O},
         {"mboxrd", F "A: a\n\n>From x\n>>From y\n\n", {"A: a\n\n>From x\n>>From y\n"}, MBOX_RD},
         {"mboxo", F "A: a\n\n>From x\n>> From y\n\n", {"A: a\n\n>From x\n>> From y\n"}, MBOX_O},
-        {"mboxcl2", F "Content-Length: 51\n\nb\n\n" F "\n\n" F "A: b\n\nc\n\n",
-         {"Content-Length: 51\n\nb\n\n" F "\n", "A: b\n\nc\n"}, MBOX_PLAIN},
-        {"a length that is too short", F "Content-Length: 1\n\nbc\n\n" F "A: b\n\nc\n\n", {"Content-Length: 1\n\nbc\n", "A: b\n\nc\n"}, MBOX_O},
-        {"a length that is too long", F "Content-Length: 9999\n\nb\n\n" F "A: b\n\nc\n\n",
-         {"Content-Length: 9999\n\nb\n", "A: b\n\nc\n"}, MBOX_O},
-        {"a length that is none", F "Content-Length: -5\n\nb\n\n" F "A: b\n\nc\n\n", {"Content-Length: -5\n\nb\n", "A: b\n\nc\n"}, MBOX_O},
-        {"a length and no empty line", F "Content-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n",
-         {"Content-Length: 2\n\nb\n", "Content-Length: 2\n\nc\n"}, MBOX_O},
-        {"a length in the body", F "A: a\n\nContent-Length: 9\n\n" F "A: b\n\nc\n\n", {"A: a\n\nContent-Length: 9\n", "A: b\n\nc\n"}, MBOX_O},
+        {"mboxcl2",
+         F "Content-Length: 51\n\nb\n\n" F "\n\n" F "A: b\n\nc\n\n",
+         {"Content-Length: 51\n\nb\n\n" F "\n", "A: b\n\nc\n"},
+         MBOX_PLAIN},
+        {"a length that is too short",
+         F "Content-Length: 1\n\nbc\n\n" F "A: b\n\nc\n\n",
+         {"Content-Length: 1\n\nbc\n", "A: b\n\nc\n"},
+         MBOX_O},
+        {"a length that is too long",
+         F "Content-Length: 9999\n\nb\n\n" F "A: b\n\nc\n\n",
+         {"Content-Length: 9999\n\nb\n", "A: b\n\nc\n"},
+         MBOX_O},
+        {"a length that is none",
+         F "Content-Length: -5\n\nb\n\n" F "A: b\n\nc\n\n",
+         {"Content-Length: -5\n\nb\n", "A: b\n\nc\n"},
+         MBOX_O},
+        {"a length and no empty line",
+         F "Content-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n",
+         {"Content-Length: 2\n\nb\n", "Content-Length: 2\n\nc\n"},
+         MBOX_O},
+        {"a length in the body",
+         F "A: a\n\nContent-Length: 9\n\n" F "A: b\n\nc\n\n",
+         {"A: a\n\nContent-Length: 9\n", "A: b\n\nc\n"},
+         MBOX_O},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -119,7 +139,7 @@ static void test_from_times(void **state)
 {
     static const struct {
         const char *line;
-        long long seconds;      /* -1: no From_ line */
+        long long seconds; /* -1: no From_ line */
     } cases[] = {
         {"From a@b Fri Aug  1 10:00:00 2025", AT},
         {"From Fri Aug 01 10:00:00 2025", AT},
@@ -217,7 +237,10 @@ static void add(GString *file, const char *text, bool crlf)
 static void test_writers(void **state)
 {
     static const char *const bodies[] = {
-        "one\n\nFrom the beginning of time\nit was so\n", "two\nFrom here on: nothing\n", "\n", "",
+        "one\n\nFrom the beginning of time\nit was so\n",
+        "two\nFrom here on: nothing\n",
+        "\n",
+        "",
         "three\n\n>From lisa Fri Aug  1 10:00:00 2025\nFrom: x\n",
         "\nFrom here\n\nFrom me\nto you\n\nFrom Monday 10:00 on we meet in 2025\nhere\n",
     };
@@ -279,14 +302,18 @@ static void test_unclear(void **state)
         {"another's line behind, quoted", F ">" F "A: a\n\nb\n\n" F ">" F "A: b\n", 2, 0},
         {"a name without a date", F "A: a\n\nb\n\nFrom lisa\nSubject: b\n", -1, 6},
         {"an address without a date", F "A: a\n\nb\n\nFrom lisa@example.org\nA: b\n", -1, 6},
-        {"Gmail's without a date in its own", "From 18@xxx Fri Aug 01 10:00:00 +0000 2025\nA: a\n\nb\nFrom 19@xxx\nA: b\n", 2, 0},
-        {"Thunderbird's without a date in its own", "From - Fri Aug 01 10:00:00 2025\nA: a\n\nb\nFrom - \nA: b\n", 2, 0},
+        {"Gmail's without a date in its own",
+         "From 18@xxx Fri Aug 01 10:00:00 +0000 2025\nA: a\n\nb\nFrom 19@xxx\nA: b\n", 2, 0},
+        {"Thunderbird's without a date in its own", "From - Fri Aug 01 10:00:00 2025\nA: a\n\nb\nFrom - \nA: b\n", 2,
+         0},
         {"Thunderbird's in another's", F "A: a\n\nb\n\nFrom - Fri Aug 01 10:00:00 2025\nA: b\n", 2, 0},
         {"Thunderbird's in another's, no empty line", F "A: a\n\nb\nFrom - Fri Aug 01 10:00:00 2025\nA: b\n", -1, 5},
         {"another's in Thunderbird's", "From - Fri Aug 01 10:00:00 2025\nA: a\n\nb\n\n" F "A: b\n", -1, 6},
-        {"a patch", F "A: a\n\nb\n\nFrom 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: b\n", -1, 6},
+        {"a patch", F "A: a\n\nb\n\nFrom 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: b\n",
+         -1, 6},
         {"a patch in Thunderbird's",
-         "From \nA: a\n\nb\n\nFrom 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: b\n", -1, 6},
+         "From \nA: a\n\nb\n\nFrom 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: b\n", -1,
+         6},
         {"From alone", F "A: a\n\nb\n\nFrom\nSubject: b\n", 1, 0},
         {"prose first", "From the beginning\nof time\n", -1, 1},
         {"prose only", "From here", -1, 1},
@@ -304,7 +331,8 @@ static void test_unclear(void **state)
         {"a length with more behind it", F "Content-Length: 1x\n\nb\n\n" F "A: b\n", 2, 0},
         {"a length to prose", F "Content-Length: 3\n\nb\n\nFrom here on\nc\n\n" F "A: b\n", 2, 0},
         {"a length to the middle of a line", F "Content-Length: 2\n\n: " F "A: b\n", 1, 0},
-        {"a length, and lines that are not alike", "From - \nContent-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n", 2, 0},
+        {"a length, and lines that are not alike", "From - \nContent-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n", 2,
+         0},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -368,8 +396,9 @@ static void test_unquote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scan), cmocka_unit_test(test_scan_across_pieces), cmocka_unit_test(test_from_times),
-        cmocka_unit_test(test_writers), cmocka_unit_test(test_unclear), cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_scan),       cmocka_unit_test(test_scan_across_pieces),
+        cmocka_unit_test(test_from_times), cmocka_unit_test(test_writers),
+        cmocka_unit_test(test_unclear),    cmocka_unit_test(test_nul),
         cmocka_unit_test(test_unquote),
     };
     return cmocka_run_group_tests_name("mbox", tests, NULL, NULL);

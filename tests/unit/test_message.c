@@ -117,7 +117,7 @@ static enum message_result read_pipe(const char *bytes, size_t size, size_t limi
                                      struct fault *fault)
 {
     pid_t child;
-    OD_CLEANUP(base_close) int fd = pipe_of(bytes, size, 65536, &child);
+    int fd OD_CLEANUP(base_close) = pipe_of(bytes, size, 65536, &child);
     enum message_result result = message_read(fd, limit, NULL, ret, fault);
 
     // a child that is still writing fails now
@@ -177,7 +177,7 @@ static void test_header_size(void **state)
         const char *bytes;
         size_t size;
     } cases[] = {
-        {"A: b\n\nc\n", 8}, {"\nA: b\n\n", 2}, {"A: b\nB: c\n", 12}, {"A: b", 4},
+        {"A: b\n\nc\n", 8},   {"\nA: b\n\n", 2},          {"A: b\nB: c\n", 12},      {"A: b", 4},
         {"A: b\n \n\nc", 11}, {"nonsense\n\nA: b\n", 12}, {"A: b\r\r\n\r\r\nc", 10},
     };
 
@@ -193,8 +193,8 @@ static void test_header_size(void **state)
 
 static void check_large(size_t size)
 {
-    OD_CLEANUP(base_free) char *bytes = base_alloc(size);
-    OD_CLEANUP(base_free) char *expected = base_alloc(2 * size);
+    char *bytes OD_CLEANUP(base_free) = base_alloc(size);
+    char *expected OD_CLEANUP(base_free) = base_alloc(2 * size);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
     uint64_t seed = size;
@@ -240,7 +240,7 @@ static void test_memory(void **state)
     size_t size;
     char *bytes = repeated("A: b\n\n", "0123456789\n", 3 * MIB, "", &size);
     pid_t child;
-    OD_CLEANUP(base_close) int fd = pipe_of(bytes, size, 65536, &child);
+    int fd OD_CLEANUP(base_close) = pipe_of(bytes, size, 65536, &child);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
     struct mallinfo2 before, after;
@@ -260,7 +260,7 @@ static void test_memory(void **state)
 static void test_too_large_is_read_to_its_end(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *bytes = repeated("A: b\n\n", "0123456789\n", MIB, "", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("A: b\n\n", "0123456789\n", MIB, "", &size);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
 
@@ -273,7 +273,7 @@ static void test_too_large_is_read_to_its_end(void **state)
 static void check_trouble(const char *expected)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *bytes = repeated("", "0123456789\n", MIB / 8, "", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("", "0123456789\n", MIB / 8, "", &size);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
 
@@ -309,7 +309,7 @@ static void test_disk_trouble(void **state)
 static void test_default_directory(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *bytes = repeated("", "0123456789\n", MIB / 8, "", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("", "0123456789\n", MIB / 8, "", &size);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
 
@@ -324,7 +324,7 @@ static void test_default_directory(void **state)
 
 static void test_read_trouble(void **state)
 {
-    OD_CLEANUP(base_close) int fd = open(directory, O_RDONLY | O_DIRECTORY);
+    int fd OD_CLEANUP(base_close) = open(directory, O_RDONLY | O_DIRECTORY);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
 
@@ -344,7 +344,7 @@ static void check_disturbed(int flags)
     struct message *message = NULL;
     struct fault fault = {.text = ""};
     pid_t child;
-    OD_CLEANUP(base_close) int fd = pipe_of(bytes, sizeof bytes - 1, 1, &child);
+    int fd OD_CLEANUP(base_close) = pipe_of(bytes, sizeof bytes - 1, 1, &child);
 
     assert_int_equal(fcntl(fd, F_SETFL, flags), 0);
     disturbed = true;
@@ -367,7 +367,7 @@ static void test_disturbed(void **state)
 
 static void test_file(void **state)
 {
-    OD_CLEANUP(base_close) int fd = open(directory, O_TMPFILE | O_RDWR, 0600);
+    int fd OD_CLEANUP(base_close) = open(directory, O_TMPFILE | O_RDWR, 0600);
     struct message *message = NULL;
     struct fault fault = {.text = ""};
 
@@ -385,19 +385,29 @@ static void test_header(void **state)
         const char *name;
         const char *value;
     } cases[] = {
-        {"Subject", "one two  three"}, {"SUBJECT", "one two  three"}, {"Empty", ""},  {"Blank", ""},
-        {"First", "1"},                {"Obsolete", "x"},             {"Body", NULL}, {"Subj", NULL},
-        {"Bare", "a\rb"},              {"Folded-First", "value"},     {"", NULL},     {"nonsense", NULL},
+        {"Subject", "one two  three"},
+        {"SUBJECT", "one two  three"},
+        {"Empty", ""},
+        {"Blank", ""},
+        {"First", "1"},
+        {"Obsolete", "x"},
+        {"Body", NULL},
+        {"Subj", NULL},
+        {"Bare", "a\rb"},
+        {"Folded-First", "value"},
+        {"", NULL},
+        {"nonsense", NULL},
     };
-    struct message *message = message_of(BYTES("Subject: \t one\n two\n  three \n\t\nEmpty:\nBlank: \t\nFirst:1\n"
-                                               "First: 2\nObsolete : x\nBare: a\rb\nnonsense\nFolded-First:\n value\n"
-                                               "\nBody: x\n"));
+    struct message *message =
+        message_of(BYTES("Subject: \t one\n two\n  three \n\t\nEmpty:\nBlank: \t\nFirst:1\n"
+                         "First: 2\nObsolete : x\nBare: a\rb\nnonsense\nFolded-First:\n value\n"
+                         "\nBody: x\n"));
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         size_t length = 4711;
-        OD_CLEANUP(base_free) char *value = message_header(message, cases[i].name, &length);
-        OD_CLEANUP(base_free) char *again = message_header(message, cases[i].name, NULL);
+        char *value OD_CLEANUP(base_free) = message_header(message, cases[i].name, &length);
+        char *again OD_CLEANUP(base_free) = message_header(message, cases[i].name, NULL);
 
         if ((value != NULL) != (cases[i].value != NULL) || (value && strcmp(value, cases[i].value) != 0))
             fail_msg("%s: \"%s\"", cases[i].name, value ? value : "none");
@@ -419,8 +429,8 @@ static void test_pieces(void **state)
         {"first", "Return-Path: x\r\nA: b\r\n\r\nc\r\n", "A: b\r\n\r\nc\r\n", 1},
         {"all three", "Return-Path: x\r\nX-Original-To: x\r\nDelivered-To: x\r\nA: b\r\n\r\n", "A: b\r\n\r\n", 1},
         {"between", "A: b\r\nDelivered-To: x\r\n y\r\nC: d\r\n\r\ne", "A: b\r\nC: d\r\n\r\ne", 2},
-        {"twice", "A: b\r\nDELIVERED-TO: x\r\nC: d\r\nE: f\r\nReturn-Path : x\r\n\r\n",
-         "A: b\r\nC: d\r\nE: f\r\n\r\n", 3},
+        {"twice", "A: b\r\nDELIVERED-TO: x\r\nC: d\r\nE: f\r\nReturn-Path : x\r\n\r\n", "A: b\r\nC: d\r\nE: f\r\n\r\n",
+         3},
         {"Received stays", "Received: x\r\nEnvelope-To: y\r\n\r\n", "Received: x\r\nEnvelope-To: y\r\n\r\n", 1},
         {"body", "A: b\r\n\r\nReturn-Path: x\r\n", "A: b\r\n\r\nReturn-Path: x\r\n", 1},
         {"nothing left", "Return-Path: x\r\n y", "", 0},
@@ -461,7 +471,7 @@ static void test_many_pieces(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         size_t bytes_size, count, size, left = cases[i].fields - cases[i].pieces + 1;
-        OD_CLEANUP(base_free) char *bytes =
+        char *bytes OD_CLEANUP(base_free) =
             repeated("", "A: b\r\nReturn-Path: x\r\n", cases[i].fields, "\r\n", &bytes_size);
         struct message *message = message_of(bytes, bytes_size);
         struct iovec *pieces = message_pieces(message, MESSAGE_NO_ENVELOPE, &count, &size);
@@ -476,9 +486,9 @@ static void test_many_pieces(void **state)
 static void test_long_value(void **state)
 {
     size_t size, length;
-    OD_CLEANUP(base_free) char *bytes = repeated("X: ", "y", 3 * MIB, "\r\n\r\n", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("X: ", "y", 3 * MIB, "\r\n\r\n", &size);
     struct message *message = message_of(bytes, size);
-    OD_CLEANUP(base_free) char *value = message_header(message, "X", &length);
+    char *value OD_CLEANUP(base_free) = message_header(message, "X", &length);
 
     (void)state;
     assert_int_equal(length, MIB);

@@ -9,7 +9,7 @@ static const struct {
     const char *label;
     const char *value;
     size_t size;
-    const char *id;         /* NULL: none */
+    const char *id; /* NULL: none */
     size_t id_size;
     bool folded;
 } values[] = {
@@ -64,7 +64,7 @@ static void test_values(void **state)
     for (size_t i = 0; i < COUNT(values); i++) {
         static char untouched[] = "untouched";
         // a copy of just the size, so that the sanitizer sees a byte too far
-        OD_CLEANUP(base_free) char *value = base_alloc(values[i].size + (values[i].size == 0));
+        char *value OD_CLEANUP(base_free) = base_alloc(values[i].size + (values[i].size == 0));
         char *id = untouched;
         size_t size = 4711;
         bool folded = true;
@@ -134,12 +134,18 @@ static void test_same_id(void **state)
         const char *header;
         bool same;
     } answers[] = {
-        {"Message-ID: <a@b>\r\n\r\n", true},     {"message-id: (x) <a@b> (y)\r\n\r\n", true},
-        {"Message-ID:\r\n <a@b>\r\n\r\n", true}, {"Message-ID: <a@b>", true},
-        {"Message-ID: <a@b>\n\n", true},         {"Message-ID: <A@b>\r\n\r\n", false},
-        {"Message-ID: <a@bc>\r\n\r\n", false},   {"Message-ID: <a@>\r\n\r\n", false},
-        {"Message-ID: a@b\r\n\r\n", false},      {"\r\n", false},
-        {"", false},                             {"Message-ID: <c@d>\r\nMessage-ID: <a@b>\r\n\r\n", false},
+        {"Message-ID: <a@b>\r\n\r\n", true},
+        {"message-id: (x) <a@b> (y)\r\n\r\n", true},
+        {"Message-ID:\r\n <a@b>\r\n\r\n", true},
+        {"Message-ID: <a@b>", true},
+        {"Message-ID: <a@b>\n\n", true},
+        {"Message-ID: <A@b>\r\n\r\n", false},
+        {"Message-ID: <a@bc>\r\n\r\n", false},
+        {"Message-ID: <a@>\r\n\r\n", false},
+        {"Message-ID: a@b\r\n\r\n", false},
+        {"\r\n", false},
+        {"", false},
+        {"Message-ID: <c@d>\r\nMessage-ID: <a@b>\r\n\r\n", false},
     };
     struct message *message = message_of(BYTES("Message-ID: <a@b>\n\n"));
     struct message *without = message_of(BYTES("Message-ID: <>\n\n"));
@@ -170,18 +176,17 @@ static void test_linear(void **state)
         const char *before, *unit, *after;
         bool found;
     } large[] = {
-        {"<", "x", "@b>", true},     {"<", ">", "", true},          {"", "<", "", false},
-        {"", "(", "<a@b>", false},   {"<a@b> ", "(", "", true},     {"<a@b>", "(>)", "", true},
-        {"<", "> (", "", true},      {"<a@b>", "\\", "", true},     {"(", "\\", ") <a@b>", true},
-        {"<", "a\r\n ", ">", true},  {"<", "> (x) ", "y", true},    {"", "<>", "", true},
+        {"<", "x", "@b>", true},      {"<", ">", "", true},       {"", "<", "", false},       {"", "(", "<a@b>", false},
+        {"<a@b> ", "(", "", true},    {"<a@b>", "(>)", "", true}, {"<", "> (", "", true},     {"<a@b>", "\\", "", true},
+        {"(", "\\", ") <a@b>", true}, {"<", "a\r\n ", ">", true}, {"<", "> (x) ", "y", true}, {"", "<>", "", true},
         {"", "\r\n ", "<a@b>", true},
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT(large); i++) {
         size_t size, length;
-        OD_CLEANUP(base_free) char *value = repeated(large[i].before, large[i].unit, 1000000, large[i].after, &size);
-        OD_CLEANUP(base_free) char *id = NULL;
+        char *value OD_CLEANUP(base_free) = repeated(large[i].before, large[i].unit, 1000000, large[i].after, &size);
+        char *id OD_CLEANUP(base_free) = NULL;
         bool folded;
 
         if (msgid_parse(value, size, &id, &length, &folded) != large[i].found)
@@ -192,7 +197,7 @@ static void test_linear(void **state)
 static void test_long_id(void **state)
 {
     size_t size;
-    OD_CLEANUP(base_free) char *bytes = repeated("Message-ID: <", "x", 100000, "@b>\n\n", &size);
+    char *bytes OD_CLEANUP(base_free) = repeated("Message-ID: <", "x", 100000, "@b>\n\n", &size);
     struct message *message = message_of(bytes, size);
 
     (void)state;
@@ -203,7 +208,7 @@ static void test_long_id(void **state)
 static void test_unfold(void **state)
 {
     size_t length;
-    OD_CLEANUP(base_free) char *text = message_field_unfold(BYTES("a\r\n b\n\tc\r\nd\r e\r\n"), &length);
+    char *text OD_CLEANUP(base_free) = message_field_unfold(BYTES("a\r\n b\n\tc\r\nd\r e\r\n"), &length);
 
     (void)state;
     assert_string_equal(text, "a b\tc\r\nd\r e\r\n");
@@ -214,12 +219,8 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_same_id),
-        cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_long_id),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_headers), cmocka_unit_test(test_same_id),
+        cmocka_unit_test(test_folded), cmocka_unit_test(test_linear),  cmocka_unit_test(test_long_id),
         cmocka_unit_test(test_unfold),
     };
     return cmocka_run_group_tests_name("msgid", tests, NULL, NULL);

@@ -27,10 +27,12 @@ static void test_nearest(void **state)
         {"abc@x", {NULL}, {NULL}},
         {"abcdefgh@x", {"abcdefgx@x", "zzzzzzzz@y", NULL}, {"abcdefgx@x", NULL}},
         {"abcdefgh@x", {"bcdefgh@x", "abcdefghi@x", "abdcefgh@x", NULL}, {"bcdefgh@x", "abcdefghi@x", "abdcefgh@x"}},
-        {"abcdefgh@x", {"abcdxxgh@x", "abcdefgx@x", "abcdefgh@y", "abcdefg@x", NULL}, {"abcdefgx@x", "abcdefgh@y", "abcdefg@x"}},
+        {"abcdefgh@x",
+         {"abcdxxgh@x", "abcdefgx@x", "abcdefgh@y", "abcdefg@x", NULL},
+         {"abcdefgx@x", "abcdefgh@y", "abcdefg@x"}},
         {"ABC@x", {"abc@X", NULL}, {"abc@X", NULL}},
         {"0815", {"20250801.0815.1@host.example", NULL}, {"20250801.0815.1@host.example", NULL}},
-        {"ab", {"zzabzz", NULL}, {NULL}},       /* too short to tell by */
+        {"ab", {"zzabzz", NULL}, {NULL}}, /* too short to tell by */
         {"", {"abc", "ab", NULL}, {"ab", NULL}},
         {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"c@b", "a@bcdefgh", "d@e"}},
         {"caf\xc3\xa9@x.example", {"cafe@x.example", NULL}, {"cafe@x.example", NULL}},
@@ -82,13 +84,21 @@ static void test_columns(void **state)
         int columns, room;
         size_t fits;
     } cases[] = {
-        {"", 0, 5, 0}, {"abc", 3, 2, 2}, {"abc", 3, 5, 3}, {"\xe6\x97\xa5\xe6\x9c\xac", 4, 3, 3}, {"\xe6\x97\xa5", 2, 1, 0},
-        {"e\xcc\x81" "a", 2, 1, 3},     /* the accent stays with its letter */
-        {"\033[31mab\033[0m", 2, 1, 6}, {"\xf0\x9f\x98\x80x", 3, 2, 4},
+        {"", 0, 5, 0},
+        {"abc", 3, 2, 2},
+        {"abc", 3, 5, 3},
+        {"\xe6\x97\xa5\xe6\x9c\xac", 4, 3, 3},
+        {"\xe6\x97\xa5", 2, 1, 0},
+        {"e\xcc\x81"
+         "a",
+         2, 1, 3}, /* the accent stays with its letter */
+        {"\033[31mab\033[0m", 2, 1, 6},
+        {"\xf0\x9f\x98\x80x", 3, 2, 4},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        if (terminal_columns(cases[i].text) != cases[i].columns || terminal_fit(cases[i].text, cases[i].room) != cases[i].fits)
+        if (terminal_columns(cases[i].text) != cases[i].columns ||
+            terminal_fit(cases[i].text, cases[i].room) != cases[i].fits)
             fail_msg("\"%s\": %d columns, %zu fit", cases[i].text, terminal_columns(cases[i].text),
                      terminal_fit(cases[i].text, cases[i].room));
     }
@@ -97,7 +107,9 @@ static void test_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_long), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }

@@ -24,13 +24,25 @@ static void test_text_fit(void **state)
     static const struct {
         const char *text;
         size_t max;
-        const char *fit;    /* NULL: goes as it is */
+        const char *fit; /* NULL: goes as it is */
     } cases[] = {
-        {"", 0, NULL}, {"abc", 3, NULL}, {"gr\xc3\xbc\xc3\x9f", 6, NULL}, {"abc", 2, "ab"}, {"abc", 0, ""},
-        {"gr\xc3\xbc\xc3\x9f", 5, "gr\xc3\xbc"}, {"gr\xc3\xbc", 3, "gr"}, {"\xf0\x9f\x90\x9f", 3, ""},
-        {"\xff@x", 9, BAD "@x"}, {"\xff@x", 4, BAD "@"}, {"\xff@x", 2, ""}, {"a\xff\xff\xff\xff\xff", 6, "a" BAD},
-        {"\x80\x80\x80\x80", 3, ""}, {"\xed\xa0\x80", 99, BAD BAD BAD}, {"a\xe2\x82", 99, "a" BAD BAD},
-        {"\xf4\x90\x80\x80", 12, BAD BAD BAD BAD}, {"\xc0\x80", 99, BAD BAD},
+        {"", 0, NULL},
+        {"abc", 3, NULL},
+        {"gr\xc3\xbc\xc3\x9f", 6, NULL},
+        {"abc", 2, "ab"},
+        {"abc", 0, ""},
+        {"gr\xc3\xbc\xc3\x9f", 5, "gr\xc3\xbc"},
+        {"gr\xc3\xbc", 3, "gr"},
+        {"\xf0\x9f\x90\x9f", 3, ""},
+        {"\xff@x", 9, BAD "@x"},
+        {"\xff@x", 4, BAD "@"},
+        {"\xff@x", 2, ""},
+        {"a\xff\xff\xff\xff\xff", 6, "a" BAD},
+        {"\x80\x80\x80\x80", 3, ""},
+        {"\xed\xa0\x80", 99, BAD BAD BAD},
+        {"a\xe2\x82", 99, "a" BAD BAD},
+        {"\xf4\x90\x80\x80", 12, BAD BAD BAD BAD},
+        {"\xc0\x80", 99, BAD BAD},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -75,14 +87,27 @@ static void test_peer_named(void **state)
         const char *host, *hostaddr;
         enum pg_peer peer;
     } cases[] = {
-        {NULL, NULL, PG_PEER_SOCKET}, {"", "", PG_PEER_SOCKET}, {"/run/postgresql", NULL, PG_PEER_SOCKET},
-        {"@abstract", NULL, PG_PEER_SOCKET}, {"localhost", "", PG_PEER_LOOPBACK}, {"LocalHost", NULL, PG_PEER_LOOPBACK},
-        {"127.0.0.1", NULL, PG_PEER_LOOPBACK}, {"127.255.0.9", NULL, PG_PEER_LOOPBACK}, {"::1", NULL, PG_PEER_LOOPBACK},
-        {"::ffff:127.0.0.1", NULL, PG_PEER_LOOPBACK}, {"db", "127.0.0.1", PG_PEER_LOOPBACK},
-        {"128.0.0.1", NULL, PG_PEER_REMOTE}, {"0.0.0.0", NULL, PG_PEER_REMOTE}, {"::2", NULL, PG_PEER_REMOTE},
-        {"::ffff:10.0.0.1", NULL, PG_PEER_REMOTE}, {"localhost", "10.0.0.1", PG_PEER_REMOTE},
-        {"/run/postgresql", "10.0.0.1", PG_PEER_REMOTE}, {"127.0.0.1.example.org", NULL, PG_PEER_REMOTE},
-        {"localhost.example.org", NULL, PG_PEER_REMOTE}, {"127.1", NULL, PG_PEER_REMOTE}, {" ", NULL, PG_PEER_REMOTE},
+        {NULL, NULL, PG_PEER_SOCKET},
+        {"", "", PG_PEER_SOCKET},
+        {"/run/postgresql", NULL, PG_PEER_SOCKET},
+        {"@abstract", NULL, PG_PEER_SOCKET},
+        {"localhost", "", PG_PEER_LOOPBACK},
+        {"LocalHost", NULL, PG_PEER_LOOPBACK},
+        {"127.0.0.1", NULL, PG_PEER_LOOPBACK},
+        {"127.255.0.9", NULL, PG_PEER_LOOPBACK},
+        {"::1", NULL, PG_PEER_LOOPBACK},
+        {"::ffff:127.0.0.1", NULL, PG_PEER_LOOPBACK},
+        {"db", "127.0.0.1", PG_PEER_LOOPBACK},
+        {"128.0.0.1", NULL, PG_PEER_REMOTE},
+        {"0.0.0.0", NULL, PG_PEER_REMOTE},
+        {"::2", NULL, PG_PEER_REMOTE},
+        {"::ffff:10.0.0.1", NULL, PG_PEER_REMOTE},
+        {"localhost", "10.0.0.1", PG_PEER_REMOTE},
+        {"/run/postgresql", "10.0.0.1", PG_PEER_REMOTE},
+        {"127.0.0.1.example.org", NULL, PG_PEER_REMOTE},
+        {"localhost.example.org", NULL, PG_PEER_REMOTE},
+        {"127.1", NULL, PG_PEER_REMOTE},
+        {" ", NULL, PG_PEER_REMOTE},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -92,13 +117,20 @@ static void test_peer_named(void **state)
 static void test_peer_check_names(void **state)
 {
     static const struct {
-        const char *hosts, *hostaddrs, *sslmode, *refused;  /* NULL: none */
+        const char *hosts, *hostaddrs, *sslmode, *refused; /* NULL: none */
     } cases[] = {
-        {NULL, NULL, NULL, NULL}, {"localhost,::1,/run", NULL, "disable", NULL}, {"a,b", NULL, "verify-full", NULL},
-        {"db", NULL, NULL, "host db "}, {"db", NULL, "verify-ca", "verify-ca"}, {"db", NULL, "VERIFY-FULL", "host db "},
-        {"localhost,db", NULL, "require", "host db "}, {"localhost,,db", NULL, "require", "host db "},
-        {"a,b", "127.0.0.1,10.0.0.1", "require", "10.0.0.1"}, {"a,b", "127.0.0.1,", "require", "host b "},
-        {NULL, "127.0.0.1,10.0.0.1", "require", "10.0.0.1"}, {NULL, "::1", "prefer", NULL},
+        {NULL, NULL, NULL, NULL},
+        {"localhost,::1,/run", NULL, "disable", NULL},
+        {"a,b", NULL, "verify-full", NULL},
+        {"db", NULL, NULL, "host db "},
+        {"db", NULL, "verify-ca", "verify-ca"},
+        {"db", NULL, "VERIFY-FULL", "host db "},
+        {"localhost,db", NULL, "require", "host db "},
+        {"localhost,,db", NULL, "require", "host db "},
+        {"a,b", "127.0.0.1,10.0.0.1", "require", "10.0.0.1"},
+        {"a,b", "127.0.0.1,", "require", "host b "},
+        {NULL, "127.0.0.1,10.0.0.1", "require", "10.0.0.1"},
+        {NULL, "::1", "prefer", NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -116,7 +148,7 @@ static enum pg_peer connected_to(const char *address, bool *ret)
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
     int fd OD_CLEANUP(base_close) = socket(AF_INET, SOCK_DGRAM, 0);
     assert_int_equal(inet_pton(AF_INET, address, &to.sin_addr), 1);
-    *ret = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0;     /* not without a route */
+    *ret = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0; /* not without a route */
     return pg_peer_of(fd);
 }
 
@@ -139,7 +171,7 @@ static void test_peer_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_fit), cmocka_unit_test(test_text_fit_always), cmocka_unit_test(test_array),
+        cmocka_unit_test(test_text_fit),   cmocka_unit_test(test_text_fit_always),  cmocka_unit_test(test_array),
         cmocka_unit_test(test_peer_named), cmocka_unit_test(test_peer_check_names), cmocka_unit_test(test_peer_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,11 @@ static void prepare(struct situation *it)
 {
     *it = (struct situation){.recipients = {SCUBA, DOUG}};
     it->request = (struct plan_request){
-        .hold_off = HOLD_OFF, .targets = targets, .target_count = TARGETS,
-        .recipients = it->recipients, .recipient_count = 2,
+        .hold_off = HOLD_OFF,
+        .targets = targets,
+        .target_count = TARGETS,
+        .recipients = it->recipients,
+        .recipient_count = 2,
     };
     it->found = base_alloc(sizeof(*it->found) + TARGETS * sizeof(it->found->copies[0]));
     it->found->known = true;
@@ -182,7 +185,7 @@ static void test_sent_owner(void **state)
     assert_int_equal(it.plan->targets[LISA].why, WHY_NOBODY);
 
     it.found->copies[DOUG].state = COPY_NONE;
-    it.recipients[1] = LEDGER_NO_TARGET;    /* unknown */
+    it.recipients[1] = LEDGER_NO_TARGET; /* unknown */
     assert_int_equal(make(&it)->sent_owner, LEDGER_OTHER);
     clear(&it);
 }
@@ -192,7 +195,7 @@ static void test_search(void **state)
     struct situation it;
     (void)state;
     prepare(&it);
-    it.request.has_id = true;   /* anybody may have filed it in Sent under its id */
+    it.request.has_id = true; /* anybody may have filed it in Sent under its id */
     assert_int_equal(make(&it)->targets[LISA].action, PLAN_SEARCH);
     assert_false(it.plan->targets[LISA].doubt);
     assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);
@@ -225,7 +228,7 @@ static void test_new_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inbox), cmocka_unit_test(test_sent), cmocka_unit_test(test_sent_owner),
+        cmocka_unit_test(test_inbox),  cmocka_unit_test(test_sent),        cmocka_unit_test(test_sent_owner),
         cmocka_unit_test(test_search), cmocka_unit_test(test_new_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

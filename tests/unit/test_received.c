@@ -6,7 +6,8 @@
 #include "delivery/received.h"
 
 #define CLIENT "from client.test (client.test [192.0.2.1])\r\n"
-#define TLS "\t(using TLSv1.3 with cipher TLS_AES_256_GCM_SHA384 (256/256 bits)\r\n" \
+#define TLS \
+    "\t(using TLSv1.3 with cipher TLS_AES_256_GCM_SHA384 (256/256 bits)\r\n" \
     "\t key-exchange X25519 server-signature ECDSA (P-256) server-digest SHA256)\r\n"
 #define NOT_ASKED "\t(No client certificate requested)\r\n"
 #define LISA "\t(Authenticated sender: lisa@mail.example)\r\n"
@@ -17,64 +18,81 @@
 static const struct {
     const char *label;
     const char *received;
-    const char *login;          /* NULL: none */
-    const char *queue_id;       /* NULL: none */
+    const char *login;    /* NULL: none */
+    const char *queue_id; /* NULL: none */
 } fields[] = {
     // as Postfix writes it
     {"login, no TLS", CLIENT LISA BY "ESMTPA" REST, "lisa@mail.example", "4QXyZ16dz9zPV"},
     {"login, TLS in the field", CLIENT TLS NOT_ASKED LISA BY "ESMTPSA" REST, "lisa@mail.example", "4QXyZ16dz9zPV"},
-    {"login and certificate", CLIENT TLS CN("Lisa (laptop)") LISA BY "ESMTPSA" REST, "lisa@mail.example", "4QXyZ16dz9zPV"},
+    {"login and certificate", CLIENT TLS CN("Lisa (laptop)") LISA BY "ESMTPSA" REST, "lisa@mail.example",
+     "4QXyZ16dz9zPV"},
     {"login, SMTPUTF8", CLIENT LISA BY "UTF8SMTPSA" REST, "lisa@mail.example", "4QXyZ16dz9zPV"},
     {"short queue id", CLIENT LISA BY "ESMTPA id 3F2B61A01C;\r\n\tFri,  1 Aug 2025 10:00:00 +0200 (CEST)",
-        "lisa@mail.example", "3F2B61A01C"},
+     "lisa@mail.example", "3F2B61A01C"},
     {"login without a domain", CLIENT "\t(Authenticated sender: lisa)\r\n" BY "ESMTPSA" REST, "lisa", "4QXyZ16dz9zPV"},
-    {"address for a name, quotes in the recipient", "from [192.0.2.1] (unknown [192.0.2.1])\r\n" LISA BY "ESMTPA id A1\r\n"
-        "\tfor <\"a (b\"@mail.example>; Fri,  1 Aug 2025 10:00:00 +0200 (CEST)", "lisa@mail.example", "A1"},
+    {"address for a name, quotes in the recipient",
+     "from [192.0.2.1] (unknown [192.0.2.1])\r\n" LISA BY "ESMTPA id A1\r\n"
+     "\tfor <\"a (b\"@mail.example>; Fri,  1 Aug 2025 10:00:00 +0200 (CEST)",
+     "lisa@mail.example", "A1"},
     {"nobody logged in", CLIENT BY "ESMTP" REST, NULL, "4QXyZ16dz9zPV"},
     {"smtpd_sasl_authenticated_header = no", CLIENT TLS NOT_ASKED BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"smtpd_hide_client_session = yes", "by mail.example (Postfix) id A1;\r\n\tFri,  1 Aug 2025 10:00:00 +0200", NULL, "A1"},
+    {"smtpd_hide_client_session = yes", "by mail.example (Postfix) id A1;\r\n\tFri,  1 Aug 2025 10:00:00 +0200", NULL,
+     "A1"},
     {"sendmail(1)", "by mail.example (Postfix, from userid 1000)\r\n\tid A1B2; Fri,  1 Aug 2025 10:00:00 +0200 (CEST)",
-        NULL, "A1B2"},
+     NULL, "A1B2"},
     {"qmqpd(8)", CLIENT BY "QMQP\r\n\tid A1B2; Fri,  1 Aug 2025 10:00:00 +0200 (CEST)", NULL, "A1B2"},
-    {"before a proxy filter: no queue id", CLIENT LISA BY "ESMTPSA\r\n\tfor <scuba@mail.example>; Fri, 1 Aug 2025 10:00:00 +0200",
-        NULL, NULL},
+    {"before a proxy filter: no queue id",
+     CLIENT LISA BY "ESMTPSA\r\n\tfor <scuba@mail.example>; Fri, 1 Aug 2025 10:00:00 +0200", NULL, NULL},
     // logins that Postfix had to change, or may have
     {"parentheses in the login", CLIENT "\t(Authenticated sender: lisa(x)@mail.example)\r\n" BY "ESMTPA" REST, NULL,
-        "4QXyZ16dz9zPV"},
-    {"bytes that do not print", CLIENT "\t(Authenticated sender: lis?@mail.example)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"8-bit login", CLIENT "\t(Authenticated sender: lis\xe4@mail.example)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
+     "4QXyZ16dz9zPV"},
+    {"bytes that do not print", CLIENT "\t(Authenticated sender: lis?@mail.example)\r\n" BY "ESMTPA" REST, NULL,
+     "4QXyZ16dz9zPV"},
+    {"8-bit login", CLIENT "\t(Authenticated sender: lis\xe4@mail.example)\r\n" BY "ESMTPA" REST, NULL,
+     "4QXyZ16dz9zPV"},
     {"two words", CLIENT "\t(Authenticated sender: lisa x)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"quoted pair", CLIENT "\t(Authenticated sender: lis\\a)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"empty", CLIENT "\t(Authenticated sender: )\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     // what a stranger's client can bring about
-    {"common name", CLIENT TLS CN("x (Authenticated sender: lisa@mail.example) y") BY "ESMTPS" REST, NULL, "4QXyZ16dz9zPV"},
-    {"common name, another logged in and not shown", CLIENT TLS CN("x (Authenticated sender: lisa@mail.example) y")
-        BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"common name, parentheses that are not balanced", CLIENT TLS CN("x\", Issuer \"y\" (z))\r\n\t(Authenticated sender: lisa@mail.example)")
-        BY "ESMTPSA" REST, NULL, NULL},
-    {"issuer", CLIENT TLS "\t(Client CN \"x\", Issuer \"(Authenticated sender: lisa@mail.example)\" (not verified))\r\n"
-        BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"name in HELO", "from (Authenticated sender: lisa@mail.example) (client.test [192.0.2.1])\r\n" BY "ESMTPA" REST, NULL,
-        "4QXyZ16dz9zPV"},
-    {"HELO as whole field", "from x by mail.example (Postfix) with ESMTPSA id A1; (Authenticated sender: lisa@mail.example) "
-        "(client.test [192.0.2.1])\r\n" BY "ESMTP" REST, NULL, "A1"},
+    {"common name", CLIENT TLS CN("x (Authenticated sender: lisa@mail.example) y") BY "ESMTPS" REST, NULL,
+     "4QXyZ16dz9zPV"},
+    {"common name, another logged in and not shown",
+     CLIENT TLS CN("x (Authenticated sender: lisa@mail.example) y") BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
+    {"common name, parentheses that are not balanced",
+     CLIENT TLS CN("x\", Issuer \"y\" (z))\r\n\t(Authenticated sender: lisa@mail.example)") BY "ESMTPSA" REST, NULL,
+     NULL},
+    {"issuer",
+     CLIENT TLS "\t(Client CN \"x\", Issuer \"(Authenticated sender: lisa@mail.example)\" (not verified))\r\n" BY
+                "ESMTPSA" REST,
+     NULL, "4QXyZ16dz9zPV"},
+    {"name in HELO", "from (Authenticated sender: lisa@mail.example) (client.test [192.0.2.1])\r\n" BY "ESMTPA" REST,
+     NULL, "4QXyZ16dz9zPV"},
+    {"HELO as whole field",
+     "from x by mail.example (Postfix) with ESMTPSA id A1; (Authenticated sender: lisa@mail.example) "
+     "(client.test [192.0.2.1])\r\n" BY "ESMTP" REST,
+     NULL, "A1"},
     {"HELO id", "from id (client.test [192.0.2.1])\r\n" BY "ESMTP" REST, NULL, "4QXyZ16dz9zPV"},
-    {"HELO in quotes", "from \"a (Authenticated sender: lisa@mail.example) by b\" (client.test [192.0.2.1])\r\n" BY "ESMTPA"
-        REST, NULL, "4QXyZ16dz9zPV"},
-    {"login that shows another", CLIENT "\t(Authenticated sender: doug (Authenticated sender: lisa@mail.example))\r\n"
-        BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"recipient", CLIENT BY "ESMTPSA id A1 for <\"(Authenticated sender: lisa@mail.example)\"@mail.example>; Fri", NULL, "A1"},
+    {"HELO in quotes",
+     "from \"a (Authenticated sender: lisa@mail.example) by b\" (client.test [192.0.2.1])\r\n" BY "ESMTPA" REST, NULL,
+     "4QXyZ16dz9zPV"},
+    {"login that shows another",
+     CLIENT "\t(Authenticated sender: doug (Authenticated sender: lisa@mail.example))\r\n" BY "ESMTPA" REST, NULL,
+     "4QXyZ16dz9zPV"},
+    {"recipient", CLIENT BY "ESMTPSA id A1 for <\"(Authenticated sender: lisa@mail.example)\"@mail.example>; Fri", NULL,
+     "A1"},
     {"id in a comment and in quotes", "from x ( id A1 ) \" id A2 \" by y (z id A3) with ESMTP id A4; Fri", NULL, "A4"},
     // places where Postfix does not put it
     {"not the last comment", CLIENT LISA TLS BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"behind by", CLIENT "\tby mail.example (Authenticated sender: lisa@mail.example) with ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
+    {"behind by", CLIENT "\tby mail.example (Authenticated sender: lisa@mail.example) with ESMTPA" REST, NULL,
+     "4QXyZ16dz9zPV"},
     {"behind with", CLIENT BY "ESMTPA (Authenticated sender: lisa@mail.example)" REST, NULL, "4QXyZ16dz9zPV"},
     {"without its protocol", CLIENT LISA BY "ESMTP" REST, NULL, "4QXyZ16dz9zPV"},
     {"two names", "from a b (client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"without from", "(client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"no comment", "from a by b (Postfix) with ESMTPA id A1;", NULL, "A1"},
     {"other case", CLIENT "\t(authenticated sender: lisa@mail.example)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"more words", CLIENT "\t(Authenticated sender: lisa@mail.example, again)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
+    {"more words", CLIENT "\t(Authenticated sender: lisa@mail.example, again)\r\n" BY "ESMTPA" REST, NULL,
+     "4QXyZ16dz9zPV"},
     // damaged
     {"empty field", "", NULL, NULL},
     {"no end of a comment", CLIENT "\t(Authenticated sender: lisa@mail.example\r\n" BY "ESMTPA" REST, NULL, NULL},
@@ -83,19 +101,26 @@ static const struct {
     {"ends in a backslash", CLIENT "\t(Authenticated sender: lisa@mail.example\\", NULL, NULL},
     {"id without a value", CLIENT BY "ESMTP id", NULL, NULL},
     // other mail servers
-    {"Exim", "from a ([192.0.2.1]) by b with esmtpsa (TLS1.3) (Exim 4.96) (envelope-from <x@y>) id 1qQ9Zb-0001Xy-2k for z@b; Fri",
-        NULL, NULL},
-    {"Sendmail", "from a (b [192.0.2.1]) by c (8.17.1/8.17.1) with ESMTPS id 371A0abc012345 (version=TLSv1.3) for <z@c>; Fri",
-        NULL, "371A0abc012345"},
+    {"Exim",
+     "from a ([192.0.2.1]) by b with esmtpsa (TLS1.3) (Exim 4.96) (envelope-from <x@y>) id 1qQ9Zb-0001Xy-2k for z@b; Fri",
+     NULL, NULL},
+    {"Sendmail",
+     "from a (b [192.0.2.1]) by c (8.17.1/8.17.1) with ESMTPS id 371A0abc012345 (version=TLSv1.3) for <z@c>; Fri", NULL,
+     "371A0abc012345"},
     {"qmail", "(qmail 1234 invoked by uid 89); 1 Aug 2025 08:00:00 -0000", NULL, NULL},
-    {"Exchange", "from A.x (10.0.0.1) by B.x (10.0.0.2) with Microsoft SMTP Server (version=TLS1_2) id 15.1.2507.6; Fri", NULL, NULL},
-    {"Gmail", "by 2002:a05:6402:1d1:b0:522 with SMTP id t17csp1;\r\n Fri, 1 Aug 2025 01:00:00 -0700 (PDT)", NULL, "t17csp1"},
+    {"Exchange",
+     "from A.x (10.0.0.1) by B.x (10.0.0.2) with Microsoft SMTP Server (version=TLS1_2) id 15.1.2507.6; Fri", NULL,
+     NULL},
+    {"Gmail", "by 2002:a05:6402:1d1:b0:522 with SMTP id t17csp1;\r\n Fri, 1 Aug 2025 01:00:00 -0700 (PDT)", NULL,
+     "t17csp1"},
 };
 
 static struct message *received(const char *field)
 {
-    char *bytes = base_printf("Return-Path: <x@y>\r\nReceived: %s\r\nReceived: " CLIENT LISA BY "ESMTPSA" REST "\r\n"
-                              "From: lisa@mail.example\r\n\r\nx\r\n", field);
+    char *bytes = base_printf("Return-Path: <x@y>\r\nReceived: %s\r\nReceived: " CLIENT LISA BY "ESMTPSA" REST
+                              "\r\n"
+                              "From: lisa@mail.example\r\n\r\nx\r\n",
+                              field);
     struct message *message = message_of(bytes, strlen(bytes));
 
     base_free(&bytes);
@@ -144,8 +169,26 @@ static void test_no_field(void **state)
 static void test_any_client(void **state)
 {
     static const char *const pieces[] = {
-        "(", ")", "\"", "\\", " ", "\r\n\t", ";", "by ", "from ", "with ESMTPSA ", "id A1", "(Authenticated sender: lisa)",
-        "Authenticated sender: lisa", "(x [192.0.2.1])", "x", "\x80", "mail.example (Postfix) ", "<", ">", "@",
+        "(",
+        ")",
+        "\"",
+        "\\",
+        " ",
+        "\r\n\t",
+        ";",
+        "by ",
+        "from ",
+        "with ESMTPSA ",
+        "id A1",
+        "(Authenticated sender: lisa)",
+        "Authenticated sender: lisa",
+        "(x [192.0.2.1])",
+        "x",
+        "\x80",
+        "mail.example (Postfix) ",
+        "<",
+        ">",
+        "@",
     };
     uint64_t seed = 4711;
 
@@ -216,7 +259,7 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields), cmocka_unit_test(test_no_field), cmocka_unit_test(test_any_client),
+        cmocka_unit_test(test_fields),    cmocka_unit_test(test_no_field), cmocka_unit_test(test_any_client),
         cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_long),
     };
 

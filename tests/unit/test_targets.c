@@ -21,7 +21,11 @@ static void test_order(void **state)
         struct config *config OD_CLEANUP(config_free) = config_defaults();
         struct delivery_recipient recipients[2] = {{.address = "scuba@example.org"}, {.address = "doug@example.org"}};
         struct delivery delivery = {
-            .config = config, .message = &message, .sender = "", .recipients = recipients, .recipient_count = 2,
+            .config = config,
+            .message = &message,
+            .sender = "",
+            .recipients = recipients,
+            .recipient_count = 2,
         };
         struct targets targets;
         config->route.sent_copy = SENT_COPY_OFF;
