@@ -176,8 +176,7 @@ def restart_at(bench, step, number, down):
         wait_until(lambda: arrived.is_set() or running.done(), "it came to the step, or to its end", 60)
         try:
             if arrived.is_set() and down:
-                postgres.process.send_signal(number)
-                postgres.process.wait(30)
+                postgres.end(number)
             elif arrived.is_set():
                 postgres.restart(number)
         finally:

@@ -232,7 +232,7 @@ def test_locks_of_a_delivery_under_way(site):
         return data
     site.imap_proxy(watch)
     run = site.start_delivery(message(id=id), scuba)
-    assert waits.wait(20)
+    assert waits.wait(60)
     rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "held"], "it is held")
     [row] = rows
     assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session"}
@@ -251,7 +251,7 @@ def test_locks_of_a_delivery_that_was_killed(site):
     waits = threading.Event()
     proxy = site.imap_proxy(lambda _connection, _side, data: (waits.set(), b"")[1] if b"APPEND" in data else data)
     run = site.start_delivery(message(id=id), scuba)
-    assert waits.wait(20) and proxy
+    assert waits.wait(60) and proxy
     run.signal(signal.SIGKILL)
     run.finish()
     rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "free"], "the lock has gone")

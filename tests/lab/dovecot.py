@@ -100,7 +100,7 @@ class Dovecot(process.Server):
 
     def session(self, account):
         """A logged-in imaplib session, as the master user."""
-        session = imaplib.IMAP4("127.0.0.1", self.port, timeout=30)
+        session = imaplib.IMAP4("127.0.0.1", self.port, timeout=120)
         session.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # imaplib sends line ends by themselves
         session.authenticate("PLAIN", lambda _: f"{account}\0{MASTER}\0{self.password}".encode())
         return session

@@ -227,7 +227,7 @@ class Postfix(process.Server):
 
     def answers(self):
         try:
-            smtplib.SMTP("127.0.0.1", self.port, timeout=10).quit()
+            smtplib.SMTP("127.0.0.1", self.port, timeout=60).quit()
             return True
         except OSError:
             return False

@@ -69,10 +69,17 @@ class Postgres(process.Server):
         self.spawn([self.program("postgres"), "-D", self.path("data"),
                     *[f"--{name}={value}" for name, value in settings.items()]], **process.run_as(self.user))
 
+    def end(self, stop_signal):
+        """Ends it, and leaves everything as it is for launch()."""
+        self.process.send_signal(stop_signal)
+        try:
+            self.process.wait(120)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"PostgreSQL does not end:\n{self.new_log()[-4000:]}") from None
+
     def restart(self, stop_signal):
         """Ends it and starts it again on the same port; returns when it answers."""
-        self.process.send_signal(stop_signal)
-        self.process.wait(120)
+        self.end(stop_signal)
         self.launch()
         process.wait_until(self.is_up, "PostgreSQL answers again")
 
