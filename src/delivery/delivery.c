@@ -124,8 +124,8 @@ static bool hold(struct delivery_work *work)
     return false;
 }
 
-/* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever: it
- * comes again. */
+/* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever, so
+ * Postfix is made to retry it. */
 static void record_only(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;

@@ -165,7 +165,9 @@ struct ledger_settling {
  * commits. What fails is tried once more on a new connection, without the lock: attempt and token suffice.
  *
  * *ret_next      whether the lock is held and that copy is still ours; when not, it is to be abandoned
- * *ret_taken     [made_count]: another delivery has taken that copy over; untouched on LEDGER_TROUBLE
+ * *ret_taken     [made_count]: another delivery has taken that copy over
+ *
+ * Both are untouched on LEDGER_TROUBLE.
  *
  * LEDGER_OK       committed
  * LEDGER_BUSY     committed, but something was taken over

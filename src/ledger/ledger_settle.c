@@ -167,8 +167,9 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
     bool sent = send_settling(ledger, claim, settling, &marks, fault);
     ledger->in_transaction = false;
     enum ledger_result result = sent ? take_settling(ledger, settling, &marks, ret_taken, fault) : LEDGER_TROUBLE;
-    *ret_next = settling->next != LEDGER_NO_TARGET && result != LEDGER_TROUBLE &&
-                ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
+    if (result != LEDGER_TROUBLE)
+        *ret_next = settling->next != LEDGER_NO_TARGET &&
+                    ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
     if (sent)
         pg_finish(ledger->pg);
     else

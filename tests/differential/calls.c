@@ -260,7 +260,7 @@ void calls_settle(struct history *history, struct player *player, struct dice *d
     struct fault fault;
     struct ledger_made made[TARGETS_MOST];
     struct ledger_answer answers[RECIPIENTS_MOST];
-    bool next, taken[TARGETS_MOST];
+    bool next = false, taken[TARGETS_MOST];
     struct ledger_settling settling = {.made = made};
     settling.made_count = draw_settling(history, player, dice, made, &settling.next);
     tell(history, "%zu settles", player->number);

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,11 +145,13 @@ static bool waits_for_lock(PGconn *conn)
     return false;
 }
 
-/* Ends a session, if it is there yet, and waits until it has ended. */
+/* Ends a session, if it is there yet, and waits until its process has, and with it the connection. (With a time limit
+ * pg_terminate_backend waits for that itself, but looks every 100 ms only.) */
 static void end_session(int pid)
 {
-    PGresult *result OD_CLEANUP(pg_clear) =
-        warden_ask("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE pid = $1", pid, NULL);
+    if (ask_whether("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1", pid))
+        while (kill(pid, 0) == 0)
+            (void)poll(NULL, 0, 1);
 }
 
 static int session_of(const struct ledger *ledger)

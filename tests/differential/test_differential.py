@@ -3,8 +3,10 @@
 ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is told with seed and history, and made
 short."""
 
+import concurrent.futures
 import difflib
 import os
+import queue
 import random
 import subprocess
 
@@ -14,7 +16,8 @@ from lab import lab as lab_module
 
 HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 60)
 SEED = int(os.environ.get("ONCEDROP_SEED") or random.SystemRandom().randrange(1 << 32))
-AT_ONCE = 500
+FIXED = min(HISTORIES, 60)     # of seed 1
+PART = 30      # histories of one run of the programs
 STEPS = 64      # STEPS_MOST, history.h
 
 # Of tests/simulation/breakage.c: those that are in its ledger, but those that only its other parts would show.
@@ -62,27 +65,42 @@ def report(conninfo, seed, number):
 
 
 @pytest.fixture(scope="module")
-def conninfo(lab, ledgers):
-    database = ledgers.take()
-    yield f"host={lab.postgres.directory} port={lab.postgres.port} dbname={database} user=admin"
-    ledgers.give_back(database)
+def conninfos(lab, ledgers):
+    """Of a database for each processor."""
+    databases = [ledgers.take() for _ in range(os.cpu_count())]
+    yield [f"host={lab.postgres.directory} port={lab.postgres.port} dbname={database} user=admin" for database in databases]
+    for database in databases:
+        ledgers.give_back(database)
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_histories(conninfo, fresh):
-    seed = SEED if fresh else 1
-    lines = 0
-    for first in range(0, HISTORIES, AT_ONCE):
-        count = min(AT_ONCE, HISTORIES - first)
-        real, simulated = play("postgres", conninfo, seed, first, count), play("simulated", "", seed, first, count)
-        lines += len(real)
-        assert real == simulated, report(conninfo, seed, different(real, simulated))
-    print(f"differential: seed {seed}: {HISTORIES} histories, {lines} lines, the same")
+def test_histories(conninfos, fresh):
+    seed, histories = (SEED, HISTORIES) if fresh else (1, FIXED)
+    idle = queue.Queue()
+    for conninfo in conninfos:
+        idle.put(conninfo)
+
+    def play_part(first):
+        conninfo, count = idle.get(), min(PART, histories - first)
+        try:
+            real, simulated = play("postgres", conninfo, seed, first, count), play("simulated", "", seed, first, count)
+            assert real == simulated, report(conninfo, seed, different(real, simulated))
+            return len(real)
+        finally:
+            idle.put(conninfo)
+
+    with concurrent.futures.ThreadPoolExecutor(len(conninfos)) as pool:
+        parts = [pool.submit(play_part, first) for first in range(0, histories, PART)]
+        try:
+            lines = sum(part.result() for part in parts)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    print(f"differential: seed {seed}: {histories} histories, {lines} lines, the same")
 
 
-def test_breakages(conninfo):
+def test_breakages(conninfos):
     """What is broken in the simulated ledger is a difference."""
-    real = play("postgres", conninfo, 1, 0, 30)
+    real = play("postgres", conninfos[0], 1, 0, 30)
     found = {name: different(real, play("simulated", name, 1, 0, 30)) for name in BREAKAGES}
     print("differential: broken, and noticed in history:", ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
     assert None not in found.values()
