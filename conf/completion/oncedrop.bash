@@ -16,7 +16,7 @@ _oncedrop_options() {
         check | locks) echo '--json' ;;
         config) echo '-n -d' ;;
         show) echo '--digest --json' ;;
-        list) echo '--state --since --recipient --limit --json' ;;
+        list) echo '--state --since --recipient --sender --queue-id --delay --limit --json' ;;
         stats) echo '--prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
     esac
@@ -27,7 +27,8 @@ _oncedrop_takes_value() {
     case "$1 $2" in
         ' -c' | ' -o') ;;
         'deliver '-[fdaqsu] | 'replay '-[dfj] | 'resume -j') ;;
-        'list --state' | 'list --since' | 'list --recipient' | 'list --limit' | 'purge --older-than') ;;
+        'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
+        'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than') ;;
         *) return 1 ;;
     esac
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * list: copies by state, time and recipient. */
+ * list: copies by state, time, delay, queue id, sender and recipient. */
 #include <errno.h>
 #include <getopt.h>
 #include <glib.h>
@@ -18,6 +18,7 @@
 struct options {
     struct ledger_filter filter;
     char since[24]; /* milliseconds, or @ and seconds since 1970 */
+    char delay[24]; /* milliseconds */
     char *recipient;
     bool json;
 };
@@ -62,6 +63,16 @@ static bool take_since(struct options *options, const char *text)
     return true;
 }
 
+static bool take_delay(struct options *options, const char *text)
+{
+    int64_t ms;
+    if (!config_parse_duration(text, &ms))
+        return false;
+    g_snprintf(options->delay, sizeof(options->delay), "%" G_GINT64_FORMAT, (gint64)ms);
+    options->filter.delay = options->delay;
+    return true;
+}
+
 static bool take_limit(const char *text, int64_t *ret)
 {
     char *end;
@@ -83,6 +94,14 @@ static bool take_option(int c, struct options *options)
         options->recipient = g_utf8_strdown(optarg, -1);
         options->filter.recipient = options->recipient;
         return true;
+    case 'q':
+        options->filter.queue_id = optarg;
+        return true;
+    case 'f':
+        options->filter.sender = strcmp(optarg, "<>") == 0 ? "" : optarg;
+        return true;
+    case 'd':
+        return take_delay(options, optarg);
     case 'l':
         return take_limit(optarg, &options->filter.limit);
     case 'J':
@@ -99,6 +118,9 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"state", required_argument, NULL, 's'},
         {"since", required_argument, NULL, 't'},
         {"recipient", required_argument, NULL, 'r'},
+        {"sender", required_argument, NULL, 'f'},
+        {"queue-id", required_argument, NULL, 'q'},
+        {"delay", required_argument, NULL, 'd'},
         {"limit", required_argument, NULL, 'l'},
         {"json", no_argument, NULL, 'J'},
         {0},

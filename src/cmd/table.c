@@ -11,11 +11,25 @@
 #include "base/terminal.h"
 
 #define CELL_BYTES 4096
-#define NARROWEST 12 /* columns are not cut below that */
+#define TEXT_LEAST 12    /* texts are not cut below that, */
+#define ADDRESS_LEAST 20 /* addresses not below that */
 #define GAP 2
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
+
+/* Columns that may be cut. Times, ids, numbers and states are whole or not there: part of one is of no use. */
+static const struct {
+    const char *name;
+    int least;
+} cuttable[] = {
+    {"account", ADDRESS_LEAST}, {"address", ADDRESS_LEAST},   {"claimed_by", ADDRESS_LEAST},
+    {"from", ADDRESS_LEAST},    {"recipient", ADDRESS_LEAST}, {"original_recipient", ADDRESS_LEAST},
+    {"sender", ADDRESS_LEAST},  {"recipients", TEXT_LEAST},   {"mailbox", TEXT_LEAST},
+    {"name", TEXT_LEAST},       {"group", TEXT_LEAST},        {"filename", TEXT_LEAST},
+    {"subject", TEXT_LEAST},    {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
+    {"text", TEXT_LEAST},       {"session", TEXT_LEAST},
+};
 
 static const struct {
     const char *word, *colour;
@@ -65,25 +79,37 @@ static void print_cell(const char *text, int columns, bool last)
     printf("%s%s%s%*s%s", colour, fitted, colour[0] != '\0' ? PLAIN : "", padding, "", last ? "\n" : "");
 }
 
-/* What the printed columns take, each cut to at most so much. */
-static int sum_of(const int *widths, size_t columns, int most)
+struct column {
+    int width; /* 0: not printed */
+    int least; /* to which it may be cut */
+};
+
+static int sum_of_widths(const struct column *columns, size_t count)
 {
     int sum = -GAP;
-    for (size_t i = 0; i < columns; i++)
-        sum += widths[i] > 0 ? MIN(widths[i], most) + GAP : 0;
+    for (size_t i = 0; i < count; i++)
+        sum += columns[i].width > 0 ? columns[i].width + GAP : 0;
     return sum;
 }
 
-/* The widest columns give, until the table fits. */
-static void shrink(int *widths, size_t columns, int room)
+static int sum_of_least(const struct column *columns, size_t count)
 {
-    while (sum_of(widths, columns, G_MAXINT16) > room) {
-        size_t widest = 0;
-        for (size_t i = 1; i < columns; i++)
-            widest = widths[i] > widths[widest] ? i : widest;
-        if (widths[widest] <= NARROWEST)
+    int sum = -GAP;
+    for (size_t i = 0; i < count; i++)
+        sum += columns[i].width > 0 ? columns[i].least + GAP : 0;
+    return sum;
+}
+
+/* Those that are furthest above their least width give, until the table fits. */
+static void shrink(struct column *columns, size_t count, int room)
+{
+    while (sum_of_widths(columns, count) > room) {
+        size_t most = 0;
+        for (size_t i = 1; i < count; i++)
+            most = columns[i].width - columns[i].least > columns[most].width - columns[most].least ? i : most;
+        if (columns[most].width <= columns[most].least)
             return;
-        widths[widest]--;
+        columns[most].width--;
     }
 }
 
@@ -107,29 +133,39 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-static void print_layout(const struct ledger_table *table, const int *widths)
+static void print_layout(const struct ledger_table *table, const struct column *columns)
 {
     char text[CELL_BYTES];
     size_t last = 0;
     for (size_t column = 0; column < table->columns; column++)
-        last = widths[column] > 0 ? column : last;
+        last = columns[column].width > 0 ? column : last;
     fputs(terminal_coloured(STDOUT_FILENO) ? BOLD : "", stdout);
     for (size_t column = 0; column < table->columns; column++)
-        if (widths[column] > 0)
-            print_cell(table->names[column], widths[column], column == last);
+        if (columns[column].width > 0)
+            print_cell(table->names[column], columns[column].width, column == last);
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
     for (size_t row = 0; row < table->rows; row++)
         for (size_t column = 0; column < table->columns; column++)
-            if (widths[column] > 0)
-                print_cell(cell_text(table, row, column, text), widths[column], column == last);
+            if (columns[column].width > 0)
+                print_cell(cell_text(table, row, column, text), columns[column].width, column == last);
 }
 
-static int *column_widths(const struct ledger_table *table)
+static int least_width(const char *name, int width)
 {
-    int *widths = base_alloc((table->columns + 1) * sizeof(int));
-    for (size_t column = 0; column < table->columns; column++)
-        widths[column] = column_width(table, column);
-    return widths;
+    for (size_t i = 0; i < G_N_ELEMENTS(cuttable); i++)
+        if (strcmp(name, cuttable[i].name) == 0)
+            return MIN(width, cuttable[i].least);
+    return width;
+}
+
+static struct column *measure(const struct ledger_table *table)
+{
+    struct column *columns = base_alloc((table->columns + 1) * sizeof(*columns));
+    for (size_t i = 0; i < table->columns; i++) {
+        columns[i].width = column_width(table, i);
+        columns[i].least = least_width(table->names[i], columns[i].width);
+    }
+    return columns;
 }
 
 void table_heading(const char *text)
@@ -141,9 +177,9 @@ void table_heading(const char *text)
 
 void table_print(const struct ledger_table *table)
 {
-    int *widths OD_CLEANUP(base_free) = column_widths(table);
+    struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    if (room > 0 && sum_of(widths, table->columns, NARROWEST) > room) {
+    if (room > 0 && sum_of_least(columns, table->columns) > room) {
         for (size_t row = 0; row < table->rows; row++) {
             fputs(row > 0 ? "\n" : "", stdout);
             table_print_row(table, row);
@@ -151,37 +187,39 @@ void table_print(const struct ledger_table *table)
         return;
     }
     if (room > 0)
-        shrink(widths, table->columns, room);
+        shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, widths);
+        print_layout(table, columns);
+}
+
+/* Takes out what does not fit beside the columns before it; gives their names. */
+static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
+{
+    GString *names = g_string_new(NULL);
+    for (size_t i = 1; i < table->columns; i++) {
+        if (columns[i].width == 0 || sum_of_least(columns, i + 1) <= room)
+            continue;
+        columns[i].width = 0;
+        g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", table->names[i]);
+    }
+    return g_string_free(names, FALSE);
 }
 
 void table_print_list(const struct ledger_table *table)
 {
-    int *widths OD_CLEANUP(base_free) = column_widths(table);
+    struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    GString *left_out = g_string_new(NULL);
-    for (size_t column = table->columns;
-         room > 0 && column-- > 1 && sum_of(widths, table->columns, NARROWEST) > room;) {
-        if (widths[column] == 0)
-            continue;
-        char *rest = g_string_free(left_out, FALSE);
-        left_out = g_string_new(table->names[column]);
-        g_string_append_printf(left_out, "%s%s", rest[0] != '\0' ? ", " : "", rest);
-        g_free(rest);
-        widths[column] = 0;
-    }
+    char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
-        shrink(widths, table->columns, room);
+        shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, widths);
-    if (left_out->len > 0) {
+        print_layout(table, columns);
+    if (left_out != NULL && left_out[0] != '\0') {
         char *line OD_CLEANUP(base_free) =
-            base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out->str);
+            base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out);
         fflush(stdout);
         terminal_print(stderr, 0, line);
     }
-    g_string_free(left_out, TRUE);
 }
 
 void table_print_line(const char *name, const char *value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tables for people, and the same as JSON for programs. On a terminal what does not fit its width is cut, and states have
- * colours unless NO_COLOR is set; elsewhere everything is there, without colours. */
+ * Tables for people, and the same as JSON for programs. On a terminal texts and addresses are cut to fit its width, never
+ * times, ids and numbers, and states have colours unless NO_COLOR is set; elsewhere everything is there, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 
@@ -15,7 +15,8 @@
  * table_print_row does. */
 void table_print(const struct ledger_table *table);
 
-/* The same for many rows: columns that do not fit the terminal are left out, from the last, and named at the end. */
+/* The same for many rows: a column that does not fit the terminal beside those before it is left out, and named at the
+ * end. */
 void table_print_list(const struct ledger_table *table);
 
 /* Prints one row as "name: value" lines, leaving out what is NULL. Nothing is cut: what is wider than the terminal goes on

@@ -9,53 +9,79 @@
 #include "ledger/ledger_session.h"
 #include "ledger/ledger_text.h"
 
-#define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $%zu::bigint * interval '1 millisecond'"
-#define SINCE_TIME "c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim($%zu::text, '@')::double precision)"
+/* Conditions; $ stands for the value's parameter. */
+#define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $::bigint * interval '1 millisecond'"
+#define SINCE_TIME "c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim($::text, '@')::double precision)"
 #define OF_RECIPIENT \
-    "c.id IN (SELECT id FROM @schema@.copy WHERE account = $%zu UNION SELECT o.id FROM @schema@.delivery d" \
+    "c.id IN (SELECT id FROM @schema@.copy WHERE account = $ UNION SELECT o.id FROM @schema@.delivery d" \
     " JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox" \
-    " WHERE d.recipient = $%zu)"
+    " WHERE d.recipient = $)"
+#define OF_SENDER "pg_catalog.lower($) IN (pg_catalog.lower(m.sender), pg_catalog.lower(m.\"from\"))"
+#define OF_QUEUE_ID "c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = $)"
+
+/* From the first attempt until it was stored or given up, or until now. */
+#define DELAY \
+    "(CASE WHEN c.state IN ('pending', 'appending') THEN pg_catalog.clock_timestamp()" \
+    " ELSE coalesce(c.stored_at, c.attempt_at) END - c.first_at)"
+
+#define LIST \
+    "SELECT " LEDGER_TIME("c.first_at") " AS at, c.state, o.queue_id, c.account, c.error, m.subject," \
+    " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, m.\"from\", m.sender, m.message_id, c.mailbox, c.uid," \
+    " c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d" \
+    " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt" \
+    " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message" \
+    " JOIN @schema@.delivery o ON o.id = c.claimed_by WHERE true"
+
+#define FILTERS 6
 
 /* message_account_key in SQL. */
 #define ACCOUNT_KEY \
     "('x' || pg_catalog.left(encode(pg_catalog.sha256(m.identity || pg_catalog.convert_to(c.account, 'UTF8'))," \
     " 'hex'), 16))::bit(64)::bigint"
 
-/* Only what is asked for is in the statement, so that each question finds its index. */
-static char *list_sql(const struct ledger_filter *filter, struct pg_param *params, size_t *count)
+struct list_query {
+    GString *sql;
+    struct pg_param params[FILTERS];
+    size_t count;
+};
+
+/* Nothing for a filter that is not set: only what is asked for is in the statement, so that each question finds its
+ * index. */
+static void add_condition(struct list_query *query, const char *condition, const char *value)
 {
-    GString *sql = g_string_new("SELECT"
-                                " " LEDGER_TIME("c.first_at") " AS at, c.state, c.account, c.error, m.subject,"
-                                " m.\"from\", m.message_id, c.mailbox, c.uid, c.role,"
-                                " (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d"
-                                " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox)"
-                                " AS recipients, c.attempt"
-                                " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE true");
-    if (filter->state != NULL && strcmp(filter->state, "unfinished") == 0) {
-        g_string_append(sql, " AND c.state IN ('pending', 'appending')");
-    } else if (filter->state != NULL) {
-        params[(*count)++].data = filter->state;
-        g_string_append_printf(sql, " AND c.state = $%zu", *count);
-    }
-    if (filter->since != NULL) {
-        bool is_number = strspn(filter->since, "0123456789") == strlen(filter->since);
-        params[(*count)++].data = filter->since;
-        g_string_append_printf(sql, is_number ? " AND " SINCE_MS : " AND " SINCE_TIME, *count);
-    }
-    if (filter->recipient != NULL) {
-        params[(*count)++].data = filter->recipient;
-        g_string_append_printf(sql, " AND " OF_RECIPIENT, *count, *count);
-    }
-    g_string_append_printf(sql, " ORDER BY c.id DESC LIMIT %" G_GINT64_FORMAT, filter->limit);
-    return g_string_free(sql, FALSE);
+    if (value == NULL)
+        return;
+    query->params[query->count++].data = value;
+    g_string_append(query->sql, " AND ");
+    for (; *condition != '\0'; condition++)
+        if (*condition == '$')
+            g_string_append_printf(query->sql, "$%zu", query->count);
+        else
+            g_string_append_c(query->sql, *condition);
+}
+
+static void add_filters(struct list_query *query, const struct ledger_filter *filter)
+{
+    if (filter->state != NULL && strcmp(filter->state, "unfinished") == 0)
+        g_string_append(query->sql, " AND c.state IN ('pending', 'appending')");
+    else
+        add_condition(query, "c.state = $", filter->state);
+    bool is_number = filter->since != NULL && strspn(filter->since, "0123456789") == strlen(filter->since);
+    add_condition(query, is_number ? SINCE_MS : SINCE_TIME, filter->since);
+    add_condition(query, OF_RECIPIENT, filter->recipient);
+    add_condition(query, OF_SENDER, filter->sender);
+    add_condition(query, OF_QUEUE_ID, filter->queue_id);
+    add_condition(query, DELAY " >= $::bigint * interval '1 millisecond'", filter->delay);
 }
 
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct fault *fault)
 {
-    struct pg_param params[3] = {{.data = NULL}};
-    size_t count = 0;
-    char *sql OD_CLEANUP(base_free) = list_sql(filter, params, &count);
-    return ledger_query(ledger, sql, count, params, fault);
+    struct list_query query = {.sql = g_string_new(LIST)};
+    add_filters(&query, filter);
+    g_string_append_printf(query.sql, " ORDER BY c.id DESC LIMIT %" G_GINT64_FORMAT, filter->limit);
+    struct ledger_table *table = ledger_query(ledger, query.sql->str, query.count, query.params, fault);
+    g_string_free(query.sql, TRUE);
+    return table;
 }
 
 /* A bigint key stands in pg_locks as two halves with objsubid 1. Ours are told from other programs' by the ledger or,

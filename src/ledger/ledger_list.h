@@ -10,11 +10,14 @@ struct ledger_filter {
     const char *state;     /* pending, appending, stored, failed, or unfinished: the first two; NULL: any */
     const char *since;     /* milliseconds before now, or @ and seconds since 1970; NULL: any */
     const char *recipient; /* envelope recipient or account, lower case; NULL: any */
+    const char *sender;    /* envelope sender, "" for bounces, or address in From; NULL: any */
+    const char *queue_id;  /* one under which Postfix delivered the message; NULL: any */
+    const char *delay;     /* milliseconds that the copy took at least, or has taken by now; NULL: any */
     int64_t limit;
 };
 
-/* Copies, newest first. Columns: at, state, account, error, subject, from, message_id, mailbox, uid, role, recipients,
- * attempt. */
+/* Copies, newest first. Columns: at, state, queue_id, account, error, subject, delay (seconds), from, sender, message_id,
+ * mailbox, uid, role, recipients, attempt. */
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
                                  struct fault *fault) OD_MUST;
 

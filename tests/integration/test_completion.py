@@ -146,6 +146,7 @@ def test_options_of_each_command(complete):
 
 def test_options_of_a_word(complete):
     assert complete("oncedrop list --st") == {"--state"}
+    assert complete("oncedrop list --q") == {"--queue-id"}
     assert complete("oncedrop -c one replay --dry") == {"--dry-run"}
 
 
@@ -172,5 +173,6 @@ def test_values(complete):
 
 def test_nothing_is_made_up(complete):
     """Where only the administrator knows what comes."""
-    for line in ("replay -d ", "replay -j ", "purge --older-than ", "list --since ", "deliver -f ", "list --limit "):
+    for line in ("replay -d ", "replay -j ", "purge --older-than ", "list --since ", "deliver -f ", "list --limit ",
+                 "list --sender ", "list --queue-id ", "list --delay "):
         assert complete(f"oncedrop {line}") == set(), line

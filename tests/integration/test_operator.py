@@ -3,7 +3,8 @@
 
 ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check` takes fewer).
 
-Seen to fail with: `why` without the duplicates; --since taken for seconds; purge by received_at alone; purge without
+Seen to fail with: `why` without the duplicates; --since taken for seconds; the delay of what is pending taken from its last
+attempt; --sender with the case as it came; purge by received_at alone; purge without
 the lock; copies of all states counted as stored; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
 
 import collections
@@ -187,8 +188,8 @@ def test_list_and_its_filters(site):
     for words, expected in cases:
         rows = answers(site, "list", *words)
         assert [ids.index(row["message_id"]) for row in rows] == expected, words
-        assert all(row.keys() == {"at", "state", "account", "error", "subject", "from", "message_id", "mailbox", "uid",
-                                  "role", "recipients", "attempt"} for row in rows)
+        assert all(row.keys() == {"at", "state", "queue_id", "account", "error", "subject", "delay", "from", "sender",
+                                  "message_id", "mailbox", "uid", "role", "recipients", "attempt"} for row in rows)
     assert "no copy is like that" in site.run("list", "--recipient", "nobody@example.org").out
     assert "--limit" in site.run("list", "--limit", "2").err
 
@@ -201,7 +202,51 @@ def test_list_by_recipient_finds_what_was_routed_elsewhere(site):
     assert (row["account"], row["recipients"]) == (scuba, "alias@example.org")
 
 
+def test_list_by_queue_id(site):
+    """All copies of its message, the Sent copy too; by any of its deliveries."""
+    lisa, doug = site.account("lisa"), site.account("doug")
+    mail = message(sender=lisa)
+    expect.stored(site.deliver(mail, lisa, "-q", "4abcDEF"))
+    expect.stored(site.deliver(mail, doug, "-q", "4abcDEG"))
+    expect.stored(site.deliver(message(), doug, "-q", "4abcDEH"))
+    copies = [(row["account"], row["role"], row["queue_id"]) for row in answers(site, "list", "--queue-id", "4abcDEF")]
+    assert sorted(copies) == sorted([(lisa, "inbox", "4abcDEF"), (lisa, "sent", "4abcDEF"), (doug, "inbox", "4abcDEG")])
+    assert answers(site, "list", "--queue-id", "4abcDEG") == answers(site, "list", "--queue-id", "4abcDEF")
+    assert answers(site, "list", "--queue-id", "4ABCDEF") == []
+
+
+def test_list_by_sender(site):
+    scuba = site.account()
+    for number, sender in enumerate(["Lisa@elsewhere.example", "", "bounces@list.example"]):
+        mail = message(subject=str(number), sender="doug@elsewhere.example" if number < 2 else "lisa@elsewhere.example")
+        expect.stored(site.deliver(mail, scuba, sender=sender))
+    for words, expected in ((["lisa@ELSEWHERE.example"], "20"), (["<>"], "1"), ([""], "1"), (["doug@elsewhere.example"], "10"),
+                            (["bounces@list.example"], "2"), (["lisa"], "")):
+        rows = answers(site, "list", "--sender", *words)
+        assert "".join(row["subject"] for row in rows) == expected, words
+
+
+def test_list_by_delay(site):
+    """Until it was stored or given up; of what is unfinished, until now."""
+    scuba = site.account()
+    for subject in ("quick", "late", "failed", "waiting"):
+        expect.stored(site.deliver(message(subject=subject), scuba))
+    for subject, change in (("quick", "first_at = first_at - interval '2 days', stored_at = first_at - interval '2 days'"),
+                            ("late", "first_at = stored_at - interval '10 minutes'"),
+                            ("failed", "state = 'failed', stored_at = NULL, first_at = attempt_at - interval '1 hour'"),
+                            ("waiting", "state = 'pending', stored_at = NULL, first_at = now() - interval '3 hours',"
+                             " attempt_at = now() - interval '3 hours'")):
+        site.sql(f"UPDATE oncedrop.copy SET {change} WHERE message = (SELECT id FROM oncedrop.message WHERE subject = %s)",
+                 (subject,))
+    for delay, expected in (("0s", ["waiting", "failed", "late", "quick"]), ("600s", ["waiting", "failed", "late"]),
+                            ("11m", ["waiting", "failed"]), ("2h", ["waiting"]), ("1d", [])):
+        assert [row["subject"] for row in answers(site, "list", "--delay", delay)] == expected, delay
+    delays = {row["subject"]: row["delay"] for row in answers(site, "list")}
+    assert (delays["late"], delays["failed"]) == (600, 3600) and delays["quick"] < 60 and 10800 <= delays["waiting"] < 14000
+
+
 @pytest.mark.parametrize("words", [["--state", "done"], ["--since", "yesterday"], ["--since", "5"], ["--since", ""],
+                                   ["--delay", "long"], ["--delay", ""], ["--queue-id"], ["--sender"],
                                    ["--limit", "0"], ["--limit", "-1"], ["--limit", "many"],
                                    ["--limit", "99999999999999999999"], ["x"], ["--nonsense"],
                                    ["--since", "2025-13-45"]])
@@ -487,14 +532,16 @@ def questions(large):
              "list --state appending": ["list", "--state", "appending"], "list --since": ["list", "--since", "1h"],
              "list --since (long ago)": ["list", "--since", "50d"], "list --recipient": ["list", "--recipient", account],
              "list --recipient --state": ["list", "--recipient", account, "--state", "failed"],
-             "list --recipient (nobody)": ["list", "--recipient", "nobody"], "resume": ["resume"]}
+             "list --recipient (nobody)": ["list", "--recipient", "nobody"],
+             "list --queue-id": ["list", "--queue-id", f"Q{ROWS // 2}"], "resume": ["resume"]}
 
 
 @ONE_WORKER
 def test_questions_to_a_large_ledger_are_quick(large, capsys):
     figures = {name: figure(large, *words) for name, words in questions(large).items()}
     figures["show (unknown)"] = figure(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
-    slower = {"stats": figure(large, "stats"),
+    slower = {"stats": figure(large, "stats"), "list --delay": figure(large, "list", "--delay", "5m", "--state", "stored"),
+              "list --sender": figure(large, "list", "--sender", "nobody@example.org"),
               "purge --dry-run": figure(large, "purge", "--older-than", "30d", "--dry-run")}
     with capsys.disabled():
         print(f"\nA ledger of {ROWS} messages, ms: " +
