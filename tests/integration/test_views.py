@@ -2,9 +2,10 @@
 """The views that applications read, and the example that listens for new mail.
 
 Seen to fail with: the state left out of the view inbox; a column without a comment; the index of threads dropped; the
-listener without its look after a lost connection, and without its overlap."""
+listener without its look after a lost connection, and without its overlap; a column that is not there in the manual."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -54,7 +55,7 @@ def test_only_what_is_stored_is_there(site):
         assert [site.value(f"SELECT count(*) FROM oncedrop.{view}") for view in ("inbox", "outbox")] == [count, count]
 
 
-# Questions of applications, as README has them
+# Questions of applications, of the kind that oncedrop-record(7) has
 
 THREAD = "SELECT message_id FROM oncedrop.inbox WHERE account = %s AND thread = %s ORDER BY received_at, message"
 NEWEST = "SELECT message_id FROM oncedrop.inbox WHERE account = %s ORDER BY message DESC LIMIT 20"
@@ -80,6 +81,23 @@ def test_questions(site):
     [row] = site.sql(ATTACHMENTS, (scuba,))
     assert (row.filename, row.type, row.size) == ("plan.pdf", "application/pdf", 3)
     assert [row.message_id for row in site.sql(SEARCH, (scuba, "hafenmeister"))] == [ids[0]]
+
+
+def statements_of_the_manual():
+    with open(os.path.join(lab_module.REPOSITORY, "man", "oncedrop-record.7"), encoding="utf-8") as file:
+        blocks = re.findall(r"^\.Bd -literal -offset indent\n(.*?)^\.Ed$", file.read(), re.M | re.S)
+    return [statement for block in blocks for statement in re.findall(r"[^;]+;", block)]
+
+
+def test_the_statements_of_the_manual(site, reader):
+    """Each can be pasted as it is."""
+    statements = statements_of_the_manual()
+    assert len(statements) == 11
+    session = site.lab.postgres.connect(site.database)
+    with session.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(re.sub(r"\bTO app;", f"TO {reader};", statement))
+    session.close()
 
 
 FILL = """
