@@ -70,9 +70,9 @@ const struct cmd cmd_table[] = {
      "  --state S       pending, appending, stored, failed, or unfinished (the first two)\n"
      "  --since T       so long ago (30m, 2h, 7d) or a date (2025-08-01, 2025-08-01T10:00Z)\n"
      "  --recipient A   of this envelope recipient or account\n"
-     "  --sender A      of this envelope sender (<> for bounces) or address in From\n"
+     "  --sender A      from this envelope sender (<> for bounces), or with this address in From\n"
      "  --queue-id Q    of the message that Postfix delivered under this queue id\n"
-     "  --delay AGE     that took this long or longer from the first attempt, or have by now (90s, 5m, 1h)\n"
+     "  --delay AGE     stored or given up this long (90s, 5m, 1h) or longer after the first attempt, or unfinished by then\n"
      "  --limit N       at most so many; 50 if not given\n"},
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress",
      "One line for each claim under way: key of the lock, Message-ID, mailbox, host, process, age in seconds, and whether the\n"

@@ -146,7 +146,7 @@ static int list(const struct cmd_options *options, const struct options *own)
     if (own->json)
         table_print_json(table_json(table));
     else if (table->rows == 0)
-        puts("no copy is like that");
+        puts("no matching copies");
     else
         table_print_list(table);
     if (!own->json && (int64_t)table->rows == own->filter.limit)
