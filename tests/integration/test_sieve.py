@@ -20,7 +20,16 @@ class SieveDovecot(Dovecot):
     def configuration(self, **values):
         name = "91-oncedrop-sieve-2.3.conf" if dovecot_config.is_old() else "91-oncedrop-sieve-2.4.conf"
         with open(os.path.join(lab_module.REPOSITORY, "conf", "dovecot", name), encoding="utf-8") as file:
-            return super().configuration(**values) + file.read()
+            return super().configuration(**values) + f"sendmail_path = {self.path('sendmail')}\n" + file.read()
+
+    def add_sendmail(self):
+        """What redirect hands mail to: the arguments of each call go into a file beside it."""
+        self.write("sendmail", f"#!/bin/sh\ncat >/dev/null\necho \"$@\" >>{self.path('mail', 'sent')}\n")
+        os.chmod(self.path("sendmail"), 0o755)
+
+    def redirected(self):
+        with open(self.path("mail", "sent"), encoding="utf-8") as file:
+            return file.read().splitlines()
 
     def add_script(self, account, script):
         """As ManageSieve does: the active script is a link to one of those in a folder."""
@@ -38,6 +47,7 @@ def dovecot(lab):
     directory = lab.new_directory("sieve")
     os.chmod(directory, 0o711)
     server = SieveDovecot(directory, lab.certificate)
+    server.add_sendmail()
     yield server.start()
     server.stop()
 
@@ -111,6 +121,16 @@ def test_other_actions(site, dovecot, sieve):
     lisa = sieve('require "imap4flags"; addflag "\\\\Flagged"; keep;')
     expect.stored(site.deliver(message(), lisa))
     assert flags(dovecot, lisa) == [{"\\Flagged"}]
+
+
+def test_redirect_sends_it_once(site, dovecot, sieve):
+    lisa = sieve('redirect "friend@elsewhere.example";')
+    mail = message()
+    lose_the_answer(site, mail, lisa)
+    expect.stored(site.deliver(mail, lisa))
+    expect.duplicate(site.deliver(mail, lisa))
+    assert flags(dovecot, lisa) == [DELETED]
+    assert [line.split()[-1] for line in dovecot.redirected()] == ["friend@elsewhere.example"]
 
 
 def test_the_sent_copy_is_left_alone(site, dovecot, sieve):
