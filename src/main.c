@@ -53,7 +53,8 @@ static int refuse_command(const char *name)
 {
     const char *nearest = cmd_nearest(name);
     char *text OD_CLEANUP(base_free) = base_printf("no such command: %.80s%s%s", name,
-                                                   nearest != NULL ? "; nearest: " : "", nearest != NULL ? nearest : "");
+                                                   nearest != NULL ? "; nearest: " : "",
+                                                   nearest != NULL ? nearest : "");
     return refuse_usage(text);
 }
 

@@ -235,8 +235,8 @@ static void print_summary(const struct cmd *cmd)
 
 void cmd_print_help(const struct cmd *cmd)
 {
-    char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments,
-                                                    cmd->summary, cmd->help[0] != '\0' ? "." : "");
+    char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments, cmd->summary,
+                                                    cmd->help[0] != '\0' ? "." : "");
     terminal_print_prose(stdout, usage);
     fputs(cmd->help[0] != '\0' ? "\n" : "", stdout);
     terminal_print_prose(stdout, cmd->help);

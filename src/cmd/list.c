@@ -42,8 +42,9 @@ static bool take_option(int c, char **argv, struct options *options)
     switch (c) {
     case 's':
         options->filter.state = optarg;
-        return is_state(optarg) || usage_value(argv, "--state", optarg,
-                                               "pending, appending, stored, failed or unfinished (pending and appending)");
+        return is_state(optarg) ||
+               usage_value(argv, "--state", optarg,
+                           "pending, appending, stored, failed or unfinished (pending and appending)");
     case 't':
         options->filter.since = options->since;
         return since_parse(optarg, options->since) || usage_value(argv, "--since", optarg, SINCE_ALLOWED);
@@ -53,8 +54,7 @@ static bool take_option(int c, char **argv, struct options *options)
         options->filter.recipient = options->recipient;
         return true;
     case 'l':
-        return take_limit(optarg, &options->filter.limit) ||
-               usage_value(argv, "--limit", optarg, "a number from 1");
+        return take_limit(optarg, &options->filter.limit) || usage_value(argv, "--limit", optarg, "a number from 1");
     case 'J':
         options->json = true;
         return true;

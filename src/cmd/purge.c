@@ -70,7 +70,7 @@ int cmd_purge(const struct cmd_options *options, int argc, char **argv)
     if (!parse_arguments(argc, argv, &own))
         return cmd_usage("purge");
     if (own.older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
-        return cmd_fail(EX_USAGE, "purge: --older-than: at least 7d: Postfix may still retry what is younger");
+        return cmd_fail(EX_USAGE, "purge: --older-than: nothing younger than 7 days goes: Postfix may still retry it");
     int status = cmd_open(options, &config, &ledger);
     return status != 0 ? status : purge(ledger, &own);
 }

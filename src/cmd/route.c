@@ -38,8 +38,7 @@ static enum route_result find(const struct config *config, struct ledger *ledger
 static void print_one(const char *name, const char *value, const char *by)
 {
     char escaped[2048];
-    char *text OD_CLEANUP(base_free) =
-        base_printf("%s (%s)", log_escape(value, escaped, sizeof(escaped)), by);
+    char *text OD_CLEANUP(base_free) = base_printf("%s (%s)", log_escape(value, escaped, sizeof(escaped)), by);
     table_print_line(name, text);
 }
 

@@ -67,8 +67,7 @@ static bool parse_arguments(int argc, char **argv, struct question *question)
     bool brackets = length >= 2 && id[0] == '<' && id[length - 1] == '>';
     question->id = brackets ? base_strndup(id + 1, length - 2) : base_strdup(id);
     question->is_digest = parse_digest(question->id, question->digest);
-    return !question->digest_only || question->is_digest ||
-           usage_value(argv, "--digest", id, "64 hexadecimal digits");
+    return !question->digest_only || question->is_digest || usage_value(argv, "--digest", id, "64 hexadecimal digits");
 }
 
 /* The why is text to be read, the rest are tables. */

@@ -42,12 +42,14 @@ static char *candidates(const struct option *words, const char *word)
     return list;
 }
 
-/* After '?' for a long option: word is as it was given. */
-static void explain_word(char **argv, const struct option *words, const char *word)
+/* What is wrong with a long option: word is as it was given. */
+static void explain_word(char **argv, const struct option *words, const char *word, bool lacks_value)
 {
     char *list OD_CLEANUP(base_free) = candidates(words, word);
     int length = (int)strcspn(word, "=");
-    if (*list == '\0')
+    if (lacks_value)
+        usage_wrong(argv, "option %s needs a value", list);
+    else if (*list == '\0')
         usage_wrong(argv, "unknown option %.*s", length, word);
     else if (strchr(list, ',') != NULL)
         usage_wrong(argv, "option %.*s may be any of %s", length, word, list);
@@ -66,14 +68,10 @@ int usage_option(int argc, char **argv, const char *letters, const struct option
     /* optopt is 0 for a long option that is unknown; for a letter in the middle of several, word is what stands before. */
     const char *word = argv[optind - 1];
     bool is_word = strncmp(word, "--", 2) == 0 && (optopt == 0 || c == ':' || strchr(word, '=') != NULL);
-    if (c == ':' && !is_word)
-        usage_wrong(argv, "option -%c needs a value", optopt);
-    else if (c == ':')
-        usage_wrong(argv, "option %s needs a value", word);
-    else if (is_word)
-        explain_word(argv, words, word);
+    if (is_word)
+        explain_word(argv, words, word, c == ':');
     else
-        usage_wrong(argv, "unknown option -%c", optopt);
+        usage_wrong(argv, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
     return USAGE_WRONG;
 }
 

@@ -45,8 +45,8 @@ bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
 
 bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
-        ledger, LEDGER_DELIVERY, "SELECT pg_catalog.current_setting('server_encoding')", 0, NULL, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_DELIVERY, "SELECT pg_catalog.current_setting('server_encoding')", 0, NULL, fault);
     if (result == NULL)
         return false;
     const char *encoding = PQgetvalue(result, 0, 0);

@@ -90,7 +90,8 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
-        fault_set(fault, "[database] conninfo: no libpq connection string: %s (values with blanks stand in '')", reason);
+        fault_set(fault, "[database] conninfo: no libpq connection string: %s (values with blanks stand in '')",
+                  reason);
         return false;
     }
     struct keywords keywords = {.count = 0};
