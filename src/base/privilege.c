@@ -21,7 +21,7 @@ bool privilege_drop(void)
     return setresgid(group, group, group) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* Of what root may, only to read any file; a container may have taken one of the two that allow it. */
+/* Of root's capabilities only the one to read any file. A container may lack it; the other one then does it. */
 static bool keep_reading(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -11,12 +11,12 @@
 /* Gives the group of a set-group-ID program up for good; nothing to do without one. False when the kernel refuses. */
 bool privilege_drop(void) OD_MUST;
 
-/* Root only: becomes this user for good, with the user's own group and no other, as Postfix runs a delivery. Nothing to do
- * for another caller, for "", and when there is no such user: what root may not do then is said where it fails.
+/* Root becomes this user for good, with the user's own group and no other, as Postfix runs a delivery. Does nothing for
+ * other callers, for "", and when there is no such user.
  *
- * reads_all  files that root can read are still readable: for `replay`, whose files may be a backup's
+ * reads_all  what root can read stays readable: `replay` reads backups
  *
- * False with the fault set when the kernel refuses: the process is of no use then, for it may have become half of it. */
+ * False with the fault set when the kernel refuses; part of the change may have been made, so the process must end. */
 bool privilege_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;
 
 /* Clears the environment but for these names (NULL-terminated), and sets PATH to the system's: libpq, SASL and GLib read

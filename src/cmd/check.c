@@ -39,7 +39,7 @@ struct check {
     struct check_place place;
 };
 
-/* Root has read it already; a delivery has to be able to. */
+/* Root has read it already; a delivery must be able to. */
 static void check_configuration(const struct cmd_options *options, const struct config *config)
 {
     struct fault fault;
@@ -48,8 +48,8 @@ static void check_configuration(const struct cmd_options *options, const struct 
     const char *user = config->service.user;
     if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(config) && getpwnam(user) == NULL)
         check_warning("user",
-                      "service.user = %s: there is no such user; set it to the one that deliveries run as: this is"
-                      " tried as root",
+                      "service.user = %s: there is no such user, so this check runs as root; set it to the user that"
+                      " deliveries run as",
                       user);
 }
 

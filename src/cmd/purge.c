@@ -11,6 +11,7 @@
 #include "ledger/ledger_purge.h"
 
 struct options {
+    const char *older_than;
     int64_t older_than_ms;
     bool dry_run, json;
 };
@@ -28,6 +29,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
             return false;
         if (c == 'o' && !config_parse_duration(optarg, &options->older_than_ms))
             return usage_value(argv, "--older-than", optarg, "an age of at least 7d (30d, 90d)");
+        options->older_than = c == 'o' ? optarg : options->older_than;
         options->dry_run = options->dry_run || c == 'n';
         options->json = options->json || c == 'J';
     }
@@ -70,7 +72,10 @@ int cmd_purge(const struct cmd_options *options, int argc, char **argv)
     if (!parse_arguments(argc, argv, &own))
         return cmd_usage("purge");
     if (own.older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
-        return cmd_fail(EX_USAGE, "purge: --older-than: nothing younger than 7 days goes: Postfix may still retry it");
+        return cmd_fail(EX_USAGE,
+                        "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"
+                        " retry it; a number without a unit is seconds",
+                        own.older_than);
     int status = cmd_open(options, &config, &ledger);
     return status != 0 ? status : purge(ledger, &own);
 }

@@ -22,28 +22,29 @@ static int print_sql(const struct cmd_options *options)
     return 0;
 }
 
-/* Whoever delivers or reads must not be able to change the tables. */
-static int fail(const struct config *config, const struct fault *fault)
+/* The tables are their owner's, and nobody who delivers or reads should be that one. word: of the command. */
+static int fail(const struct config *config, const char *word, const struct fault *fault)
 {
-    bool refused = strcmp(fault->code, "42501") == 0 || strcmp(fault->code, LEDGER_NO_ROLE) == 0;
-    if (!refused)
+    bool no_role = strcmp(fault->code, LEDGER_NO_ROLE) == 0, refused = strcmp(fault->code, "42501") == 0;
+    if (!no_role && !refused)
         return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", config->database.schema, fault->text);
     return cmd_fail(EX_UNAVAILABLE,
-                    "schema %s: %s; it is made by its owner, as in: oncedrop -o 'database.conninfo=host=localhost"
-                    " dbname=oncedrop user=oncedrop_owner' schema install",
-                    config->database.schema, fault->text);
+                    "schema %s: %s; connect as the schema's owner, as in: oncedrop -o"
+                    " 'database.conninfo=host=localhost dbname=oncedrop user=oncedrop_owner' schema %s",
+                    config->database.schema, no_role ? "the database does not let this user in" : fault->text, word);
 }
 
-static int upgrade(struct ledger *ledger, const struct config *config, bool install)
+static int upgrade(struct ledger *ledger, const struct config *config, const char *word)
 {
     struct fault fault;
+    bool install = strcmp(word, "install") == 0;
     int from;
     if (!ledger_schema_version(ledger, &from, &fault))
-        return fail(config, &fault);
+        return fail(config, word, &fault);
     if (!install && from == 0)
         return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", config->database.schema);
     if (!ledger_schema_upgrade(ledger, &from, &fault))
-        return fail(config, &fault);
+        return fail(config, word, &fault);
     if (from != ledger_schema_needed()) /* else nothing changed */
         printf("schema %s: version %d %s\n", config->database.schema, ledger_schema_needed(),
                from == 0 ? "installed" : "upgraded to");
@@ -71,8 +72,8 @@ int cmd_schema(const struct cmd_options *options, int argc, char **argv)
     const char *word = argv[optind];
     if (strcmp(word, "print") == 0)
         return print_sql(options);
-    bool install = strcmp(word, "install") == 0, tell = strcmp(word, "version") == 0;
-    if (!install && !tell && strcmp(word, "upgrade") != 0) {
+    bool tell = strcmp(word, "version") == 0;
+    if (!tell && strcmp(word, "install") != 0 && strcmp(word, "upgrade") != 0) {
         usage_wrong(argv, "%.80s: must be " WORDS, word);
         return cmd_usage("schema");
     }
@@ -81,6 +82,6 @@ int cmd_schema(const struct cmd_options *options, int argc, char **argv)
         return status;
     ledger = ledger_open(config, NULL, &fault);
     if (ledger == NULL)
-        return fail(config, &fault);
-    return tell ? version(ledger, config) : upgrade(ledger, config, install);
+        return fail(config, word, &fault);
+    return tell ? version(ledger, config) : upgrade(ledger, config, word);
 }

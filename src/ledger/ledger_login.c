@@ -17,11 +17,21 @@ bool ledger_login_is_service(const struct config *config)
     return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
 }
 
+/* A user was named, and the server at the socket asks the kernel who it is. */
+static void add_peer(const char *named, struct fault *fault)
+{
+    if (named != NULL && strstr(fault->text, "Peer authentication failed") != NULL)
+        fault_set(fault, "%s (only the system user %s gets in so: runuser -u %s -- oncedrop ...)", fault->text, named,
+                  named);
+}
+
 /* root is an operator; whoever else has no role yet is a user for deliveries. */
 void ledger_login_add_remedy(const struct config *config, struct fault *fault)
 {
     const struct passwd *user = getpwuid(geteuid());
     char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
+    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
+    add_peer(named, fault);
     if (strcmp(fault->code, LEDGER_NO_ROLE) != 0 || user == NULL)
         return;
     const char *name = user->pw_name, *schema = config->database.schema;

@@ -41,7 +41,7 @@ char *pg_reason(const char *message) OD_MUST;
 /* The same for what it says of a conninfo, without what it quotes from one that may have a password in it. */
 char *pg_reason_conninfo(const char *conninfo, const char *message) OD_MUST;
 
-/* Whether a failed connection was refused for who we are: by a server on this machine, under our own login name. */
+/* Whether a connection failed because a server on this machine has no role with the login name of this process. */
 bool pg_reason_is_login(const PGconn *conn) OD_MUST;
 
 /* Sets the fault to `what` and libpq's own words: nothing more can be done with the connection. False. */

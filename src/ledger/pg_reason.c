@@ -56,6 +56,9 @@ bool pg_reason_is_login(const PGconn *conn)
     const char *host = PQhost(conn), *name = PQuser(conn);
     const char *said = strstr(PQerrorMessage(conn), "failed: "); /* before it stands the socket's name */
     bool by_socket = host != NULL && host[0] == '/';
-    return by_socket && user != NULL && name != NULL && strcmp(user->pw_name, name) == 0 && said != NULL &&
-           strstr(said, name) != NULL;
+    if (!by_socket || user == NULL || name == NULL || strcmp(user->pw_name, name) != 0 || said == NULL)
+        return false;
+    char *english OD_CLEANUP(base_free) = base_printf("role \"%s\" does not exist", name);
+    /* The server may speak another language; but a database is often named like the user of the deliveries. */
+    return strstr(said, english) != NULL || (geteuid() == 0 && strstr(said, name) != NULL);
 }

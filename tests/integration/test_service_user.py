@@ -109,6 +109,15 @@ def test_an_operator_is_told_what_to_type(peer):
         postgres.admin("DROP OWNED BY root; DROP ROLE root", database=peer.site.database)
 
 
+def test_an_operator_who_names_the_user_of_the_deliveries(peer):
+    """A shell of root's is not that user; `check` and the like become it."""
+    peer.site.settings["database.conninfo"] += f" user={USER}"
+    done = peer.run("list")
+    assert done.exit == 69 and f"runuser -u {USER} -- oncedrop" in done.err, done
+    done = peer.run("check")
+    assert done.exit == 0, done
+
+
 def test_a_schema_is_for_its_owner(peer):
     done = peer.run("schema", "install")
     assert done.exit == 69 and "user=oncedrop_owner" in done.err, done
