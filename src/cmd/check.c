@@ -146,7 +146,7 @@ static void note_route(const struct route *route, struct check_place *place)
     snprintf(place->account, sizeof(place->account), "%s", route->account);
     snprintf(place->inbox, sizeof(place->inbox), "%s", route->inbox);
     snprintf(place->sent, sizeof(place->sent), "%s", route->sent);
-    check_item(true, "route", "leads to the account %s (%s), inbox %s (%s), sent mail in %s (%s)", route->account,
+    check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route->account,
                route->account_by, route->inbox, route->inbox_by, route->sent, route->sent_by);
 }
 

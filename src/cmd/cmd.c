@@ -65,7 +65,7 @@ const struct cmd cmd_table[] = {
      "As a delivery to ADDRESS finds them: account, inbox and sent, each with the setting that decides.\n\n"
      "  --json      an array of objects: address, account, inbox, sent, and account_by, inbox_by, sent_by; error when there\n"
      "              is no account\n\n"
-     "Exit status 0: each address has an account; 1: one has none; 69: the database was to be asked and could not be.\n"},
+     "Exit status 0: each address has an account; 1: one has none; 69: the database is needed and cannot be asked.\n"},
     {"config", cmd_config, false, "[-n | -d | --test]", "print the settings in force",
      "-n prints those that differ from the defaults, -d the defaults. --test prints nothing when the configuration is right.\n"
      "Exit status 0: it is right; 78: it is not.\n"},
@@ -119,7 +119,14 @@ int cmd_fail(int status, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     char *line OD_CLEANUP(base_free) = base_printf("oncedrop: %s", log_escape(text, escaped, sizeof(escaped)));
+    char *command = isatty(STDERR_FILENO) ? strstr(line, LEDGER_TYPE) : NULL;
+    if (command != NULL) {
+        command += strlen(LEDGER_TYPE);
+        command[-1] = '\0';
+    }
     terminal_print(stderr, 2, line);
+    if (command != NULL)
+        fprintf(stderr, "%s\n", command); /* to be copied, so in one piece */
     return status;
 }
 
@@ -194,7 +201,7 @@ static bool parse_config(int argc, char **argv, int *ret)
         if (c == USAGE_WRONG)
             return false;
         if (*ret != 0)
-            return usage_wrong(argv, "one of -n, -d and --test");
+            return usage_wrong(argv, "give only one of -n, -d and --test");
         *ret = c;
     }
     return usage_operands(argc, argv, 0, 0, "nothing");

@@ -44,7 +44,7 @@ static bool take_option(int c, char **argv, struct options *options)
         options->filter.state = optarg;
         return is_state(optarg) ||
                usage_value(argv, "--state", optarg,
-                           "pending, appending, stored, failed or unfinished (pending and appending)");
+                           "pending, appending, stored, failed or unfinished (pending or appending)");
     case 't':
         options->filter.since = options->since;
         return since_parse(optarg, options->since) || usage_value(argv, "--since", optarg, SINCE_ALLOWED);

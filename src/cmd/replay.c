@@ -35,7 +35,7 @@ static bool take_option(int c, char **argv, struct options *options)
     case 'v':
     case 'F':
         if (options->again != AGAIN_NO)
-            return usage_wrong(argv, "one of --verify and --force, and once: they want different things");
+            return usage_wrong(argv, "give only one of --verify and --force, and only once");
         options->again = c == 'v' ? AGAIN_VERIFY : AGAIN_FORCE;
         return true;
     case 'J':

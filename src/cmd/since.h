@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 #define SINCE_SIZE 24
-#define SINCE_ALLOWED "an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z), in UTC"
+#define SINCE_ALLOWED "an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z; UTC)"
 
 /* Takes "2h", so long ago; "today" and "yesterday", from midnight; or a date, perhaps with a time, perhaps with a zone.
  * Without a zone it is UTC, as everything is printed. *ret as struct ledger_filter has it: milliseconds before now, or @

@@ -33,7 +33,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         options->prometheus = options->prometheus || c == 'P';
     }
     if (options->json && options->prometheus)
-        return usage_wrong(argv, "one of --json and --prometheus");
+        return usage_wrong(argv, "give only one of --json and --prometheus");
     return usage_operands(argc, argv, 0, 0, "nothing");
 }
 

@@ -81,7 +81,7 @@ bool usage_operands(int argc, char **argv, int least, int most, const char *what
     if (count < least)
         return usage_wrong(argv, "%s is missing", what);
     if (count > most)
-        return usage_wrong(argv, "argument '%.200s' is one too many", argv[optind + most]);
+        return usage_wrong(argv, "unexpected argument '%.200s'", argv[optind + most]);
     return true;
 }
 

@@ -17,28 +17,29 @@ bool ledger_login_is_service(const struct config *config)
     return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
 }
 
-/* A user was named, and the server at the socket asks the kernel who it is. */
-static void add_peer(const char *named, struct fault *fault)
+/* What to type about a refusal, a new string, or NULL. root is an operator; whoever else has no role yet delivers. */
+static char *remedy(const struct config *config, const char *user, const struct fault *fault)
 {
-    if (named != NULL && strstr(fault->text, "Peer authentication failed") != NULL)
-        fault_set(fault, "%s (only the system user %s gets in so: runuser -u %s -- oncedrop ...)", fault->text, named,
-                  named);
+    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
+    char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
+    const char *role = geteuid() == 0 ? LEDGER_OPERATOR : LEDGER_DELIVERY;
+    if (strcmp(fault->code, LEDGER_NO_ROLE) == 0)
+        return base_printf("runuser -u postgres -- createuser -g %s_%s %s", config->database.schema, role, user);
+    if (strstr(fault->text, "permission denied for database") != NULL)
+        return base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
+                           database != NULL ? database : user, named != NULL ? named : user);
+    if (named != NULL && strcmp(named, user) != 0 && strstr(fault->text, "Peer authentication failed") != NULL)
+        return base_printf("runuser -u %s -- oncedrop ...", named); /* the server asks the kernel who we are */
+    return NULL;
 }
 
-/* root is an operator; whoever else has no role yet is a user for deliveries. */
 void ledger_login_add_remedy(const struct config *config, struct fault *fault)
 {
     const struct passwd *user = getpwuid(geteuid());
-    char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
-    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
-    add_peer(named, fault);
-    if (strcmp(fault->code, LEDGER_NO_ROLE) != 0 || user == NULL)
-        return;
-    const char *name = user->pw_name, *schema = config->database.schema;
-    fault_set(fault,
-              "%s (to let this user in: runuser -u postgres -- psql -d %s -c 'CREATE ROLE \"%s\" LOGIN IN ROLE %s_%s;"
-              " GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"')",
-              fault->text, database != NULL ? database : name, name, schema,
-              geteuid() == 0 ? LEDGER_OPERATOR : LEDGER_DELIVERY, database != NULL ? database : name, name);
-    strcpy(fault->code, LEDGER_NO_ROLE);
+    char *command OD_CLEANUP(base_free) = user != NULL ? remedy(config, user->pw_name, fault) : NULL;
+    char code[sizeof(fault->code)];
+    memcpy(code, fault->code, sizeof(code));
+    if (command != NULL)
+        fault_set(fault, "%s" LEDGER_TYPE "%s", fault->text, command);
+    memcpy(fault->code, code, sizeof(code));
 }

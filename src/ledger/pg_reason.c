@@ -8,17 +8,18 @@
 
 #include "ledger/pg_internal.h"
 
-/* It has a line for each address and for each way that was tried, often the same; one that is indented goes on. */
+/* It has a line for each address and for each way that was tried, often the same; one that is indented explains. */
 char *pg_reason(const char *message)
 {
     GString *text = g_string_new(NULL);
     char **lines = g_strsplit(message, "\n", -1);
     for (char **line = lines; *line != NULL; line++) {
-        bool goes_on = g_ascii_isspace(**line);
+        bool explains = g_ascii_isspace(**line);
         g_strstrip(*line);
         if (**line == '\0' || strstr(text->str, *line) != NULL)
             continue;
-        g_string_append_printf(text, "%s%s", text->len == 0 ? "" : goes_on ? " " : "; ", *line);
+        const char *between = !explains ? "; " : g_ascii_isupper(**line) ? ". " : " ";
+        g_string_append_printf(text, "%s%s", text->len == 0 ? "" : between, *line);
     }
     g_strfreev(lines);
     return g_string_free(text, FALSE);

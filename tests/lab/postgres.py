@@ -106,6 +106,10 @@ class Postgres(process.Server):
         finally:
             session.close()
 
+    def as_admin(self):
+        """What makes a program of PostgreSQL's, in a shell's words, the administrator's."""
+        return f"-h {self.directory} -p {self.port} -U admin"
+
     def create_role(self, name):
         """A role that may log in and no more; its password is its name."""
         self.admin(f"CREATE ROLE {name} LOGIN PASSWORD %s", (name,))
