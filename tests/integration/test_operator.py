@@ -245,7 +245,7 @@ def test_list_by_delay(site):
     assert (delays["late"], delays["failed"]) == (600, 3600) and delays["quick"] < 60 and 10800 <= delays["waiting"] < 14000
 
 
-@pytest.mark.parametrize("words", [["--state", "done"], ["--since", "yesterday"], ["--since", "5"], ["--since", ""],
+@pytest.mark.parametrize("words", [["--state", "done"], ["--since", "banana"], ["--since", "5"], ["--since", ""],
                                    ["--delay", "long"], ["--delay", ""], ["--queue-id"], ["--sender"],
                                    ["--limit", "0"], ["--limit", "-1"], ["--limit", "many"],
                                    ["--limit", "99999999999999999999"], ["x"], ["--nonsense"],
