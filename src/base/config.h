@@ -78,7 +78,8 @@ struct config {
     } identity;
     struct {
         enum record_level level;
-        char *notify; /* channel; "": none */
+        char *notify;          /* channel; "": none */
+        int64_t abandon_after; /* since the last try of what is unfinished */
     } record;
     struct {
         enum log_to to;

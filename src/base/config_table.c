@@ -156,6 +156,8 @@ const struct setting config_table[] = {
 
     CHOICE(record, level, "text", "how much of a message is recorded"),
     STRING(record, notify, "", 0, "the channel that is told of new mail"),
+    RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
+          "how long after its last try an unfinished message is abandoned"),
 
     CHOICE(log, to, "syslog", "where the log goes"),
     CHOICE(log, level, "info", "how much is logged"),

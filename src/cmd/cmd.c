@@ -66,7 +66,7 @@ const struct cmd cmd_table[] = {
      "Exit status 0: known; 1: not known.\n"},
     {"list", cmd_list, false, "[--state S] [--since T] [--recipient A] [--limit N] [--json]",
      "list copies of messages, newest first",
-     "  --state S       pending, appending, stored, failed, or unfinished (the first two)\n"
+     "  --state S       pending, appending, stored, failed, abandoned, or unfinished (the first two)\n"
      "  --since T       so long ago (30m, 2h, 7d) or a date (2025-08-01, 2025-08-01T10:00Z)\n"
      "  --recipient A   of this envelope recipient or account\n"
      "  --limit N       at most so many; 50 if not given\n"},
@@ -76,8 +76,17 @@ const struct cmd cmd_table[] = {
     {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, and times of delivery by hour",
      "--prometheus writes the format that node_exporter's textfile collector reads.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
-     "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays. It works in batches and makes\n"
-     "no delivery wait. It needs the role SCHEMA_operator.\n"},
+     "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays, but what was last tried\n"
+     "longer ago than record.abandon_after is abandoned first. It works in batches and makes no delivery wait. It needs the\n"
+     "role SCHEMA_operator.\n"},
+    {"abandon", cmd_abandon, false, "[--dry-run] [--json] [MESSAGE-ID|QUEUE-ID]...",
+     "finish off what has left Postfix's queue undelivered",
+     "Without ids: every unfinished message whose last try was longer ago than record.abandon_after (10d). With ids: these,\n"
+     "however old, as after postsuper -d. They are no longer unfinished, and purge removes them. A message that is delivered\n"
+     "again after all is treated as any other. It needs the role SCHEMA_operator.\n\n"
+     "  --dry-run   only list them\n"
+     "  --json      an object with messages, dry_run, and abandoned: an array\n\n"
+     "Exit status 0: done; 1: no such message; 75: one is being delivered and was left alone.\n"},
     {"version", cmd_version, false, "", "print the version", ""},
     {"help", cmd_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},

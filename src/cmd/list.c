@@ -24,7 +24,7 @@ struct options {
 
 static bool is_state(const char *text)
 {
-    static const char *const states[] = {"pending", "appending", "stored", "failed", "unfinished", NULL};
+    static const char *const states[] = {"pending", "appending", "stored", "failed", "abandoned", "unfinished", NULL};
     return g_strv_contains(states, text);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sysexits.h>
 
+#include "cmd/abandon.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "ledger/ledger_purge.h"
@@ -33,30 +34,55 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
     return optind == argc && options->older_than_ms >= 0;
 }
 
-static void report(const struct options *options, int64_t messages)
+struct result {
+    int64_t removed, abandoned;
+};
+
+static void report(const struct options *options, const struct result *result)
 {
-    if (options->json)
-        table_print_json(json_pack("{s:I, s:b}", "messages", (json_int_t)messages, "dry_run", options->dry_run));
-    else
-        printf("%" PRId64 " message%s %s\n", messages, messages == 1 ? "" : "s",
-               options->dry_run ? "would be removed from the record" : "removed from the record");
+    if (options->json) {
+        table_print_json(json_pack("{s:I, s:I, s:b}", "messages", (json_int_t)result->removed, "abandoned",
+                                   (json_int_t)result->abandoned, "dry_run", options->dry_run));
+        return;
+    }
+    const char *would = options->dry_run ? "would be " : "";
+    if (result->abandoned > 0)
+        printf("%" PRId64 " unfinished message%s %sabandoned\n", result->abandoned, result->abandoned == 1 ? "" : "s",
+               would);
+    printf("%" PRId64 " message%s %sremoved from the record\n", result->removed, result->removed == 1 ? "" : "s",
+           would);
+}
+
+/* What record.abandon_after concerns would else never be old enough. */
+static bool abandon(const struct config *config, struct ledger *ledger, const struct options *options, int64_t *ret,
+                    struct fault *fault)
+{
+    const struct ledger_expire expire = {.older_than_ms = config->record.abandon_after, .upto = INT64_MAX};
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) =
+        options->dry_run ? ledger_expire_preview(ledger, &expire, fault) : abandon_run(ledger, expire, fault);
+    if (table != NULL)
+        *ret = (int64_t)table->rows;
+    return table != NULL;
 }
 
 /* Batch after batch; what was removed stays so when a later one fails. */
-static int purge(struct ledger *ledger, const struct options *options)
+static int purge(const struct config *config, struct ledger *ledger, const struct options *options)
 {
     struct ledger_purge state = {.older_than_ms = options->older_than_ms};
+    struct result result = {.removed = 0};
     struct fault fault;
-    if (options->dry_run) {
-        if (!ledger_purge_count(ledger, options->older_than_ms, &state.deleted, &fault))
-            return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-        report(options, state.deleted);
-        return 0;
+    bool done = abandon(config, ledger, options, &result.abandoned, &fault);
+    if (done && options->dry_run) {
+        done = ledger_purge_count(ledger, options->older_than_ms, &result.removed, &fault);
+    } else if (done) {
+        while (!state.ended && ledger_purge_batch(ledger, &state, &fault))
+            ;
+        done = state.ended;
+        result.removed = state.deleted;
     }
-    while (!state.ended && ledger_purge_batch(ledger, &state, &fault))
-        ;
-    report(options, state.deleted);
-    return state.ended ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
+    if (done || result.removed > 0 || result.abandoned > 0)
+        report(options, &result);
+    return done ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
 }
 
 int cmd_purge(const struct cmd_options *options, int argc, char **argv)
@@ -69,5 +95,5 @@ int cmd_purge(const struct cmd_options *options, int argc, char **argv)
     if (own.older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
         return cmd_fail(EX_USAGE, "nothing younger than 7 days is removed: Postfix may still come again with it");
     int status = cmd_open(options, &config, &ledger);
-    return status != 0 ? status : purge(ledger, &own);
+    return status != 0 ? status : purge(config, ledger, &own);
 }

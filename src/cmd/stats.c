@@ -83,7 +83,7 @@ static void print_metric(const char *name, const char *help, const char *labels,
 
 static void print_prometheus(const struct ledger_table *totals, const struct ledger_table *hours)
 {
-    static const char *const states[] = {"stored", "pending", "appending", "failed"};
+    static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
     static const struct {
         const char *column, *name, *help;
     } metrics[] = {

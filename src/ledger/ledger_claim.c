@@ -35,7 +35,8 @@ static bool add_answer(struct ledger *ledger, const struct ledger_message *messa
         " account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,"
         " queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,"
         " outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,"
-        " last_at = pg_catalog.clock_timestamp(), finished_at = coalesce(d.finished_at, EXCLUDED.finished_at),"
+        " last_at = pg_catalog.clock_timestamp(),"
+        " finished_at = coalesce(CASE WHEN d.outcome <> 'abandoned' THEN d.finished_at END, EXCLUDED.finished_at),"
         " whole = d.whole OR EXCLUDED.whole",
         12, params, fault);
 }

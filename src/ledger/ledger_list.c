@@ -84,11 +84,12 @@ struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault)
 {
     return ledger_query(
         ledger,
-        "SELECT m.messages, m.bytes, c.stored, c.pending, c.appending, c.failed, d.unfinished, d.oldest_unfinished,"
+        "SELECT m.messages, m.bytes, c.stored, c.pending, c.appending, c.failed, c.abandoned, d.unfinished, d.oldest_unfinished,"
         " d.duplicates FROM"
         " (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message) m,"
         " (SELECT count(*) FILTER (WHERE state = 'stored') AS stored, count(*) FILTER (WHERE state = 'pending') AS pending,"
-        " count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed"
+        " count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,"
+        " count(*) FILTER (WHERE state = 'abandoned') AS abandoned"
         " FROM @schema@.copy) c,"
         " (SELECT count(*) FILTER (WHERE finished_at IS NULL) AS unfinished,"
         " coalesce(round(extract(epoch FROM clock_timestamp() - min(first_at) FILTER (WHERE finished_at IS NULL))"

@@ -7,7 +7,7 @@
 #include "ledger/ledger_query.h"
 
 struct ledger_filter {
-    const char *state;     /* pending, appending, stored, failed, or unfinished: the first two; NULL: any */
+    const char *state;     /* pending, ..., abandoned, or unfinished: the first two; NULL: any */
     const char *since;     /* milliseconds before now, or @ and seconds since 1970; NULL: any */
     const char *recipient; /* envelope recipient or account, lower case; NULL: any */
     int64_t limit;
@@ -22,7 +22,7 @@ struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filt
  * host, pid, age, lock, session. */
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* One row. Columns: messages, bytes, stored, pending, appending, failed, unfinished (deliveries), oldest_unfinished
+/* One row. Columns: messages, bytes, stored, pending, appending, failed, abandoned, unfinished (deliveries), oldest_unfinished
  * (seconds), duplicates. */
 struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault) OD_MUST;
 

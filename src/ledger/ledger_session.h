@@ -63,6 +63,9 @@ PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, s
 
 struct ledger_table;
 
+/* A result as a table (ledger_query.h) of its own; NULL: one without rows and columns. */
+struct ledger_table *ledger_table_of(const PGresult *result) OD_MUST;
+
 /* One statement outside of any transaction, its result as a table (ledger_query.h). NULL with the fault set on trouble. */
 struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                                   struct fault *fault) OD_MUST;

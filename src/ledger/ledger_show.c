@@ -126,6 +126,11 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
         " || coalesce(error, 'its delivery was held up') FROM c WHERE state = 'pending'"
         " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was given up: '"
         " || coalesce(error, 'unknown reason') FROM c WHERE state = 'failed'"
+        " UNION ALL SELECT 6, d.id, 'to <' || d.recipient || '> it was abandoned ' || " LEDGER_TIME("d.finished_at")
+        " || ': not retried since ' || " LEDGER_TIME("d.last_at") " || coalesce('; the last try said: ' || d.reason, '')"
+        " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome = 'abandoned'"
+        " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was not known to be stored when it was"
+        " abandoned; if the message is delivered again, this is too' FROM c WHERE state = 'abandoned'"
         " UNION ALL SELECT 7, c.id, 'the copy in ' || account || ' ' || mailbox || ' was claimed again on purpose, by replay"
         " --force or --verify, ' || repeated || ' time(s)' FROM c WHERE repeated > 0"
         ") AS reasons ORDER BY rank, id",

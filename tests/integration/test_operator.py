@@ -337,6 +337,7 @@ def left(site):
 def test_purge(site):
     """What is old and done goes, and nothing else."""
     scuba = site.account()
+    site.settings["record.abandon_after"] = "100d"
     names = ["old", "young", "unfinished", "appending", "pending", "replayed", "failed", "held"]
     for name in names:
         expect.stored(site.deliver(message(id=f"{name}@x", body=f"{name}\n"), scuba))
@@ -348,7 +349,7 @@ def test_purge(site):
     for state in ("appending", "pending", "failed"):
         site.sql(f"UPDATE oncedrop.copy SET state = %s WHERE {of}", (state, f"{state}@x"))
     before = left(site)
-    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "dry_run": True}
+    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "abandoned": 0, "dry_run": True}
     assert left(site) == before
     holder = site.lab.postgres.connect(site.database)
     try:
@@ -357,7 +358,7 @@ def test_purge(site):
             done = site.run("purge", "--older-than", "30d", "--json", options=as_owner(site))
     finally:
         holder.close()
-    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "dry_run": False}, done
+    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "abandoned": 0, "dry_run": False}, done
     assert before - left(site) == {"old@x", "failed@x"}
     done = site.run("purge", "--older-than", "30d", options=as_owner(site))
     assert done.exit == 0 and done.out == "1 message removed from the record\n", done
@@ -444,6 +445,7 @@ ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
 def large(lab, ledgers):
     """A site whose ledger has many messages, evenly over the last 60 days."""
     site = new_site(lab, ledgers)
+    site.settings["record.abandon_after"] = "3650d"
     session = lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         cursor.execute(FILL, {"rows": ROWS, "step": DAYS * 86400 / ROWS})
@@ -487,7 +489,9 @@ def questions(large):
              "list --state appending": ["list", "--state", "appending"], "list --since": ["list", "--since", "1h"],
              "list --since (long ago)": ["list", "--since", "50d"], "list --recipient": ["list", "--recipient", account],
              "list --recipient --state": ["list", "--recipient", account, "--state", "failed"],
-             "list --recipient (nobody)": ["list", "--recipient", "nobody"], "resume": ["resume"]}
+             "list --recipient (nobody)": ["list", "--recipient", "nobody"], "resume": ["resume"],
+             "list --state abandoned": ["list", "--state", "abandoned"],
+             "abandon --dry-run": ["abandon", "--dry-run"]}
 
 
 @ONE_WORKER

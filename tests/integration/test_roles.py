@@ -100,7 +100,8 @@ def test_deliveries(site, level):
 
 COMMANDS = {"show": ["show", "x@y"], "show a queue id": ["show", "4abcDEF"], "list": ["list"], "locks": ["locks"],
             "stats": ["stats"], "resume": ["resume"], "purge": ["purge", "--older-than", "30d"],
-            "purge --dry-run": ["purge", "--older-than", "30d", "--dry-run"]}
+            "purge --dry-run": ["purge", "--older-than", "30d", "--dry-run"], "abandon": ["abandon", "4abcDEF"],
+            "abandon --dry-run": ["abandon", "--dry-run"]}
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS.keys())
