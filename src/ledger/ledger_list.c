@@ -16,11 +16,6 @@
     " JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox" \
     " WHERE d.recipient = $%zu)"
 
-/* message_account_key in SQL. */
-#define ACCOUNT_KEY \
-    "('x' || pg_catalog.left(encode(pg_catalog.sha256(m.identity || pg_catalog.convert_to(c.account, 'UTF8'))," \
-    " 'hex'), 16))::bit(64)::bigint"
-
 /* Only what is asked for is in the statement, so that each question finds its index. */
 static char *list_sql(const struct ledger_filter *filter, struct pg_param *params, size_t *count)
 {
@@ -56,28 +51,6 @@ struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filt
     size_t count = 0;
     char *sql OD_CLEANUP(base_free) = list_sql(filter, params, &count);
     return ledger_query(ledger, sql, count, params, fault);
-}
-
-/* A bigint key stands in pg_locks as two halves with objsubid 1. Ours are told from other programs' by the ledger or,
- * before the first claim, by application_name. Claims come from the ledger, whatever holds the lock. */
-struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
-{
-    return ledger_query(
-        ledger,
-        "WITH held AS (SELECT (l.classid::bigint << 32) | l.objid::bigint AS key, a.application_name, a.xact_start"
-        " FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid"
-        " WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted"
-        " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),"
-        " claims AS (SELECT coalesce((SELECT h.key FROM held h WHERE h.key = " ACCOUNT_KEY
-        " LIMIT 1), m.lock_key) AS key,"
-        " m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at"
-        " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')"
-        " SELECT coalesce(c.key, h.key) AS key, c.message_id, c.account, c.mailbox, c.state, c.host, c.pid,"
-        " round(extract(epoch FROM clock_timestamp() - coalesce(c.attempt_at, h.xact_start))::numeric, 1) AS age,"
-        " CASE WHEN h.key IS NULL THEN 'free' ELSE 'held' END AS lock, h.application_name AS session"
-        " FROM claims c FULL JOIN held h ON h.key = c.key"
-        " WHERE c.key IS NOT NULL OR h.application_name LIKE 'oncedrop %' ORDER BY age DESC",
-        0, NULL, fault);
 }
 
 struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `list`, `locks` and `stats` ask. Times are UTC, in ISO 8601. NULL with the fault set on trouble. */
+ * What `list` and `stats` ask. Times are UTC, in ISO 8601. NULL with the fault set on trouble. */
 #ifndef ONCEDROP_LEDGER_LIST_H
 #define ONCEDROP_LEDGER_LIST_H
 
@@ -17,10 +17,6 @@ struct ledger_filter {
  * attempt. */
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
                                  struct fault *fault) OD_MUST;
-
-/* Claims under way, and locks whose message is not recorded yet. Columns: key, message_id, account, mailbox, state,
- * host, pid, age, lock, session. */
-struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* One row. Columns: messages, bytes, stored, pending, appending, failed, abandoned, unfinished (deliveries), oldest_unfinished
  * (seconds), duplicates. */

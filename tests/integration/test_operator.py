@@ -7,6 +7,7 @@ Seen to fail with: `why` without the duplicates; --since taken for seconds; purg
 the lock; copies of all states counted as stored; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
 
 import collections
+import contextlib
 import datetime
 import json
 import os
@@ -235,7 +236,9 @@ def test_locks_of_a_delivery_under_way(site):
     assert waits.wait(60)
     rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "held"], "it is held")
     [row] = rows
-    assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session"}
+    assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session",
+                          "ours", "backend", "user", "client", "held", "hidden", "waiting"}
+    assert (row["ours"], row["user"], row["waiting"]) == (True, lab_module.DELIVERY, [])
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
         (lock_of(site, id), id, scuba, "appending", run.process.pid)
     assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 80
@@ -273,6 +276,81 @@ def test_locks_before_the_claim_is_recorded(site):
         ours.close()
         other.close()
     assert (row["key"], row["message_id"], row["lock"], row["session"]) == (key, None, "held", "oncedrop 4abcDEF 1")
+
+
+def session(site, application, role=lab_module.DELIVERY):
+    conninfo = site.lab.postgres.conninfo(site.database, role)
+    return site.use(psycopg2.connect(f"{conninfo} application_name='{application}'"))
+
+
+def wait_for(site, waiter, key):
+    """Has a session wait for a lock, in a thread that ends with it."""
+    def wait():
+        with contextlib.suppress(psycopg2.Error):
+            waiter.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+    pid = waiter.info.backend_pid
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE pid = %s AND NOT granted", (pid,)), "it waits")
+
+
+def test_locks_that_others_hold(site):
+    """Somebody's psql: of a message that is recorded, and of one that never got so far because of that."""
+    scuba, ids = site.account(), [new_id() for _ in range(2)]
+    expect.stored(site.deliver(message(id=ids[0]), scuba))
+    psql = session(site, "psql")
+    for id in ids:
+        psql.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(site, id),))
+    expect.held(site.deliver(message(id=ids[1]), scuba))
+    rows = {row["key"]: row for row in answers(site, "locks")}
+    assert rows.keys() == {lock_of(site, id) for id in ids}
+    assert [rows[lock_of(site, id)]["message_id"] for id in ids] == [ids[0], None]
+    for row in rows.values():
+        assert [row[name] for name in ("lock", "session", "ours", "user", "backend", "state")] == \
+            ["held", "psql", False, lab_module.DELIVERY, psql.info.backend_pid, None]
+        assert (row["hidden"], row["held"], row["client"]) == (True, None, None)    # its login is not a member of this one
+    done = site.run("locks")
+    said = " ".join(done.out.split())
+    assert f"by psql, which is no delivery (database user {lab_module.DELIVERY}, process {psql.info.backend_pid})" in said, done
+    assert "GRANT pg_read_all_stats TO oncedrop_operator" in done.err
+
+
+def test_locks_with_the_right_to_see_all(site):
+    psql = session(site, "psql")
+    psql.cursor().execute("SELECT pg_advisory_lock(%s)", (lock_of(site, new_id()),))
+    psql.commit()       # a lock of the session outlives its transaction
+    site.lab.postgres.admin(f"GRANT pg_read_all_stats TO {lab_module.OPERATOR}")
+    try:
+        [row] = answers(site, "locks")
+        done = site.run("locks")
+    finally:
+        site.lab.postgres.admin(f"REVOKE pg_read_all_stats FROM {lab_module.OPERATOR}")
+    assert (row["hidden"], row["client"]) == (False, "127.0.0.1") and 0 <= row["held"] < 600
+    assert re.search(r"held +for \d+\.\d s by psql", done.out) and "from 127.0.0.1" in done.out and not done.err, done
+
+
+def test_locks_between_claim_and_hold(site):
+    """The claim is committed and the lock is not had again: it waits for it, or will in a moment, or is dead."""
+    scuba, id = site.account(), new_id()
+    site.settings["lock.wait"] = "50s"
+    expect.stored(site.deliver(message(id=id), scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
+    [row] = answers(site, "locks")
+    assert (row["lock"], row["state"], row["session"]) == ("claimed", "appending", None)
+    assert "not held yet" in site.run("locks").out
+    site.sql("UPDATE oncedrop.copy SET attempt_at = now() - interval '51 s'")
+    [row] = answers(site, "locks")
+    assert row["lock"] == "free" and "delivery.hold_off" in site.run("locks").out
+    waiter, psql = session(site, "oncedrop mail1[1] 4abcDEF"), session(site, "psql")    # closed first: psql
+    psql.cursor().execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
+    wait_for(site, waiter, lock_of(site, id))
+    [row] = answers(site, "locks")
+    assert (row["lock"], row["session"], row["message_id"]) == ("held", "psql", id)
+    [one] = row["waiting"]
+    assert (one["session"], one["user"], one["backend"]) == \
+        ("oncedrop mail1[1] 4abcDEF", lab_module.DELIVERY, waiter.info.backend_pid) and one["seconds"] >= 0
+    said = site.run("locks").out
+    assert "by psql, which is no delivery" in said and re.search(r"waiting +for \d+\.\d s: oncedrop mail1\[1\] 4abcDEF", said)
 
 
 # stats
