@@ -79,6 +79,7 @@ struct config {
     struct {
         enum record_level level;
         char *notify; /* channel; "": none */
+        bool trace;   /* each try has the ids of a span */
     } record;
     struct {
         enum log_to to;

@@ -156,6 +156,7 @@ const struct setting config_table[] = {
 
     CHOICE(record, level, "text", "how much of a message is recorded"),
     STRING(record, notify, "", 0, "the channel that is told of new mail"),
+    YES_NO(record, trace, "no", "whether each try is recorded as a span of a trace"),
 
     CHOICE(log, to, "syslog", "where the log goes"),
     CHOICE(log, level, "info", "how much is logged"),
