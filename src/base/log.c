@@ -24,7 +24,7 @@ static const struct {
     [LOG_LEVEL_DEBUG] = {"debug", "", LOG_DEBUG},
 };
 
-static enum log_level limit = LOG_LEVEL_INFO;
+static enum log_level limit = LOG_LEVEL_WARNING;
 static bool use_syslog = true;
 static bool syslog_opened;
 static int copy_fd = -1;

@@ -8,7 +8,7 @@
 
 #include "base/config.h"
 
-/* Before log_open, all but debugging goes to syslog.
+/* Before log_open, warnings and errors go to syslog.
  *
  * to, level  from the configuration
  * verbose    -v: one level more, and a copy to stderr_fd

@@ -25,9 +25,9 @@ struct envelope {
     char *original;
     char *queue_id;
     char *sasl_user;
-    char *only_login; /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
-    int64_t size;     /* at least so many bytes are to come; 0: not told */
-    int64_t queued_at;  /* seconds since 1970; 0: not known */
+    char *only_login;  /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
+    int64_t size;      /* at least so many bytes are to come; 0: not told */
+    int64_t queued_at; /* seconds since 1970; 0: not known */
 };
 
 static void envelope_clear(struct envelope *envelope)
@@ -283,6 +283,7 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     int log_fd = answer_open();
     if (base_is_privileged())
         base_close(&log_fd); /* the caller is no administrator: what the log says is not for it */
+    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */
     deadline_install(end_by_signal);
     read_and_deliver(options, argc, argv, log_fd, &report);
     answer_give(&report);

@@ -33,12 +33,9 @@ static const struct section {
     struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
     bool for_programs; /* JSON only */
 } sections[] = {
-    {.name = "why", .ask = ledger_why},
-    {.name = "deliveries", .ask = ledger_deliveries},
-    {.name = "tries", .ask = ledger_tries},
-    {.name = "spans", .ask = ledger_spans, .for_programs = true},
-    {.name = "copies", .ask = ledger_copies},
-    {.name = "addresses", .ask = ledger_addresses},
+    {.name = "why", .ask = ledger_why},       {.name = "deliveries", .ask = ledger_deliveries},
+    {.name = "tries", .ask = ledger_tries},   {.name = "spans", .ask = ledger_spans, .for_programs = true},
+    {.name = "copies", .ask = ledger_copies}, {.name = "addresses", .ask = ledger_addresses},
     {.name = "parts", .ask = ledger_parts},
 };
 

@@ -45,7 +45,7 @@ struct delivery {
     struct ledger *ledger;
     struct sessions *sessions;
     const struct message *message; /* NULL: delivery_refuse only */
-    const char *sender;     /* envelope sender, "" for a bounce */
+    const char *sender;            /* envelope sender, "" for a bounce */
     const char *sasl_user;  /* SASL login with which the mail entered, "": without; NULL: not told, see Received */
     const char *only_login; /* deliver to this login name's account only, and believe nothing that is said of the
                                sender; NULL: no such limit */

@@ -92,17 +92,18 @@ struct ledger_table *ledger_tries(struct ledger *ledger, const char *message, st
 
 struct ledger_table *ledger_spans(struct ledger *ledger, const char *message, struct fault *fault)
 {
-    return of_message(ledger,
-                      "SELECT encode(t.trace_id, 'hex') AS trace_id, encode(t.span_id, 'hex') AS span_id,"
-                      " (extract(epoch FROM t.started_at) * 1000000000)::bigint AS start_time_unix_nano,"
-                      " (extract(epoch FROM t.ended_at) * 1000000000)::bigint AS end_time_unix_nano,"
-                      " m.message_id, t.queue_id, t.host, t.pid, d.recipient, t.outcome, t.reason, d.account, d.mailbox,"
-                      " c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms"
-                      " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
-                      " JOIN @schema@.message m ON m.id = d.message LEFT JOIN @schema@.copy c ON c.message = d.message"
-                      " AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN ('stored', 'duplicate')"
-                      " WHERE d.message = $1::bigint AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim",
-                      message, fault);
+    return of_message(
+        ledger,
+        "SELECT encode(t.trace_id, 'hex') AS trace_id, encode(t.span_id, 'hex') AS span_id,"
+        " (extract(epoch FROM t.started_at) * 1000000000)::bigint AS start_time_unix_nano,"
+        " (extract(epoch FROM t.ended_at) * 1000000000)::bigint AS end_time_unix_nano,"
+        " m.message_id, t.queue_id, t.host, t.pid, d.recipient, t.outcome, t.reason, d.account, d.mailbox,"
+        " c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms"
+        " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
+        " JOIN @schema@.message m ON m.id = d.message LEFT JOIN @schema@.copy c ON c.message = d.message"
+        " AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN ('stored', 'duplicate')"
+        " WHERE d.message = $1::bigint AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim",
+        message, fault);
 }
 
 struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault)
