@@ -80,6 +80,7 @@ struct config {
         enum record_level level;
         char *notify;          /* channel; "": none */
         int64_t abandon_after; /* since the last try of what is unfinished */
+        bool trace;            /* each try has the ids of a span */
     } record;
     struct {
         enum log_to to;

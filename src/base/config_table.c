@@ -158,6 +158,7 @@ const struct setting config_table[] = {
     STRING(record, notify, "", 0, "the channel that is told of new mail"),
     RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
           "how long after its last try an unfinished message is abandoned"),
+    YES_NO(record, trace, "no", "whether each try is recorded as a span of a trace"),
 
     CHOICE(log, to, "syslog", "where the log goes"),
     CHOICE(log, level, "info", "how much is logged"),

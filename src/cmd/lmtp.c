@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/log.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
@@ -40,6 +41,7 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
         struct report report;
         char line[1024];
         report_set(&report, OUTCOME_CONFIG, "%s", fault.text);
+        log_error("%s", fault.text);
         lmtp_refuse(out, report_line(&report, line, sizeof(line)));
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }

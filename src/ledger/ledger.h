@@ -60,6 +60,7 @@ struct ledger_message {
     const char *message_id;   /* valid UTF-8, or NULL */
     const char *sender;       /* valid UTF-8 */
     const char *queue_id;     /* may be NULL */
+    int64_t queued_at;        /* seconds since 1970, when Postfix received it under that queue id; 0: not known */
     int64_t received_at;      /* seconds since 1970, recorded if the message is not known */
     int64_t size;             /* bytes of data */
     const void *data;         /* for record.level = raw */
@@ -120,9 +121,16 @@ struct ledger_answer {
     bool whole;          /* the message is known not to be cut short */
 };
 
+/* What this try has spent its time on so far, in milliseconds. */
+struct ledger_times {
+    int64_t read, lock, database, imap;
+};
+
+/* Recorded of each recipient's delivery and of this try of it, which is known by the claim. */
 struct ledger_answers {
     struct ledger_answer *answers;
     size_t count;
+    struct ledger_times times;
 };
 
 /* What became of a copy. */

@@ -118,14 +118,13 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .started_ms = base_now_ms(),
     };
     if (delivery.ledger == NULL) {
-        for (size_t i = 0; i < count; i++)
-            report_set(&recipients[i].report, OUTCOME_DATABASE, "%s", fault.text);
+        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
     } else {
         delivery_run(&delivery);
         deadline_disarm();
-        if (!setup->dry_run)
-            delivery_log(&delivery);
     }
+    if (!setup->dry_run)
+        delivery_log(&delivery);
     add_verdicts(verdicts, recipients, count);
     delivery_clear(&delivery);
 }

@@ -139,7 +139,7 @@ static struct ledger_answers draw_answers(const struct history *history, const s
              answers[count].finished ? ", finished" : "", answers[count].whole ? ", whole" : "");
         count++;
     }
-    return (struct ledger_answers){answers, count};
+    return (struct ledger_answers){.answers = answers, .count = count};
 }
 
 /* Somebody with an account answers for it: for an inbox mostly one whose it is. */

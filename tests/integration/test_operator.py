@@ -45,11 +45,13 @@ def as_owner(site):
 # show
 
 MESSAGE = {"id", "message_id", "digest", "lock_key", "sender", "from", "subject", "date", "size", "in_reply_to",
-           "references", "received_at", "why", "deliveries", "copies", "addresses", "parts"}
+           "references", "received_at", "why", "deliveries", "tries", "spans", "copies", "addresses", "parts"}
 SECTIONS = {
     "why": {"text"},
     "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "tries", "queue_id",
                    "host", "first_at", "last_at", "finished_at", "whole"},
+    "tries": {"at", "outcome", "recipient", "queue_id", "reason", "queued", "read", "lock", "database", "imap", "host", "pid",
+              "ended_at"},
     "copies": {"account", "mailbox", "role", "state", "doubt", "uid", "uidvalidity", "attempt", "repeated", "first_at",
                "attempt_at", "stored_at", "host", "pid", "claimed_by", "error"},
     "addresses": {"role", "position", "group", "name", "address"},
@@ -514,6 +516,9 @@ FILL = """
     SELECT message, account, mailbox, 'inbox',
            CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END,
            1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
+    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+                              database_ms, imap_ms)
+    SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
 """
 DAYS = 60
 ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
