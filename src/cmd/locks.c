@@ -52,10 +52,11 @@ static void print_holder(const struct ledger_table *table, size_t row)
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
-    print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)", held[0] != '\0' ? "for " : "",
-                           held, held[0] != '\0' ? " s " : "", name[0] != '\0' ? name : "a session without a name",
-                           ours ? "" : ", which is no delivery", cell(table, row, LOCKS_USER, user),
-                           ledger_cell(table, row, LOCKS_BACKEND), client[0] != '\0' ? ", from " : "", client));
+    print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)",
+                           held[0] != '\0' ? "for " : "", held, held[0] != '\0' ? " s " : "",
+                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is no delivery",
+                           cell(table, row, LOCKS_USER, user), ledger_cell(table, row, LOCKS_BACKEND),
+                           client[0] != '\0' ? ", from " : "", client));
 }
 
 static void print_lock(const struct ledger_table *table, size_t row)
@@ -66,8 +67,9 @@ static void print_lock(const struct ledger_table *table, size_t row)
     else if (strcmp(lock, "claimed") == 0)
         print_line(base_strdup("    not held yet: its delivery takes the lock in a moment"));
     else
-        print_line(base_strdup("    free     its delivery died, or has lost the database; another goes on with it after"
-                               " delivery.hold_off"));
+        print_line(
+            base_strdup("    free     its delivery died, or has lost the database; another goes on with it after"
+                        " delivery.hold_off"));
 }
 
 static void print_waiting(const struct ledger_table *table, size_t row)
@@ -80,10 +82,11 @@ static void print_waiting(const struct ledger_table *table, size_t row)
         const char *name = json_string_value(json_object_get(one, "session"));
         const char *login = json_string_value(json_object_get(one, "user"));
         double seconds = json_number_value(json_object_get(one, "seconds"));
-        print_line(base_printf("    waiting  for %.1f s: %s (database user %s, process %lld)", seconds,
-                               log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
-                               log_escape(login != NULL ? login : "unknown", user, CELL),
-                               (long long)json_integer_value(json_object_get(one, "backend"))));
+        print_line(
+            base_printf("    waiting  for %.1f s: %s (database user %s, process %lld)", seconds,
+                        log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
+                        log_escape(login != NULL ? login : "unknown", user, CELL),
+                        (long long)json_integer_value(json_object_get(one, "backend"))));
     }
     json_decref(list);
 }
@@ -107,10 +110,10 @@ static void print_text(const struct config *config, const struct ledger_table *t
     }
     if (!hidden)
         return;
-    char *line OD_CLEANUP(base_free) =
-        base_printf("PostgreSQL does not show this database user since when and from where others hold a lock;"
-                    " to see it: GRANT pg_read_all_stats TO %s_operator;",
-                    config->database.schema);
+    char *line OD_CLEANUP(base_free) = base_printf(
+        "PostgreSQL does not show this database user since when and from where others hold a lock;"
+        " to see it: GRANT pg_read_all_stats TO %s_operator;",
+        config->database.schema);
     fflush(stdout);
     terminal_print(stderr, 0, line);
 }

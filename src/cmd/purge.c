@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "ledger/ledger_purge.h"
+#include "ledger/ledger_total.h"
 
 struct options {
     int64_t older_than_ms;
@@ -66,20 +67,25 @@ static bool abandon(const struct config *config, struct ledger *ledger, const st
 }
 
 /* Batch after batch; what was removed stays so when a later one fails. */
-static int purge(const struct config *config, struct ledger *ledger, const struct options *options)
+static bool remove_old(struct ledger *ledger, const struct options *options, int64_t *ret, struct fault *fault)
 {
     struct ledger_purge state = {.older_than_ms = options->older_than_ms};
+    if (!ledger_total_up(ledger, fault))
+        return false;
+    while (!state.ended && ledger_purge_batch(ledger, &state, fault))
+        ;
+    *ret = state.deleted;
+    return state.ended;
+}
+
+static int purge(const struct config *config, struct ledger *ledger, const struct options *options)
+{
     struct result result = {.removed = 0};
     struct fault fault;
     bool done = abandon(config, ledger, options, &result.abandoned, &fault);
-    if (done && options->dry_run) {
-        done = ledger_purge_count(ledger, options->older_than_ms, &result.removed, &fault);
-    } else if (done) {
-        while (!state.ended && ledger_purge_batch(ledger, &state, &fault))
-            ;
-        done = state.ended;
-        result.removed = state.deleted;
-    }
+    if (done)
+        done = options->dry_run ? ledger_purge_count(ledger, options->older_than_ms, &result.removed, &fault)
+                                : remove_old(ledger, options, &result.removed, &fault);
     if (done || result.removed > 0 || result.abandoned > 0)
         report(options, &result);
     return done ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);

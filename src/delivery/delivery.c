@@ -131,6 +131,14 @@ static bool hold(struct delivery_work *work)
     return false;
 }
 
+static size_t count_busy(const struct delivery *delivery)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        count += delivery->recipients[i].report.given && delivery->recipients[i].report.outcome == OUTCOME_BUSY;
+    return count;
+}
+
 /* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever, so
  * Postfix is made to retry it. */
 static void record_only(struct delivery_work *work)
@@ -139,7 +147,7 @@ static void record_only(struct delivery_work *work)
     struct fault fault;
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     if (answers.count == 0) {
-        ledger_leave(delivery->ledger);
+        ledger_leave(delivery->ledger, count_busy(delivery));
         return;
     }
     claim(work);
@@ -158,7 +166,7 @@ static void deliver(struct delivery_work *work)
     bool inboxes = inboxes_any(work), sent = sent_is_due(work);
     if (delivery->dry_run) {
         answers_preview(work);
-        ledger_leave(delivery->ledger);
+        ledger_leave(delivery->ledger, 0);
         return;
     }
     if (!inboxes && !sent) {

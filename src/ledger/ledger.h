@@ -101,8 +101,9 @@ struct ledger_found {
 enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
                                struct fault *fault) OD_MUST;
 
-/* Gives the lock back without a trace. */
-void ledger_leave(struct ledger *ledger);
+/* Gives the lock back without a trace. held: so many recipients are told that another delivery is at it; that is counted, as
+ * it is when ledger_look says LEDGER_BUSY. */
+void ledger_leave(struct ledger *ledger, size_t held);
 
 /* One copy that will be made. */
 struct ledger_copy {

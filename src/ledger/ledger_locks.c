@@ -30,7 +30,8 @@
     " FROM locks WHERE NOT granted GROUP BY key)"
 
 #define CLAIMS \
-    " claims AS (SELECT coalesce((SELECT l.key FROM locks l WHERE l.key = " ACCOUNT_KEY " LIMIT 1), m.lock_key) AS key," \
+    " claims AS (SELECT coalesce((SELECT l.key FROM locks l WHERE l.key = " ACCOUNT_KEY \
+    " LIMIT 1), m.lock_key) AS key," \
     " m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')"
 

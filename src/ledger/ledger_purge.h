@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Old records go, in batches (ledger_batch.h). What is unfinished has to be abandoned first (ledger_expire.h). */
+ * Old records go, in batches (ledger_batch.h). Before that what is unfinished is abandoned (ledger_expire.h), and what is
+ * counted in them is added up (ledger_total.h). */
 #ifndef ONCEDROP_LEDGER_PURGE_H
 #define ONCEDROP_LEDGER_PURGE_H
 

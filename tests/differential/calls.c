@@ -114,7 +114,7 @@ void calls_look(struct history *history, struct player *player, struct dice *dic
 
 void calls_leave(struct history *history, struct player *player)
 {
-    ledger_leave(player->ledger);
+    ledger_leave(player->ledger, 0);
     tell(history, "%zu leaves", player->number);
     calls_forget(player);
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""show, list, locks, stats and purge: what they say is right, and they are quick on a large ledger.
+"""show, list, locks and purge: what they say is right, and they are quick on a large ledger.
 
 ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check` takes fewer).
 
 Seen to fail with: `why` without the duplicates; --since taken for seconds; purge by received_at alone; purge without
-the lock; copies of all states counted as stored; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
+the lock; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
 
 import collections
 import contextlib
@@ -353,59 +353,6 @@ def test_locks_between_claim_and_hold(site):
         ("oncedrop mail1[1] 4abcDEF", lab_module.DELIVERY, waiter.info.backend_pid) and one["seconds"] >= 0
     said = site.run("locks").out
     assert "by psql, which is no delivery" in said and re.search(r"waiting +for \d+\.\d s: oncedrop mail1\[1\] 4abcDEF", said)
-
-
-# stats
-
-def test_stats(site):
-    scuba = site.account()
-    assert answers(site, "stats")["messages"] == 0
-    mails = [message() for _ in range(6)]
-    for mail in mails:
-        expect.stored(site.deliver(mail, scuba))
-    expect.duplicate(site.deliver(mails[0], scuba))
-    site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE id = 4")
-    site.sql("UPDATE oncedrop.copy SET state = 'failed' WHERE id = 5")
-    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = now() - interval '100 s' WHERE id = 4")
-    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at - interval '7 s' WHERE id = 1")
-    said = answers(site, "stats")
-    expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "unfinished": 1, "duplicates": 1}
-    assert {name: said[name] for name in expected} == expected
-    assert said["bytes"] == site.value("SELECT sum(size) FROM oncedrop.message") and 99 <= said["oldest_unfinished"] < 200
-    assert sum(hour["stored"] for hour in said["hours"]) == 4 and sum(hour["retried"] for hour in said["hours"]) == 1
-    assert max(hour["p99"] for hour in said["hours"]) > 6
-    text = site.run("stats").out
-    assert "messages: 6" in text and "#" in text
-
-
-METRIC = re.compile(r'([a-z_]+)(?:\{([a-z]+)="([^"]+)"\})? (-?\d+(?:\.\d+)?)')
-
-
-def test_prometheus(site):
-    scuba = site.account()
-    for _ in range(3):
-        expect.stored(site.deliver(message(), scuba))
-    done = site.run("stats", "--prometheus")
-    assert done.exit == 0 and done.out.endswith("\n"), done
-    helped, typed, values, current = [], [], {}, None
-    for line in done.out.splitlines():
-        if line.startswith("# HELP "):
-            current = line.split()[2]
-            helped.append(current)
-        elif line.startswith("# TYPE "):
-            assert line.split()[2:] == [current, "gauge"]
-            typed.append(current)
-        else:
-            found = METRIC.fullmatch(line)
-            assert found and found[1] == current, line      # a metric's lines stand together, under its TYPE
-            assert (found[1], found[3]) not in values
-            values[found[1], found[3]] = float(found[4])
-    assert helped == typed and len(set(typed)) == len(typed) and all(name.startswith("oncedrop_") for name in typed)
-    assert values["oncedrop_messages", None] == 3 and values["oncedrop_copies", "stored"] == 3
-    assert values["oncedrop_copies", "failed"] == 0
-    assert {name[len("oncedrop_"):] for name in typed} == \
-        {"messages", "message_bytes", "copies", "deliveries_unfinished", "oldest_unfinished_seconds", "deliveries_duplicate",
-         "delivery_seconds"}
 
 
 # purge
