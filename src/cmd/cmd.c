@@ -70,11 +70,12 @@ const struct cmd cmd_table[] = {
      "  --since T       so long ago (30m, 2h, 7d) or a date (2025-08-01, 2025-08-01T10:00Z)\n"
      "  --recipient A   of this envelope recipient or account\n"
      "  --limit N       at most so many; 50 if not given\n"},
-    {"locks", cmd_locks, false, "[--json]", "list deliveries in progress",
-     "One line for each claim under way: key of the lock, Message-ID, mailbox, host, process, age in seconds, and whether the\n"
-     "lock is held. One that is free belongs to a delivery that died.\n"},
-    {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, and times of delivery by hour",
-     "--prometheus writes the format that node_exporter's textfile collector reads.\n"},
+    {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
+     "For each message: who is storing which copy since when, which database session holds its lock, and which wait for it.\n"
+     "A lock that is free belongs to a delivery that died. Sessions that are no deliveries, as psql, are listed too; since when\n"
+     "they hold a lock is shown to members of pg_read_all_stats.\n"},
+    {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, outcomes, and times of delivery",
+     "--prometheus writes the format that node_exporter's textfile collector reads. Its counts do not fall when purge runs.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
      "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays, but what was last tried\n"
      "longer ago than record.abandon_after is abandoned first. It works in batches and makes no delivery wait. It needs the\n"
