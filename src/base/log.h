@@ -21,6 +21,14 @@ void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
+/* Keeps what log_last is to say: a line each, of level info, without its end. Replaces what was kept; count 0: nothing is.
+ * The lines are copied. */
+void log_keep(const char *const *lines, size_t count);
+
+/* For signal handlers that end the process: says what was kept, each line followed by `end`. Async-signal-safe; a syslog
+ * daemon that takes nothing is not waited for. */
+void log_last(const char *end);
+
 /* Copies text to out[size]: what the log escapes, and bytes that are no UTF-8, as \ooo (octal), "\\" as "\\\\"; always
  * NUL-terminated, cut at a whole character. Returns out. For whatever people are to see. */
 const char *log_escape(const char *text, char *out, size_t size);

@@ -46,6 +46,7 @@ static void end_by_signal(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
     static const char asked[] = "4.3.0 ended by a signal\n";
+    delivery_log_end(signal);
     if (signal == SIGALRM)
         answer_exit(over, sizeof(over) - 1);
     answer_exit(asked, sizeof(asked) - 1);

@@ -83,6 +83,13 @@ void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char
 /* Frees what delivery_begin and delivery_run left. */
 void delivery_clear(struct delivery *delivery);
 
+/* For the signal handlers of deadline_install: a line for each recipient of the delivery that delivery_run is at, if it is.
+ * Async-signal-safe. */
+void delivery_log_end(int signal);
+
+/* delivery_run's: what that would say. */
+void delivery_keep_log(const struct delivery *delivery);
+
 /* One line for each recipient and one for the Sent copy, in Postfix's style. Their delays add up to their delay. */
 void delivery_log(const struct delivery *delivery);
 
