@@ -62,8 +62,8 @@ void delivery_keep_log(const struct delivery *delivery)
     describe(delivery, &common);
     for (size_t i = 0; i < delivery->recipient_count; i++)
         lines[i] = base_printf("%s: message-id=<%s>, to=<%s>, size=%zu, dsn=%s, status=deferred (", common.queue_id,
-                               common.id, log_escape_field(delivery->recipients[i].address, to, sizeof(to)), common.size,
-                               outcome_row(OUTCOME_TROUBLE)->dsn);
+                               common.id, log_escape_field(delivery->recipients[i].address, to, sizeof(to)),
+                               common.size, outcome_row(OUTCOME_TROUBLE)->dsn);
     log_keep((const char *const *)lines, delivery->recipient_count);
     for (size_t i = 0; i < delivery->recipient_count; i++)
         base_free(&lines[i]);
