@@ -206,7 +206,7 @@ LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
 LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 
-/* What log_last says. It is published whole: a signal may come at any time. */
+/* For log_last. Published as a whole: a signal may come at any time. */
 static struct kept {
     char syslog_head[64], copy_head[64];
     size_t count;

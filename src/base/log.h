@@ -21,11 +21,11 @@ void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
-/* Keeps what log_last is to say: a line each, of level info, without its end. Replaces what was kept; count 0: nothing is.
- * The lines are copied. */
+/* Keeps copies of the lines that log_last writes, of level info and without their ends, in place of those kept before;
+ * count 0 drops them. */
 void log_keep(const char *const *lines, size_t count);
 
-/* For signal handlers that end the process: says what was kept, each line followed by `end`. Async-signal-safe; a syslog
+/* For signal handlers that end the process: writes the lines kept, each followed by `end`. Async-signal-safe; a syslog
  * daemon that takes nothing is not waited for. */
 void log_last(const char *end);
 
