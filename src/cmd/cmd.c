@@ -61,6 +61,7 @@ const struct cmd cmd_table[] = {
      "-n prints those that differ from the defaults, -d the defaults.\n"},
     {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
      "tell everything known of a message, why a copy was or was not made, and the key of its lock",
+     "Each try has a row, with its reason and where its time went; every queue id that a message ever had finds it.\n"
      "The id may stand in <>. --digest: it is a content digest and nothing else. For an id that is not known the lock key\n"
      "is printed all the same.\n"
      "Exit status 0: known; 1: not known.\n"},
