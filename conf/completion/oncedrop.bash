@@ -19,6 +19,7 @@ _oncedrop_options() {
         list) echo '--state --since --recipient --sender --queue-id --delay --limit --json' ;;
         stats) echo '--prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
+        abandon) echo '--dry-run --json' ;;
     esac
 }
 
@@ -34,7 +35,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp replay resume schema check route config show list locks stats purge version help'
+    local commands='deliver lmtp replay resume schema check route config show list locks stats purge abandon version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()
@@ -60,7 +61,7 @@ _oncedrop() {
     case "$command $previous" in
         ' -c') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")); return 0 ;;
         ' -o') compopt -o nospace 2>/dev/null; words=$(_oncedrop_settings "${COMP_WORDS[0]}") ;;
-        'list --state') words='pending appending stored failed unfinished' ;;
+        'list --state') words='pending appending stored failed abandoned unfinished' ;;
         *' '?*) return 0 ;;
         ' ') words="-c -o -v $commands" ;;
         'replay '*) words=$(_oncedrop_options replay) ;;

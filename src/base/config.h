@@ -78,7 +78,9 @@ struct config {
     } identity;
     struct {
         enum record_level level;
-        char *notify; /* channel; "": none */
+        char *notify;          /* channel; "": none */
+        int64_t abandon_after; /* since the last try of what is unfinished */
+        bool trace;            /* each try has the ids of a span */
     } record;
     struct {
         char *user; /* of deliveries; "": whoever runs the program */

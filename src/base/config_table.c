@@ -156,6 +156,9 @@ const struct setting config_table[] = {
 
     CHOICE(record, level, "text", "how much of a message is recorded"),
     STRING(record, notify, "", 0, "the channel that is told of new mail"),
+    RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
+          "how long after its last try an unfinished message is abandoned"),
+    YES_NO(record, trace, "no", "whether each try is recorded as a span of a trace"),
 
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
 

@@ -150,6 +150,11 @@ static void check_lifetime(const struct config *config)
                       "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what is to be tried"
                       " again",
                       lifetime, name, (long long)longest / 1000);
+    if (limit >= config->record.abandon_after)
+        check_warning("postfix",
+                      "maximal_queue_lifetime = %s is not below record.abandon_after = %lld d: what is in the queue"
+                      " still would count as abandoned",
+                      lifetime, (long long)config->record.abandon_after / 86400000);
 }
 
 void check_postfix(const struct config *config, int64_t max_connections, const char *directory)

@@ -71,27 +71,38 @@ const struct cmd cmd_table[] = {
      "Exit status 0: it is right; 78: it is not.\n"},
     {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
      "tell everything known of a message, why a copy was or was not made, and the key of its lock",
+     "Each try has a row, with its reason and where its time went; every queue id that a message ever had finds it.\n"
      "The id may stand in <>. --digest: it is a content digest and nothing else. For an id that is not known the lock key\n"
      "is printed all the same.\n"
      "Exit status 0: known; 1: not known.\n"},
     {"list", cmd_list, false,
      "[--state S] [--since T] [--recipient A] [--sender A] [--queue-id Q] [--delay AGE] [--limit N] [--json]",
      "list copies of messages, newest first",
-     "  --state S       pending, appending, stored, failed, or unfinished (the first two)\n"
+     "  --state S       pending, appending, stored, failed, abandoned, or unfinished (the first two)\n"
      "  --since T       so long ago (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z)\n"
      "  --recipient A   of this envelope recipient or account\n"
      "  --sender A      from this envelope sender (<> for bounces), or with this address in From\n"
      "  --queue-id Q    of the message that Postfix delivered under this queue id\n"
      "  --delay AGE     stored or given up this long (90s, 5m, 1h) or longer after the first attempt, or unfinished by then\n"
      "  --limit N       at most so many; 50 if not given\n"},
-    {"locks", cmd_locks, false, "[--json]", "list deliveries in progress",
-     "One line for each claim under way: key of the lock, Message-ID, mailbox, host, process, age in seconds, and whether the\n"
-     "lock is held. One that is free belongs to a delivery that died.\n"},
-    {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, and times of delivery by hour",
-     "--prometheus writes the format that node_exporter's textfile collector reads.\n"},
+    {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
+     "For each message: who is storing which copy since when, which database session holds its lock, and which wait for it.\n"
+     "A lock that is free belongs to a delivery that died. Sessions that are no deliveries, as psql, are listed too; since when\n"
+     "they hold a lock is shown to members of pg_read_all_stats.\n"},
+    {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, outcomes, and times of delivery",
+     "--prometheus writes the format that node_exporter's textfile collector reads. Its counts do not fall when purge runs.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
-     "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays. It works in batches and makes\n"
-     "no delivery wait. It needs the role SCHEMA_operator.\n"},
+     "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays, but what was last tried\n"
+     "longer ago than record.abandon_after is abandoned first. It works in batches and makes no delivery wait. It needs the\n"
+     "role SCHEMA_operator.\n"},
+    {"abandon", cmd_abandon, false, "[--dry-run] [--json] [MESSAGE-ID|QUEUE-ID]...",
+     "finish off what has left Postfix's queue undelivered",
+     "Without ids: every unfinished message whose last try was longer ago than record.abandon_after (10d). With ids: these,\n"
+     "however old, as after postsuper -d. They are no longer unfinished, and purge removes them. A message that is delivered\n"
+     "again after all is treated as any other. It needs the role SCHEMA_operator.\n\n"
+     "  --dry-run   only list them\n"
+     "  --json      an object with messages, dry_run, and abandoned: an array\n\n"
+     "Exit status 0: done; 1: no such message; 75: one is being delivered and was left alone.\n"},
     {"version", cmd_version, false, "", "print the version", ""},
     {"help", cmd_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},

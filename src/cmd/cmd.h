@@ -45,6 +45,7 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv);
 int cmd_show(const struct cmd_options *options, int argc, char **argv);
 int cmd_list(const struct cmd_options *options, int argc, char **argv);
 int cmd_stats(const struct cmd_options *options, int argc, char **argv);
+int cmd_abandon(const struct cmd_options *options, int argc, char **argv);
 int cmd_purge(const struct cmd_options *options, int argc, char **argv);
 int cmd_locks(const struct cmd_options *options, int argc, char **argv);
 int cmd_version(const struct cmd_options *options, int argc, char **argv);

@@ -25,8 +25,9 @@ struct envelope {
     char *original;
     char *queue_id;
     char *sasl_user;
-    char *only_login; /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
-    int64_t size;     /* at least so many bytes are to come; 0: not told */
+    char *only_login;  /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
+    int64_t size;      /* at least so many bytes are to come; 0: not told */
+    int64_t queued_at; /* seconds since 1970; 0: not known */
 };
 
 static void envelope_clear(struct envelope *envelope)
@@ -45,6 +46,7 @@ static void end_by_signal(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
     static const char asked[] = "4.3.0 ended by a signal\n";
+    delivery_log_end(signal);
     if (signal == SIGALRM)
         answer_exit(over, sizeof(over) - 1);
     answer_exit(asked, sizeof(asked) - 1);
@@ -110,20 +112,24 @@ static void strip_brackets(char *text)
     }
 }
 
-static bool complete_envelope(struct envelope *envelope, const struct message *message, struct report *report)
+/* Before anything can fail, so that the log names the recipient. */
+static void begin_envelope(struct envelope *envelope)
 {
     from_environment(&envelope->sender, "SENDER", true);
     from_environment(&envelope->recipient, "RECIPIENT", false);
     from_environment(&envelope->original, "ORIGINAL_RECIPIENT", false);
     from_environment(&envelope->sasl_user, "SASL_USERNAME", true);
+}
+
+static bool complete_envelope(struct envelope *envelope, const struct message *message, struct report *report)
+{
     from_header(&envelope->sender, message, "Return-Path");
     from_header(&envelope->recipient, message, "Delivered-To");
     from_header(&envelope->recipient, message, "X-Original-To");
     original_from_header(&envelope->original, message);
     if (envelope->queue_id != NULL && envelope->queue_id[0] == '\0')
         base_free(&envelope->queue_id);
-    if (envelope->queue_id == NULL)
-        envelope->queue_id = received_queue_id(message);
+    received_queue(message, &envelope->queue_id, &envelope->queued_at);
     if (envelope->sender == NULL)
         envelope->sender = base_strdup("");
     strip_brackets(envelope->sender);
@@ -173,6 +179,25 @@ static struct message *read_message(const struct config *config, const struct en
     return NULL;
 }
 
+/* Answers and logs what ends before delivery_run; message may be NULL. */
+static void refuse(const struct envelope *envelope, const struct message *message, int64_t started_ms,
+                   const struct report *report)
+{
+    const char *address = envelope->recipient != NULL ? envelope->recipient : "";
+    struct delivery_recipient recipient = {.address = address};
+    struct delivery delivery = {
+        .message = message,
+        .queue_id = envelope->queue_id,
+        .recipients = &recipient,
+        .recipient_count = 1,
+        .started_ms = started_ms,
+    };
+    delivery_spent(&delivery, PHASE_READ);
+    delivery_refuse(&delivery, report->outcome, report->text);
+    answer_give(report);
+    delivery_log(&delivery);
+}
+
 /* Everything between a message in memory and its report. */
 static void deliver_message(const struct config *config, const struct envelope *envelope, const struct message *message,
                             int64_t started_ms, struct report *report)
@@ -189,17 +214,18 @@ static void deliver_message(const struct config *config, const struct envelope *
         .sasl_user = envelope->sasl_user,
         .only_login = envelope->only_login,
         .queue_id = envelope->queue_id,
+        .queued_at = envelope->queued_at,
         .reader_gone = answer_reader_gone,
         .recipients = &recipient,
         .recipient_count = 1,
         .started_ms = started_ms,
-        .read_ms = base_now_ms() - started_ms,
     };
+    delivery_spent(&delivery, PHASE_READ);
     delivery_begin(&delivery, &fault);
     ledger = ledger_open(config, envelope->queue_id, &fault);
     delivery.ledger = ledger;
     if (ledger == NULL)
-        report_set(&recipient.report, OUTCOME_DATABASE, "%s", fault.text);
+        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
     else
         delivery_run(&delivery);
     *report = recipient.report;
@@ -208,20 +234,27 @@ static void deliver_message(const struct config *config, const struct envelope *
     delivery_clear(&delivery);
 }
 
-/* The log of what ended before there was a message to deliver. */
-static void log_early(const struct envelope *envelope, const struct report *report)
-{
-    char to[384], queue_id[128], text[2048];
-    const struct outcome_row *row = outcome_row(report->outcome);
-    log_warning("%s: to=<%s>, dsn=%s, status=%s (%s)",
-                log_escape_field(envelope->queue_id != NULL ? envelope->queue_id : "NOQUEUE", queue_id,
-                                 sizeof(queue_id)),
-                log_escape_field(envelope->recipient != NULL ? envelope->recipient : "", to, sizeof(to)), row->dsn,
-                row->status, log_escape_text(report->text, text, sizeof(text)));
-}
-
 /* Set-group-ID: the caller may as well be an ordinary user who set all this. */
 static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
+
+/* Loads the configuration, drops the group, sets limits and deadline. NULL with the report set on trouble. */
+static struct config *begin(const struct cmd_options *options, int log_fd, struct report *report)
+{
+    struct fault fault;
+    struct config *config = cmd_config_load(options, log_fd, &fault);
+    if (config == NULL || !privilege_drop()) {
+        report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be given up");
+        config_free(&config);
+        return NULL;
+    }
+    if (config->delivery.memory > 0)
+        base_limit_memory(config->delivery.memory);
+    if (!deadline_arm(config->delivery.deadline, &fault)) {
+        report_set(report, OUTCOME_TROUBLE, "%s", fault.text);
+        config_free(&config);
+    }
+    return config;
+}
 
 static void read_and_deliver(const struct cmd_options *options, int argc, char **argv, int log_fd,
                              struct report *report)
@@ -229,28 +262,18 @@ static void read_and_deliver(const struct cmd_options *options, int argc, char *
     struct envelope envelope OD_CLEANUP(envelope_clear) = {.size = 0};
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct message *message OD_CLEANUP(message_free) = NULL;
-    struct fault fault;
     int64_t started_ms = base_now_ms();
     envelope.only_login = privilege_only_login();
-    if (!parse_arguments(argc, argv, &envelope, report))
-        return;
-    config = cmd_config_load(options, log_fd, &fault);
-    if (config == NULL || !privilege_drop()) {
-        report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be given up");
-        log_early(&envelope, report);
-        return;
-    }
-    if (config->delivery.memory > 0)
-        base_limit_memory(config->delivery.memory);
-    if (!deadline_arm(config->delivery.deadline, &fault)) {
-        report_set(report, OUTCOME_TROUBLE, "%s", fault.text);
-        return;
-    }
-    message = read_message(config, &envelope, report);
+    bool understood = parse_arguments(argc, argv, &envelope, report);
+    begin_envelope(&envelope);
+    if (understood)
+        config = begin(options, log_fd, report);
+    if (config != NULL)
+        message = read_message(config, &envelope, report);
     if (message != NULL && complete_envelope(&envelope, message, report))
         deliver_message(config, &envelope, message, started_ms, report);
     else
-        log_early(&envelope, report);
+        refuse(&envelope, message, started_ms, report);
 }
 
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
@@ -261,6 +284,7 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     int log_fd = answer_open();
     if (base_is_privileged())
         base_close(&log_fd); /* the caller is no administrator: what the log says is not for it */
+    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */
     deadline_install(end_by_signal);
     read_and_deliver(options, argc, argv, log_fd, &report);
     answer_give(&report);

@@ -26,7 +26,7 @@ struct options {
 
 static bool is_state(const char *text)
 {
-    static const char *const states[] = {"pending", "appending", "stored", "failed", "unfinished", NULL};
+    static const char *const states[] = {"pending", "appending", "stored", "failed", "abandoned", "unfinished", NULL};
     return g_strv_contains(states, text);
 }
 
@@ -55,7 +55,7 @@ static bool take_option(int c, char **argv, struct options *options)
         options->filter.state = optarg;
         return is_state(optarg) ||
                usage_value(argv, "--state", optarg,
-                           "pending, appending, stored, failed or unfinished (pending or appending)");
+                           "pending, appending, stored, failed, abandoned or unfinished (pending or appending)");
     case 't':
         options->filter.since = options->since;
         return since_parse(optarg, options->since) || usage_value(argv, "--since", optarg, SINCE_ALLOWED);

@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/log.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
+#include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
 
 /* The peer defers what has no reply yet; half a reply would be worse than none. */
 static void end_by_signal(int signal)
 {
-    (void)signal;
+    delivery_log_end(signal);
     _exit(75);
 }
 
@@ -40,6 +42,7 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
         struct report report;
         char line[1024];
         report_set(&report, OUTCOME_CONFIG, "%s", fault.text);
+        log_error("%s", fault.text);
         lmtp_refuse(out, report_line(&report, line, sizeof(line)));
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }

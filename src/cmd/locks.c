@@ -1,13 +1,122 @@
 /* SPDX-License-Identifier: ISC
  *
- * locks: who is at what just now. */
+ * locks: who is delivering what just now, who holds its lock, and who waits for it. */
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
+#include "base/log.h"
+#include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "cmd/usage.h"
-#include "ledger/ledger_list.h"
+#include "ledger/ledger_locks.h"
+
+#define CELL 1024
+
+/* Other people write message ids and application names. */
+static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
+{
+    return log_escape(ledger_cell(table, row, column), text, CELL);
+}
+
+static void print_line(char *line)
+{
+    terminal_print(stdout, 8, line);
+    base_free(&line);
+}
+
+static void print_message(const struct ledger_table *table, size_t row)
+{
+    char id[CELL];
+    bool known = ledger_cell(table, row, LOCKS_MESSAGE_ID)[0] != '\0';
+    char *line OD_CLEANUP(base_free) = known ? base_printf("<%s>", cell(table, row, LOCKS_MESSAGE_ID, id))
+                                             : base_strdup("a message that is not recorded, or has no Message-ID");
+    fputs(row > 0 ? "\n" : "", stdout);
+    terminal_print(stdout, 0, line);
+    print_line(base_printf("    key      %s", ledger_cell(table, row, LOCKS_KEY)));
+}
+
+static void print_claim(const struct ledger_table *table, size_t row)
+{
+    char account[CELL], mailbox[CELL], host[CELL];
+    if (ledger_cell(table, row, LOCKS_STATE)[0] != '\0')
+        print_line(base_printf("    claim    %s s ago by %s[%s] for %s %s", ledger_cell(table, row, LOCKS_AGE),
+                               cell(table, row, LOCKS_HOST, host), ledger_cell(table, row, LOCKS_PID),
+                               cell(table, row, LOCKS_ACCOUNT, account), cell(table, row, LOCKS_MAILBOX, mailbox)));
+}
+
+static void print_holder(const struct ledger_table *table, size_t row)
+{
+    char session[CELL], user[CELL];
+    const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
+    const char *name = cell(table, row, LOCKS_SESSION, session);
+    bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
+    print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)",
+                           held[0] != '\0' ? "for " : "", held, held[0] != '\0' ? " s " : "",
+                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is no delivery",
+                           cell(table, row, LOCKS_USER, user), ledger_cell(table, row, LOCKS_BACKEND),
+                           client[0] != '\0' ? ", from " : "", client));
+}
+
+static void print_lock(const struct ledger_table *table, size_t row)
+{
+    const char *lock = ledger_cell(table, row, LOCKS_LOCK);
+    if (strcmp(lock, "held") == 0)
+        print_holder(table, row);
+    else if (strcmp(lock, "claimed") == 0)
+        print_line(base_strdup("    not held yet: its delivery takes the lock in a moment"));
+    else
+        print_line(
+            base_strdup("    free     its delivery died, or has lost the database; another goes on with it after"
+                        " delivery.hold_off"));
+}
+
+static void print_waiting(const struct ledger_table *table, size_t row)
+{
+    char session[CELL], user[CELL];
+    json_t *list = json_loads(ledger_cell(table, row, LOCKS_WAITING), 0, NULL), *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "session"));
+        const char *login = json_string_value(json_object_get(one, "user"));
+        double seconds = json_number_value(json_object_get(one, "seconds"));
+        print_line(
+            base_printf("    waiting  for %.1f s: %s (database user %s, process %lld)", seconds,
+                        log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
+                        log_escape(login != NULL ? login : "unknown", user, CELL),
+                        (long long)json_integer_value(json_object_get(one, "backend"))));
+    }
+    json_decref(list);
+}
+
+/* Rows of one key stand together: its message is said once, and who waits for it at its end. */
+static void print_text(const struct config *config, const struct ledger_table *table)
+{
+    bool hidden = false;
+    for (size_t row = 0; row < table->rows; row++) {
+        const char *key = ledger_cell(table, row, LOCKS_KEY);
+        if (row == 0 || strcmp(key, ledger_cell(table, row - 1, LOCKS_KEY)) != 0)
+            print_message(table, row);
+        print_claim(table, row);
+        if (row + 1 < table->rows && strcmp(key, ledger_cell(table, row + 1, LOCKS_KEY)) == 0 &&
+            strcmp(ledger_cell(table, row, LOCKS_BACKEND), ledger_cell(table, row + 1, LOCKS_BACKEND)) == 0)
+            continue;
+        print_lock(table, row);
+        if (row + 1 == table->rows || strcmp(key, ledger_cell(table, row + 1, LOCKS_KEY)) != 0)
+            print_waiting(table, row);
+        hidden = hidden || ledger_cell(table, row, LOCKS_HIDDEN)[0] == 't';
+    }
+    if (!hidden)
+        return;
+    char *line OD_CLEANUP(base_free) = base_printf(
+        "PostgreSQL does not show this database user since when and from where others hold a lock;"
+        " to see it: GRANT pg_read_all_stats TO %s_operator;",
+        config->database.schema);
+    fflush(stdout);
+    terminal_print(stderr, 0, line);
+}
 
 int cmd_locks(const struct cmd_options *options, int argc, char **argv)
 {
@@ -28,6 +137,6 @@ int cmd_locks(const struct cmd_options *options, int argc, char **argv)
     else if (table->rows == 0)
         puts("no delivery is in progress");
     else
-        table_print_list(table);
+        print_text(config, table);
     return 0;
 }

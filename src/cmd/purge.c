@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <sysexits.h>
 
+#include "cmd/abandon.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "cmd/usage.h"
 #include "ledger/ledger_purge.h"
+#include "ledger/ledger_total.h"
 
 struct options {
     const char *older_than;
@@ -38,30 +40,60 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
     return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
-static void report(const struct options *options, int64_t messages)
+struct result {
+    int64_t removed, abandoned;
+};
+
+static void report(const struct options *options, const struct result *result)
 {
-    if (options->json)
-        table_print_json(json_pack("{s:I, s:b}", "messages", (json_int_t)messages, "dry_run", options->dry_run));
-    else
-        printf("%" PRId64 " message%s %s\n", messages, messages == 1 ? "" : "s",
-               options->dry_run ? "would be removed from the record" : "removed from the record");
+    if (options->json) {
+        table_print_json(json_pack("{s:I, s:I, s:b}", "messages", (json_int_t)result->removed, "abandoned",
+                                   (json_int_t)result->abandoned, "dry_run", options->dry_run));
+        return;
+    }
+    const char *would = options->dry_run ? "would be " : "";
+    if (result->abandoned > 0)
+        printf("%" PRId64 " unfinished message%s %sabandoned\n", result->abandoned, result->abandoned == 1 ? "" : "s",
+               would);
+    printf("%" PRId64 " message%s %sremoved from the record\n", result->removed, result->removed == 1 ? "" : "s",
+           would);
+}
+
+/* What record.abandon_after concerns would else never be old enough. */
+static bool abandon(const struct config *config, struct ledger *ledger, const struct options *options, int64_t *ret,
+                    struct fault *fault)
+{
+    const struct ledger_expire expire = {.older_than_ms = config->record.abandon_after, .upto = INT64_MAX};
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) =
+        options->dry_run ? ledger_expire_preview(ledger, &expire, fault) : abandon_run(ledger, expire, fault);
+    if (table != NULL)
+        *ret = (int64_t)table->rows;
+    return table != NULL;
 }
 
 /* Batch after batch; what was removed stays so when a later one fails. */
-static int purge(struct ledger *ledger, const struct options *options)
+static bool remove_old(struct ledger *ledger, const struct options *options, int64_t *ret, struct fault *fault)
 {
     struct ledger_purge state = {.older_than_ms = options->older_than_ms};
-    struct fault fault;
-    if (options->dry_run) {
-        if (!ledger_purge_count(ledger, options->older_than_ms, &state.deleted, &fault))
-            return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-        report(options, state.deleted);
-        return 0;
-    }
-    while (!state.ended && ledger_purge_batch(ledger, &state, &fault))
+    if (!ledger_total_up(ledger, fault))
+        return false;
+    while (!state.ended && ledger_purge_batch(ledger, &state, fault))
         ;
-    report(options, state.deleted);
-    return state.ended ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
+    *ret = state.deleted;
+    return state.ended;
+}
+
+static int purge(const struct config *config, struct ledger *ledger, const struct options *options)
+{
+    struct result result = {.removed = 0};
+    struct fault fault;
+    bool done = abandon(config, ledger, options, &result.abandoned, &fault);
+    if (done)
+        done = options->dry_run ? ledger_purge_count(ledger, options->older_than_ms, &result.removed, &fault)
+                                : remove_old(ledger, options, &result.removed, &fault);
+    if (done || result.removed > 0 || result.abandoned > 0)
+        report(options, &result);
+    return done ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
 }
 
 int cmd_purge(const struct cmd_options *options, int argc, char **argv)
@@ -77,5 +109,5 @@ int cmd_purge(const struct cmd_options *options, int argc, char **argv)
                         " retry it; a number without a unit is seconds",
                         own.older_than);
     int status = cmd_open(options, &config, &ledger);
-    return status != 0 ? status : purge(ledger, &own);
+    return status != 0 ? status : purge(config, ledger, &own);
 }

@@ -28,13 +28,15 @@ struct question {
 };
 
 /* Of each message, in this order. */
-static const struct {
+static const struct section {
     const char *name;
     struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
+    bool for_programs; /* JSON only */
 } sections[] = {
-    {"why", ledger_why},       {"deliveries", ledger_deliveries},
-    {"copies", ledger_copies}, {"addresses", ledger_addresses},
-    {"parts", ledger_parts},
+    {.name = "why", .ask = ledger_why},       {.name = "deliveries", .ask = ledger_deliveries},
+    {.name = "tries", .ask = ledger_tries},   {.name = "spans", .ask = ledger_spans, .for_programs = true},
+    {.name = "copies", .ask = ledger_copies}, {.name = "addresses", .ask = ledger_addresses},
+    {.name = "parts", .ask = ledger_parts},
 };
 
 /* 64 hexadecimal digits to 32 bytes. */
@@ -97,6 +99,8 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        if (json == NULL && sections[i].for_programs)
+            continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
             sections[i].ask(ledger, ledger_cell(messages, row, FOUND_ID), fault);
         if (table == NULL)

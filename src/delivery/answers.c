@@ -96,6 +96,17 @@ static bool sent_is_open(const struct delivery_work *work)
            (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
 }
 
+static struct ledger_times spent(const struct delivery *delivery)
+{
+    const int64_t *ms = delivery->spent_ms;
+    return (struct ledger_times){
+        .read = ms[PHASE_READ],
+        .lock = ms[PHASE_LOCK],
+        .database = ms[PHASE_DATABASE] + ms[PHASE_SETTLE],
+        .imap = ms[PHASE_IMAP],
+    };
+}
+
 struct ledger_answers answers_record(const struct delivery_work *work)
 {
     const struct delivery *delivery = work->delivery;
@@ -114,7 +125,7 @@ struct ledger_answers answers_record(const struct delivery_work *work)
             .whole = work->whole,
         };
     }
-    return (struct ledger_answers){.answers = answers, .count = count};
+    return (struct ledger_answers){.answers = answers, .count = count, .times = spent(delivery)};
 }
 
 void answers_clear(struct ledger_answers *answers)

@@ -41,7 +41,10 @@ static bool prepare(struct delivery_work *work)
         answers_rest(work, outcome, fault.text);
         return false;
     }
-    return wait_for_decoding(work);
+    delivery_spent(work->delivery, PHASE_DATABASE);
+    bool decoded = wait_for_decoding(work);
+    delivery_spent(work->delivery, PHASE_READ);
+    return decoded;
 }
 
 /* Look: the lock, and what is known behind it. */
@@ -49,6 +52,7 @@ static bool look(struct delivery_work *work)
 {
     struct fault fault;
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
+    delivery_spent(work->delivery, PHASE_LOCK);
     if (result != LEDGER_OK)
         answers_ledger(work, result, &fault);
     return result == LEDGER_OK;
@@ -91,8 +95,10 @@ static void claim(struct delivery_work *work)
             };
     work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
                                decoding_result(delivery->decoding));
+    delivery_spent(delivery, PHASE_DATABASE);
     if (count > 0)
         inboxes_open_first(work);
+    delivery_spent(delivery, PHASE_IMAP);
 }
 
 /* Nothing was sent, and nothing will be: the claim is given back. */
@@ -108,6 +114,7 @@ static bool hold(struct delivery_work *work)
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
     enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
+    delivery_spent(delivery, PHASE_DATABASE);
     bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
     work->whole = !gone;
     if (result == LEDGER_OK && !gone)
@@ -124,6 +131,14 @@ static bool hold(struct delivery_work *work)
     return false;
 }
 
+static size_t count_busy(const struct delivery *delivery)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        count += delivery->recipients[i].report.given && delivery->recipients[i].report.outcome == OUTCOME_BUSY;
+    return count;
+}
+
 /* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever, so
  * Postfix is made to retry it. */
 static void record_only(struct delivery_work *work)
@@ -132,7 +147,7 @@ static void record_only(struct delivery_work *work)
     struct fault fault;
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     if (answers.count == 0) {
-        ledger_leave(delivery->ledger);
+        ledger_leave(delivery->ledger, count_busy(delivery));
         return;
     }
     claim(work);
@@ -145,23 +160,20 @@ static void record_only(struct delivery_work *work)
 static void deliver(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    int64_t begun_ms = base_now_ms();
     if (!prepare(work) || !look(work))
         return;
     make_plan(work);
     bool inboxes = inboxes_any(work), sent = sent_is_due(work);
     if (delivery->dry_run) {
         answers_preview(work);
-        ledger_leave(delivery->ledger);
+        ledger_leave(delivery->ledger, 0);
         return;
     }
     if (!inboxes && !sent) {
         record_only(work);
     } else {
         claim(work);
-        bool held = hold(work);
-        delivery->lock_ms = base_now_ms() - begun_ms;
-        if (!held)
+        if (!hold(work))
             return;
         bool sent_held = !inboxes || inboxes_deliver(work);
         if (sent)
@@ -193,25 +205,38 @@ void delivery_run(struct delivery *delivery)
         .whole = delivery->whole,
     };
     struct fault fault;
+    delivery_spent(delivery, PHASE_DATABASE);
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         memset(&delivery->recipients[i].route, 0, sizeof(struct route));
         memset(&delivery->recipients[i].report, 0, sizeof(struct report));
         delivery->recipients[i].uid = 0;
     }
+    if (!delivery->dry_run)
+        delivery_keep_log(delivery);
     bool ready = deadline_arm(delivery->config->delivery.deadline, &fault);
     if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
         deliver(&work);
-        return;
+        delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
+    } else {
+        delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
     }
+    log_keep(NULL, 0);
+}
+
+void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text)
+{
     for (size_t i = 0; i < delivery->recipient_count; i++)
-        report_set(&delivery->recipients[i].report, OUTCOME_TROUBLE, "%s", fault.text);
+        report_set(&delivery->recipients[i].report, outcome, "%s", text);
+    delivery_spent(delivery, PHASE_DATABASE);
 }
 
 void delivery_clear(struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->recipient_count; i++)
         route_clear(&delivery->recipients[i].route);
+    base_free(&delivery->sent.account);
+    base_free(&delivery->sent.mailbox);
     decoding_free(&delivery->decoding);
 }

@@ -1,28 +1,90 @@
 /* SPDX-License-Identifier: ISC
  *
- * The line that says what became of a recipient. */
+ * Where the time went, and the lines that say what became of each recipient and of the Sent copy. */
+#include <signal.h>
+#include <stdio.h>
+
 #include "base/log.h"
 #include "delivery/delivery.h"
 
-void delivery_log(const struct delivery *delivery)
+void delivery_spent(struct delivery *delivery, enum delivery_phase phase)
+{
+    int64_t said = 0;
+    for (int i = 0; i < PHASE_COUNT; i++)
+        said += delivery->spent_ms[i];
+    delivery->spent_ms[phase] += base_now_ms() - delivery->started_ms - said;
+}
+
+/* What all lines of a delivery have in common. */
+struct common {
+    char id[512], queue_id[128], delays[160];
+    size_t size;
+};
+
+static double seconds(int64_t ms)
+{
+    return (double)ms / 1000;
+}
+
+static void describe(const struct delivery *delivery, struct common *ret)
 {
     const struct message *message = delivery->message;
-    /* so that a long value cuts none but the text off the line */
-    char id[512], to[384], account[320], mailbox[320], queue_id[128], text[2048];
-    log_escape_field(message->message_id != NULL ? message->message_id : "", id, sizeof(id));
-    log_escape_field(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", queue_id, sizeof(queue_id));
+    const int64_t *ms = delivery->spent_ms;
+    int64_t lock = ms[PHASE_LOCK] + ms[PHASE_DATABASE];
+    const char *id = message != NULL ? message->message_id : NULL;
+    log_escape_field(id != NULL ? id : "", ret->id, sizeof(ret->id));
+    log_escape_field(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", ret->queue_id, sizeof(ret->queue_id));
+    snprintf(ret->delays, sizeof(ret->delays), "delay=%.3f, delays=%.3f/%.3f/%.3f/%.3f",
+             seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]), seconds(ms[PHASE_READ]), seconds(lock),
+             seconds(ms[PHASE_IMAP]), seconds(ms[PHASE_SETTLE]));
+    ret->size = message != NULL ? message->size : 0;
+}
+
+/* who: "to", or "from" for the Sent copy, which goes to nobody. Each value is bounded, so that a long one cuts none but
+ * the text off the line. */
+static void log_copy(const struct common *common, const char *who, const char *address, const char *account,
+                     const char *mailbox, uint32_t uid, const char *status, const struct report *report)
+{
+    char who_text[384], account_text[320], mailbox_text[320], text[2048];
+    log_info("%s: message-id=<%s>, %s=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, %s, dsn=%s, status=%s (%s)",
+             common->queue_id, common->id, who, log_escape_field(address, who_text, sizeof(who_text)),
+             log_escape_field(account != NULL ? account : "", account_text, sizeof(account_text)),
+             log_escape_field(mailbox != NULL ? mailbox : "", mailbox_text, sizeof(mailbox_text)), uid, common->size,
+             common->delays, outcome_row(report->outcome)->dsn, status,
+             log_escape_text(report->text, text, sizeof(text)));
+}
+
+void delivery_keep_log(const struct delivery *delivery)
+{
+    char **lines OD_CLEANUP(base_free) = base_alloc((delivery->recipient_count + 1) * sizeof(*lines));
+    char to[384];
+    struct common common;
+    describe(delivery, &common);
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        lines[i] = base_printf("%s: message-id=<%s>, to=<%s>, size=%zu, dsn=%s, status=deferred (", common.queue_id,
+                               common.id, log_escape_field(delivery->recipients[i].address, to, sizeof(to)),
+                               common.size, outcome_row(OUTCOME_TROUBLE)->dsn);
+    log_keep((const char *const *)lines, delivery->recipient_count);
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        base_free(&lines[i]);
+}
+
+void delivery_log_end(int signal)
+{
+    log_last(signal == SIGALRM ? "the deadline is over (delivery.deadline))" : "ended by a signal)");
+}
+
+void delivery_log(const struct delivery *delivery)
+{
+    const struct delivery_sent *sent = &delivery->sent;
+    struct common common;
+    describe(delivery, &common);
     for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct delivery_recipient *recipient = &delivery->recipients[i];
-        const struct outcome_row *row = outcome_row(recipient->report.outcome);
-        const struct route *route = &recipient->route;
-        log_info(
-            "%s: message-id=<%s>, to=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, delay=%.3f,"
-            " delays=%.3f/%.3f/%.3f/%.3f, dsn=%s, status=%s (%s)",
-            queue_id, id, log_escape_field(recipient->address, to, sizeof(to)),
-            log_escape_field(route->account != NULL ? route->account : "", account, sizeof(account)),
-            log_escape_field(route->inbox != NULL ? route->inbox : "", mailbox, sizeof(mailbox)), recipient->uid,
-            message->size, (double)(base_now_ms() - delivery->started_ms) / 1000, (double)delivery->read_ms / 1000,
-            (double)delivery->lock_ms / 1000, (double)delivery->imap_ms / 1000, (double)delivery->settle_ms / 1000,
-            row->dsn, row->status, log_escape_text(recipient->report.text, text, sizeof(text)));
+        const struct delivery_recipient *it = &delivery->recipients[i];
+        log_copy(&common, "to", it->address, it->route.account, it->route.inbox, it->uid,
+                 outcome_row(it->report.outcome)->status, &it->report);
     }
+    if (sent->account != NULL)
+        log_copy(&common, "from", delivery->sender, sent->account, sent->mailbox, sent->uid,
+                 sent->failed ? "failed" : outcome_row(sent->report.outcome)->status, &sent->report);
 }

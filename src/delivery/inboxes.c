@@ -110,12 +110,10 @@ bool inboxes_deliver(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     struct made *made OD_CLEANUP(base_free) = base_alloc((work->targets.message.target_count + 1) * sizeof(*made));
-    int64_t begun_ms = base_now_ms();
     append_inboxes(work, made);
     report_copies(work, made);
-    int64_t appended_ms = base_now_ms();
+    delivery_spent(delivery, PHASE_IMAP);
     bool held = settle_inboxes(work, made);
-    delivery->imap_ms = appended_ms - begun_ms;
-    delivery->settle_ms = base_now_ms() - appended_ms;
+    delivery_spent(delivery, PHASE_SETTLE);
     return held;
 }

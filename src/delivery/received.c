@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * The field's tokens, and the two forms that Postfix gives it. */
+ * The field's tokens, and the form that Postfix gives it. */
 #include "delivery/received.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "message/decode.h"
 #include "message/message_field.h"
 
 enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN };
@@ -83,37 +84,6 @@ static bool is_word(const struct token *token, const char *word)
            strncasecmp(token->start, word, token->length) == 0;
 }
 
-/* The word behind this one, comments between them left out; *at stays behind the keyword when there is none. */
-static bool next_value(const char **at, struct token *ret)
-{
-    const char *rest = *at;
-    do
-        *ret = next_token(&rest);
-    while (ret->kind == TOKEN_COMMENT);
-    if (ret->kind != TOKEN_WORD)
-        return false;
-    *at = rest;
-    return true;
-}
-
-char *received_queue_id(const struct message *message)
-{
-    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
-    const char *at = received;
-    struct token token, value;
-    if (received == NULL)
-        return NULL;
-    while ((token = next_token(&at)).kind == TOKEN_WORD || token.kind == TOKEN_COMMENT) {
-        bool is_id = is_word(&token, "id");
-        bool has_value = is_id || is_word(&token, "from") || is_word(&token, "by") || is_word(&token, "via") ||
-                         is_word(&token, "with") || is_word(&token, "for");
-        if (has_value && next_value(&at, &value) && is_id)
-            return strspn(value.start, letters) >= value.length ? base_strndup(value.start, value.length) : NULL;
-    }
-    return NULL;
-}
-
 /* A login that Postfix wrote as it is: it balances parentheses, and puts '?' for what is not printable. */
 static bool is_plain_login(const char *login, size_t length)
 {
@@ -123,23 +93,84 @@ static bool is_plain_login(const char *login, size_t length)
     return length > 0;
 }
 
-/* The comment that stands alone right before "by"; *at is then behind "by HOST (MAIL_NAME) with". */
-static bool read_to_protocol(const char **at, struct token *ret_comment)
+/* The field in the form that Postfix gives it. */
+struct postfix_field {
+    struct token comment;  /* the last before "by", which no client's words are; TOKEN_END: none */
+    struct token protocol; /* TOKEN_END: none */
+    struct token id;
+    const char *date;
+};
+
+/* "from HELO (NAME [ADDRESS]) (COMMENT)...", if it begins so. *ret_next is the token behind it. */
+static bool read_client(const char **at, struct token *ret_comment, struct token *ret_next)
 {
-    struct token token = next_token(at), host;
-    struct token comment = {.kind = TOKEN_END};
-    if (!is_word(&token, "from") || next_token(at).kind != TOKEN_WORD)
+    *ret_comment = (struct token){.kind = TOKEN_END};
+    *ret_next = next_token(at);
+    if (!is_word(ret_next, "from"))
+        return true;
+    if (next_token(at).kind != TOKEN_WORD)
         return false;
-    while ((token = next_token(at)).kind == TOKEN_COMMENT)
-        comment = token;
-    if (comment.kind != TOKEN_COMMENT || !is_word(&token, "by"))
+    while ((*ret_next = next_token(at)).kind == TOKEN_COMMENT)
+        *ret_comment = *ret_next;
+    return ret_comment->kind == TOKEN_COMMENT;
+}
+
+static bool is_queue_id(const struct token *id)
+{
+    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    return id->kind == TOKEN_WORD && strspn(id->start, letters) >= id->length;
+}
+
+/* Reads
+ *
+ *     [from HELO (NAME [ADDRESS]) (COMMENT)...] by HOST (MAIL_NAME) [with PROTOCOL] id QUEUE_ID [for <RECIPIENT>]; DATE
+ *
+ * and nothing else. It may be folded anywhere between its tokens: Postfix does so before "id" for mail of sendmail(1), where
+ * MAIL_NAME is followed by ", from userid NUMBER". */
+static bool read_field(const char *at, struct postfix_field *ret)
+{
+    struct token token;
+    if (!read_client(&at, &ret->comment, &token) || !is_word(&token, "by") || next_token(&at).kind != TOKEN_WORD ||
+        next_token(&at).kind != TOKEN_COMMENT)
         return false;
-    host = next_token(at);
-    if (host.kind != TOKEN_WORD || next_token(at).kind != TOKEN_COMMENT)
+    ret->protocol = (struct token){.kind = TOKEN_END};
+    token = next_token(&at);
+    if (is_word(&token, "with")) {
+        ret->protocol = next_token(&at);
+        token = next_token(&at);
+    }
+    ret->id = next_token(&at);
+    if (!is_word(&token, "id") || !is_queue_id(&ret->id))
         return false;
-    token = next_token(at);
-    *ret_comment = comment;
-    return is_word(&token, "with");
+    token = next_token(&at);
+    if (is_word(&token, "for") && next_token(&at).kind == TOKEN_WORD)
+        token = next_token(&at);
+    ret->date = at;
+    return token.kind == TOKEN_SEMICOLON;
+}
+
+/* Of the topmost field only: what is below was not written by our own Postfix. *ret points into *ret_text. */
+static bool read_topmost(const struct message *message, char **ret_text, struct postfix_field *ret)
+{
+    *ret_text = message_header(message, "Received", NULL);
+    return *ret_text != NULL && read_field(*ret_text, ret);
+}
+
+static bool has_id(const struct postfix_field *field, const char *queue_id)
+{
+    return field->id.length == strlen(queue_id) && memcmp(field->id.start, queue_id, field->id.length) == 0;
+}
+
+void received_queue(const struct message *message, char **queue_id, int64_t *ret_time)
+{
+    char *text OD_CLEANUP(base_free) = NULL;
+    struct postfix_field field;
+    if (!read_topmost(message, &text, &field) || (*queue_id != NULL && !has_id(&field, *queue_id)))
+        return;
+    if (*queue_id == NULL)
+        *queue_id = base_strndup(field.id.start, field.id.length);
+    if (!decode_date(field.date, ret_time))
+        *ret_time = 0;
 }
 
 /* RFC 3848, RFC 6531: the protocols whose client has authenticated. */
@@ -153,24 +184,15 @@ char *received_login(const struct message *message, const char *queue_id)
 {
     static const char mark[] = "Authenticated sender: ";
     const size_t size = sizeof(mark) - 1;
-    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
-    const char *at = received;
-    struct token comment, protocol, id;
-    if (received == NULL || !read_to_protocol(&at, &comment))
+    char *text OD_CLEANUP(base_free) = NULL;
+    struct postfix_field field;
+    if (!read_topmost(message, &text, &field) || (queue_id != NULL && !has_id(&field, queue_id)))
         return NULL;
-    protocol = next_token(&at);
-    id = next_token(&at);
-    if (!is_authenticated(&protocol) || !is_word(&id, "id"))
+    const struct token *comment = &field.comment;
+    if (!is_authenticated(&field.protocol) || comment->kind != TOKEN_COMMENT || comment->length <= size ||
+        memcmp(comment->start, mark, size) != 0 || !is_plain_login(comment->start + size, comment->length - size))
         return NULL;
-    id = next_token(&at);
-    if (id.kind != TOKEN_WORD)
-        return NULL;
-    if (queue_id != NULL && (id.length != strlen(queue_id) || memcmp(id.start, queue_id, id.length) != 0))
-        return NULL;
-    if (comment.length <= size || memcmp(comment.start, mark, size) != 0 ||
-        !is_plain_login(comment.start + size, comment.length - size))
-        return NULL;
-    return base_strndup(comment.start + size, comment.length - size);
+    return base_strndup(comment->start + size, comment->length - size);
 }
 
 char *received_original(const struct message *message)

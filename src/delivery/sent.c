@@ -83,9 +83,23 @@ enum route_result sent_route(const struct delivery *delivery, struct route *ret,
     return result;
 }
 
+/* For the log. made: it was tried; NULL: it was not, or what was done about it could not be recorded. */
+static void note(struct delivery_work *work, const struct made *made, enum outcome outcome, const char *text)
+{
+    struct delivery_sent *sent = &work->delivery->sent;
+    if (sent->account == NULL) {
+        sent->account = base_strdup(work->targets.list[work->plan->sent].account);
+        sent->mailbox = base_strdup(work->targets.list[work->plan->sent].mailbox);
+    }
+    sent->uid = made != NULL ? made->uid : 0;
+    sent->failed = made != NULL && made->state == COPY_FAILED;
+    report_set(&sent->report, outcome, "Sent copy%s: %s", sent->failed ? " given up" : "", text);
+}
+
 void sent_report(struct delivery_work *work, enum outcome outcome, const char *text)
 {
     size_t who = answers_for_sent(work);
+    note(work, NULL, outcome, text);
     if (who == LEDGER_OTHER)
         return;
     struct report *report = &work->delivery->recipients[who].report;
@@ -107,12 +121,6 @@ static void give_up_sent(const struct delivery_work *work, struct made *made)
     if (made->state == COPY_STORED || (!permanent && !too_long))
         return;
     made->state = COPY_FAILED;
-    char id[512], account[320], text[1024];
-    const char *message_id = work->targets.message_id;
-    log_warning("Sent copy of <%s> for %s given up: %s",
-                log_escape_field(message_id != NULL ? message_id : "", id, sizeof(id)),
-                log_escape_field(work->targets.sender.account, account, sizeof(account)),
-                log_escape_text(made->report.text, text, sizeof(text)));
 }
 
 static void settle_sent(struct delivery_work *work, const struct made *made)
@@ -153,7 +161,10 @@ static void append_and_settle(struct delivery_work *work)
     work->sent_done = made.state == COPY_STORED || made.state == COPY_FAILED;
     if (!work->sent_done)
         sent_report(work, made.report.outcome, made.report.text);
+    note(work, &made, made.report.outcome, made.report.text);
+    delivery_spent(work->delivery, PHASE_IMAP);
     settle_sent(work, &made);
+    delivery_spent(work->delivery, PHASE_SETTLE);
 }
 
 void sent_deliver(struct delivery_work *work, bool held, bool first)

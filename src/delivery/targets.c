@@ -148,6 +148,7 @@ static void describe_message(const struct delivery *delivery, struct targets *ta
     message->message_id = targets->message_id;
     message->sender = targets->sender_text;
     message->queue_id = delivery->queue_id;
+    message->queued_at = delivery->queued_at;
     message->size = (int64_t)delivery->message->size;
     message->data = delivery->message->data;
     message->targets = targets->list;

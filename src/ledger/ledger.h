@@ -62,6 +62,7 @@ struct ledger_message {
     const char *message_id;   /* valid UTF-8, or NULL */
     const char *sender;       /* valid UTF-8 */
     const char *queue_id;     /* may be NULL */
+    int64_t queued_at;        /* seconds since 1970, when Postfix received it under that queue id; 0: not known */
     int64_t received_at;      /* seconds since 1970, recorded if the message is not known */
     int64_t size;             /* bytes of data */
     const void *data;         /* for record.level = raw */
@@ -102,8 +103,9 @@ struct ledger_found {
 enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
                                struct fault *fault) OD_MUST;
 
-/* Gives the lock back without a trace. */
-void ledger_leave(struct ledger *ledger);
+/* Gives the lock back without a trace. held: so many recipients are told that another delivery is at it; that is counted, as
+ * it is when ledger_look says LEDGER_BUSY. */
+void ledger_leave(struct ledger *ledger, size_t held);
 
 /* One copy that will be made. */
 struct ledger_copy {
@@ -122,9 +124,16 @@ struct ledger_answer {
     bool whole;          /* the message is known not to be cut short */
 };
 
+/* What this try has spent its time on so far, in milliseconds. */
+struct ledger_times {
+    int64_t read, lock, database, imap;
+};
+
+/* Recorded of each recipient's delivery and of this try of it, which is known by the claim. */
 struct ledger_answers {
     struct ledger_answer *answers;
     size_t count;
+    struct ledger_times times;
 };
 
 /* What became of a copy. */

@@ -6,10 +6,13 @@
 
 #include "ledger/ledger_session.h"
 
-static bool add_answer(struct ledger *ledger, const struct ledger_message *message, const struct ledger_answer *answer,
-                       struct fault *fault)
+/* The recipient's delivery and this try of it, in one statement. */
+static bool add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
+                       const struct ledger_times *times, struct fault *fault)
 {
+    const struct ledger_message *message = claim->message;
     const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
+    char token[24], pid[24], queued[24], spent[LEDGER_TIMES][24];
     const struct pg_param params[] = {
         LEDGER_KEY(message),
         {.data = recipient->address},
@@ -22,10 +25,15 @@ static bool add_answer(struct ledger *ledger, const struct ledger_message *messa
         {.data = answer->reason},
         {.data = answer->finished ? "t" : "f"},
         {.data = answer->whole ? "t" : "f"},
+        {.data = pg_number(claim->token, token)},
+        {.data = pg_number(getpid(), pid)},
+        {.data = message->queued_at != 0 ? pg_number(message->queued_at, queued) : NULL},
+        {.data = ledger->config->record.trace ? "t" : "f"},
+        LEDGER_SPENT(times, spent),
     };
     return pg_add(
         ledger->pg,
-        "INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
+        "WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
         " queue_id, host, outcome, reason, finished_at, whole)"
         " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text,"
         " CASE WHEN $11::boolean THEN pg_catalog.clock_timestamp() END, $12::boolean"
@@ -35,9 +43,21 @@ static bool add_answer(struct ledger *ledger, const struct ledger_message *messa
         " account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,"
         " queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,"
         " outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,"
-        " last_at = pg_catalog.clock_timestamp(), finished_at = coalesce(d.finished_at, EXCLUDED.finished_at),"
-        " whole = d.whole OR EXCLUDED.whole",
-        12, params, fault);
+        " last_at = pg_catalog.clock_timestamp(),"
+        " finished_at = coalesce(CASE WHEN d.outcome <> 'abandoned' THEN d.finished_at END, EXCLUDED.finished_at),"
+        " whole = d.whole OR EXCLUDED.whole RETURNING d.id)"
+        " INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,"
+        " read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)"
+        " SELECT id, $13::bigint, pg_catalog.clock_timestamp() - interval '1 millisecond' *"
+        " ($17::bigint + $18::bigint + $19::bigint + $20::bigint),"
+        " CASE WHEN $9::text <> 'claimed' THEN pg_catalog.clock_timestamp() END, $7::text,"
+        " pg_catalog.to_timestamp($15::bigint), $8::text, $14::integer, $9::text, $10::text,"
+        " $17::bigint, $18::bigint, $19::bigint, $20::bigint,"
+        " CASE WHEN $16::boolean THEN substring(pg_catalog.sha256($1::bytea || $2::bytea) FROM 1 FOR 16) END,"
+        " CASE WHEN $16::boolean THEN substring(pg_catalog.sha256(pg_catalog.int8send($13::bigint) ||"
+        " pg_catalog.convert_to($3::text, 'UTF8')) FROM 1 FOR 8) END"
+        " FROM tried ON CONFLICT DO NOTHING",
+        16 + LEDGER_TIMES, params, fault);
 }
 
 static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed,
@@ -60,18 +80,20 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
         {.data = pg_number(claimed->attempt - 1, attempt)},
         {.data = copy->again ? "t" : "f"},
     };
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
-                  " host, pid)"
-                  " SELECT m.id, $3::text, $4::text, $5::text, 'appending', $6::boolean, $7::bigint, d.id, $8::text,"
-                  " $9::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
-                  " AND d.recipient = $10 WHERE m.identity = $1 AND m.digest = $2"
-                  " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
-                  " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
-                  " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
-                  " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer"
-                  " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
-                  12, params, fault);
+    return pg_add(
+        ledger->pg,
+        "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
+        " host, pid, searches)"
+        " SELECT m.id, $3::text, $4::text, $5::text, 'appending', $6::boolean, $7::bigint, d.id, $8::text,"
+        " $9::integer, $6::boolean::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
+        " AND d.recipient = $10 WHERE m.identity = $1 AND m.digest = $2"
+        " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
+        " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
+        " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
+        " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer,"
+        " searches = c.searches + EXCLUDED.searches"
+        " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
+        12, params, fault);
 }
 
 /* Whether the hold is asked for this copy. */
@@ -133,7 +155,7 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
     if (!found->known && !ledger_add_record(ledger, claim->message, found->received_at, decoded, fault))
         return false;
     for (size_t i = 0; i < answers.count; i++)
-        if (!add_answer(ledger, claim->message, &answers.answers[i], fault))
+        if (!add_answer(ledger, claim, &answers.answers[i], &answers.times, fault))
             return false;
     for (size_t i = 0; i < claim->copy_count; i++)
         if (!add_copy(ledger, claim, &claim->copies[i], fault))

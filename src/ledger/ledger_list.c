@@ -17,7 +17,9 @@
     " JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox" \
     " WHERE d.recipient = $)"
 #define OF_SENDER "pg_catalog.lower($) IN (pg_catalog.lower(m.sender), pg_catalog.lower(m.\"from\"))"
-#define OF_QUEUE_ID "c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = $)"
+#define OF_QUEUE_ID \
+    "c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = $ UNION SELECT d.message FROM @schema@.try t" \
+    " JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = $)"
 
 /* From the first attempt until it was stored or given up, or until now. */
 #define DELAY \
@@ -25,19 +27,16 @@
     " ELSE coalesce(c.stored_at, c.attempt_at) END - c.first_at)"
 
 #define LIST \
-    "SELECT " LEDGER_TIME("c.first_at") " AS at, c.state, o.queue_id, c.account, c.error, m.subject," \
+    "SELECT " LEDGER_TIME("c.first_at") " AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account," \
+    " c.error, m.subject," \
     " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, m.\"from\", m.sender, m.message_id, c.mailbox, c.uid," \
     " c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d" \
     " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message" \
-    " JOIN @schema@.delivery o ON o.id = c.claimed_by WHERE true"
+    " JOIN @schema@.delivery o ON o.id = c.claimed_by" \
+    " LEFT JOIN @schema@.try t ON t.delivery = c.claimed_by AND t.claim = c.claim WHERE true"
 
 #define FILTERS 6
-
-/* message_account_key in SQL. */
-#define ACCOUNT_KEY \
-    "('x' || pg_catalog.left(encode(pg_catalog.sha256(m.identity || pg_catalog.convert_to(c.account, 'UTF8'))," \
-    " 'hex'), 16))::bit(64)::bigint"
 
 struct list_query {
     GString *sql;
@@ -84,37 +83,16 @@ struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filt
     return table;
 }
 
-/* A bigint key stands in pg_locks as two halves with objsubid 1. Ours are told from other programs' by the ledger or,
- * before the first claim, by application_name. Claims come from the ledger, whatever holds the lock. */
-struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
-{
-    return ledger_query(
-        ledger,
-        "WITH held AS (SELECT (l.classid::bigint << 32) | l.objid::bigint AS key, a.application_name, a.xact_start"
-        " FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid"
-        " WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted"
-        " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),"
-        " claims AS (SELECT coalesce((SELECT h.key FROM held h WHERE h.key = " ACCOUNT_KEY
-        " LIMIT 1), m.lock_key) AS key,"
-        " m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at"
-        " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')"
-        " SELECT coalesce(c.key, h.key) AS key, c.message_id, c.account, c.mailbox, c.state, c.host, c.pid,"
-        " round(extract(epoch FROM clock_timestamp() - coalesce(c.attempt_at, h.xact_start))::numeric, 1) AS age,"
-        " CASE WHEN h.key IS NULL THEN 'free' ELSE 'held' END AS lock, h.application_name AS session"
-        " FROM claims c FULL JOIN held h ON h.key = c.key"
-        " WHERE c.key IS NOT NULL OR h.application_name LIKE 'oncedrop %' ORDER BY age DESC",
-        0, NULL, fault);
-}
-
 struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault)
 {
     return ledger_query(
         ledger,
-        "SELECT m.messages, m.bytes, c.stored, c.pending, c.appending, c.failed, d.unfinished, d.oldest_unfinished,"
+        "SELECT m.messages, m.bytes, c.stored, c.pending, c.appending, c.failed, c.abandoned, d.unfinished, d.oldest_unfinished,"
         " d.duplicates FROM"
         " (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message) m,"
         " (SELECT count(*) FILTER (WHERE state = 'stored') AS stored, count(*) FILTER (WHERE state = 'pending') AS pending,"
-        " count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed"
+        " count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,"
+        " count(*) FILTER (WHERE state = 'abandoned') AS abandoned"
         " FROM @schema@.copy) c,"
         " (SELECT count(*) FILTER (WHERE finished_at IS NULL) AS unfinished,"
         " coalesce(round(extract(epoch FROM clock_timestamp() - min(first_at) FILTER (WHERE finished_at IS NULL))"

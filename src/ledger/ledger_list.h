@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `list`, `locks` and `stats` ask. Times are UTC, in ISO 8601. NULL with the fault set on trouble. */
+ * What `list` and `stats` ask. Times are UTC, in ISO 8601. NULL with the fault set on trouble. */
 #ifndef ONCEDROP_LEDGER_LIST_H
 #define ONCEDROP_LEDGER_LIST_H
 
 #include "ledger/ledger_query.h"
 
 struct ledger_filter {
-    const char *state;     /* pending, appending, stored, failed, or unfinished: the first two; NULL: any */
+    const char *state;     /* pending, ..., abandoned, or unfinished: the first two; NULL: any */
     const char *since;     /* milliseconds before now, or @ and seconds since 1970; NULL: any */
     const char *recipient; /* envelope recipient or account, lower case; NULL: any */
     const char *sender;    /* envelope sender, "" for bounces, or address in From; NULL: any */
-    const char *queue_id;  /* one under which Postfix delivered the message; NULL: any */
+    const char *queue_id;  /* any under which Postfix tried the message; NULL: any */
     const char *delay;     /* milliseconds that the copy took at least, or has taken by now; NULL: any */
     int64_t limit;
 };
@@ -21,11 +21,7 @@ struct ledger_filter {
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
                                  struct fault *fault) OD_MUST;
 
-/* Claims under way, and locks whose message is not recorded yet. Columns: key, message_id, account, mailbox, state,
- * host, pid, age, lock, session. */
-struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
-
-/* One row. Columns: messages, bytes, stored, pending, appending, failed, unfinished (deliveries), oldest_unfinished
+/* One row. Columns: messages, bytes, stored, pending, appending, failed, abandoned, unfinished (deliveries), oldest_unfinished
  * (seconds), duplicates. */
 struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault) OD_MUST;
 

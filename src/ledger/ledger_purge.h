@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Old records go, in batches: each a short transaction that holds the locks of its messages, so that no delivery of them
- * is under way meanwhile, and none waits. */
+ * Old records go, in batches (ledger_batch.h). Before that what is unfinished is abandoned (ledger_expire.h), and what is
+ * counted in them is added up (ledger_total.h). */
 #ifndef ONCEDROP_LEDGER_PURGE_H
 #define ONCEDROP_LEDGER_PURGE_H
 
@@ -16,7 +16,8 @@ struct ledger_purge {
     bool ended;            /* there are no more */
 };
 
-/* How many messages would go. False with the fault set on trouble. */
+/* How many messages would go, once those that record.abandon_after concerns are abandoned. False with the fault set on
+ * trouble. */
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault) OD_MUST;
 
 /* Deletes the next batch of messages that are finished, arrived, and were last touched, so long ago. What is held by a

@@ -28,6 +28,28 @@ const char *ledger_cell(const struct ledger_table *table, size_t row, size_t col
     return cell != NULL ? cell : "";
 }
 
+void ledger_table_join(struct ledger_table **table, struct ledger_table **more)
+{
+    if (*table == NULL || (*table)->columns == 0) {
+        ledger_table_free(table);
+        *table = *more;
+        *more = NULL;
+        return;
+    }
+    size_t cells = (*table)->columns * (*table)->rows, added = (*more)->columns * (*more)->rows;
+    char **all = base_alloc((cells + added + 1) * sizeof(char *));
+    memcpy(all, (*table)->cells, cells * sizeof(char *));
+    if (added > 0)
+        memcpy(all + cells, (*more)->cells, added * sizeof(char *));
+    base_free(&(*table)->cells);
+    (*table)->cells = all;
+    (*table)->rows += (*more)->rows;
+    (*more)->rows = 0; /* its cells are the other's now */
+    if (added > 0)
+        memset((*more)->cells, 0, added * sizeof(char *));
+    ledger_table_free(more);
+}
+
 /* By the OIDs of pg_type.dat, which never change. */
 static enum ledger_type type_of(Oid oid)
 {
@@ -49,9 +71,11 @@ static enum ledger_type type_of(Oid oid)
     }
 }
 
-static struct ledger_table *copy_table(const PGresult *result)
+struct ledger_table *ledger_table_of(const PGresult *result)
 {
     struct ledger_table *table = base_alloc(sizeof(*table));
+    if (result == NULL)
+        return table;
     table->columns = (size_t)PQnfields(result);
     table->rows = (size_t)PQntuples(result);
     table->names = base_alloc((table->columns + 1) * sizeof(char *));
@@ -75,7 +99,7 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
         return NULL;
     pg_receive_any(ledger->pg);
     PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_OPERATOR, sql, count, params, fault);
-    return result != NULL ? copy_table(result) : NULL;
+    return result != NULL ? ledger_table_of(result) : NULL;
 }
 
 char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault)

@@ -20,6 +20,10 @@ void ledger_table_free(struct ledger_table **table);
 /* The cell, "" for one without a value. */
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column) OD_MUST;
 
+/* Adds the rows of *more, which has the same columns, to those of *table, and frees *more; *table may be NULL, or without
+ * columns. */
+void ledger_table_join(struct ledger_table **table, struct ledger_table **more);
+
 /* Version of the server, "15.4 ...", a new string, and how many connections it takes; NULL with the fault set. */
 char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault) OD_MUST;
 

@@ -42,6 +42,13 @@ struct ledger_claim {
 #define LEDGER_KEY(message) \
     pg_bytes((message)->identity, LEDGER_HASH_SIZE), pg_bytes((message)->digest, LEDGER_HASH_SIZE)
 
+/* A try's times as parameters; texts: char[LEDGER_TIMES][24]. */
+#define LEDGER_TIMES 4
+#define LEDGER_NUMBER(number, text) ((struct pg_param){.data = pg_number((number), (text))})
+#define LEDGER_SPENT(times, texts) \
+    LEDGER_NUMBER((times)->read, (texts)[0]), LEDGER_NUMBER((times)->lock, (texts)[1]), \
+        LEDGER_NUMBER((times)->database, (texts)[2]), LEDGER_NUMBER((times)->imap, (texts)[3])
+
 /* The roles that the schema makes, as their names end: what deliveries and replay may do; what an operator may besides. */
 #define LEDGER_DELIVERY "delivery"
 #define LEDGER_OPERATOR "operator"
@@ -62,6 +69,9 @@ PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, s
                      const struct pg_param *params, struct fault *fault) OD_MUST;
 
 struct ledger_table;
+
+/* A result as a table (ledger_query.h) of its own; NULL: one without rows and columns. */
+struct ledger_table *ledger_table_of(const PGresult *result) OD_MUST;
 
 /* One statement outside of any transaction, its result as a table (ledger_query.h). NULL with the fault set on trouble. */
 struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,

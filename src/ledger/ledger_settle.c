@@ -71,9 +71,12 @@ static bool add_variants_state(struct ledger *ledger, const struct ledger_claim 
         6, params, fault);
 }
 
-static bool add_answer_update(struct ledger *ledger, const struct ledger_message *message,
-                              const struct ledger_answer *answer, struct fault *fault)
+/* Of the tries only our own: whoever has taken over has a row of its own. */
+static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *claim,
+                              const struct ledger_answer *answer, const struct ledger_times *times, struct fault *fault)
 {
+    const struct ledger_message *message = claim->message;
+    char token[24], spent[LEDGER_TIMES][24];
     const struct pg_param params[] = {
         LEDGER_KEY(message),
         {.data = message->recipients[answer->recipient].address},
@@ -81,14 +84,22 @@ static bool add_answer_update(struct ledger *ledger, const struct ledger_message
         {.data = answer->reason},
         {.data = answer->finished ? "t" : "f"},
         {.data = answer->whole ? "t" : "f"},
+        {.data = pg_number(claim->token, token)},
+        LEDGER_SPENT(times, spent),
     };
-    return pg_add(ledger->pg,
-                  "UPDATE @schema@.delivery d SET outcome = $4, reason = $5, last_at = pg_catalog.clock_timestamp(),"
-                  " finished_at = CASE WHEN $6::boolean THEN coalesce(d.finished_at, pg_catalog.clock_timestamp())"
-                  " ELSE d.finished_at END, whole = d.whole OR $7::boolean"
-                  " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND d.message = m.id"
-                  " AND d.recipient = $3",
-                  7, params, fault);
+    return pg_add(
+        ledger->pg,
+        "WITH tried AS (UPDATE @schema@.delivery d SET outcome = $4::text, reason = $5::text,"
+        " last_at = pg_catalog.clock_timestamp(),"
+        " finished_at = CASE WHEN $6::boolean THEN coalesce(d.finished_at, pg_catalog.clock_timestamp())"
+        " ELSE d.finished_at END, whole = d.whole OR $7::boolean"
+        " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND d.message = m.id"
+        " AND d.recipient = $3 RETURNING d.id)"
+        " UPDATE @schema@.try t SET outcome = $4::text, reason = $5::text, ended_at = CASE WHEN $4::text <> 'claimed'"
+        " THEN pg_catalog.clock_timestamp() END, read_ms = $9::bigint, lock_ms = $10::bigint,"
+        " database_ms = $11::bigint, imap_ms = $12::bigint FROM tried"
+        " WHERE t.delivery = tried.id AND t.claim = $8::bigint",
+        8 + LEDGER_TIMES, params, fault);
 }
 
 static bool add_notify(struct ledger *ledger, const struct ledger_message *message, const struct ledger_made *made,
@@ -116,7 +127,7 @@ bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, 
         if (!add_variants_state(ledger, claim, &made[i], fault))
             return false;
     for (size_t i = 0; i < answers.count; i++)
-        if (!add_answer_update(ledger, claim->message, &answers.answers[i], fault))
+        if (!add_answer_update(ledger, claim, &answers.answers[i], &answers.times, fault))
             return false;
     return add_notify(ledger, claim->message, made, made_count, fault);
 }

@@ -20,7 +20,9 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                         " " LEDGER_TIME("received_at") " AS received_at FROM @schema@.message WHERE id IN ("
                         "SELECT id FROM @schema@.message WHERE identity = $1::bytea UNION "
                         "SELECT id FROM @schema@.message WHERE digest = $2::bytea UNION "
-                        "SELECT message FROM @schema@.delivery WHERE queue_id = $3::text) ORDER BY id",
+                        "SELECT message FROM @schema@.delivery WHERE queue_id = $3::text UNION "
+                        "SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
+                        " WHERE t.queue_id = $3::text) ORDER BY id",
                         3, params, fault);
 }
 
@@ -75,6 +77,35 @@ struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *messag
                       message, fault);
 }
 
+struct ledger_table *ledger_tries(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    return of_message(ledger,
+                      "SELECT " LEDGER_TIME("t.started_at") " AS at, t.outcome, d.recipient, t.queue_id, t.reason,"
+                      " round(extract(epoch FROM t.started_at - t.queued_at)::numeric) AS queued,"
+                      " round(t.read_ms / 1000.0, 3) AS read, round(t.lock_ms / 1000.0, 3) AS lock,"
+                      " round(t.database_ms / 1000.0, 3) AS database, round(t.imap_ms / 1000.0, 3) AS imap,"
+                      " t.host, t.pid, " LEDGER_TIME("t.ended_at") " AS ended_at"
+                      " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
+                      " WHERE d.message = $1::bigint ORDER BY t.started_at, d.id, t.claim",
+                      message, fault);
+}
+
+struct ledger_table *ledger_spans(struct ledger *ledger, const char *message, struct fault *fault)
+{
+    return of_message(
+        ledger,
+        "SELECT encode(t.trace_id, 'hex') AS trace_id, encode(t.span_id, 'hex') AS span_id,"
+        " (extract(epoch FROM t.started_at) * 1000000000)::bigint AS start_time_unix_nano,"
+        " (extract(epoch FROM t.ended_at) * 1000000000)::bigint AS end_time_unix_nano,"
+        " m.message_id, t.queue_id, t.host, t.pid, d.recipient, t.outcome, t.reason, d.account, d.mailbox,"
+        " c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms"
+        " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
+        " JOIN @schema@.message m ON m.id = d.message LEFT JOIN @schema@.copy c ON c.message = d.message"
+        " AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN ('stored', 'duplicate')"
+        " WHERE d.message = $1::bigint AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim",
+        message, fault);
+}
+
 struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault)
 {
     return of_message(ledger,
@@ -116,6 +147,19 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
         " || c.host || coalesce(' as uid ' || c.uid, '')"
         " FROM @schema@.delivery d JOIN c ON c.account = d.account AND c.mailbox = d.mailbox"
         " WHERE d.message = $1::bigint AND d.outcome = 'duplicate'"
+        " UNION ALL SELECT 2, t.delivery, 'to <' || t.recipient || '> it was tried ' || t.tries || ' times; the first try, at '"
+        " || " LEDGER_TIME("t.started_at") " || ', ' || CASE WHEN t.ended_at IS NULL THEN 'was cut off'"
+        " ELSE 'failed: ' || coalesce(t.reason, t.outcome) END"
+        " FROM (SELECT DISTINCT ON (t.delivery) t.*, d.recipient, count(*) OVER (PARTITION BY t.delivery) AS tries"
+        " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE d.message = $1::bigint"
+        " ORDER BY t.delivery, t.started_at, t.claim) t WHERE t.tries > 1 AND t.outcome NOT IN ('stored', 'duplicate')"
+        " UNION ALL SELECT 2, t.delivery, 'to <' || t.recipient || '> it was tried first ' ||"
+        " round(extract(epoch FROM t.started_at - t.queued_at)) || ' s after Postfix had received it as ' || t.queue_id ||"
+        " ': earlier tries, if there were any, did not get as far as the record, and are in the log only'"
+        " FROM (SELECT DISTINCT ON (t.delivery, t.queue_id) t.*, d.recipient"
+        " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE d.message = $1::bigint"
+        " ORDER BY t.delivery, t.queue_id, t.started_at, t.claim) t"
+        " WHERE t.started_at - t.queued_at >= interval '1 minute'"
         " UNION ALL SELECT 3, c.id, 'the copy in ' || account || ' ' || mailbox || ' is being stored since '"
         " || " LEDGER_TIME("attempt_at") " || ' by ' || host || ', process ' || pid ||"
         " '; should that have died, the first delivery after ' || " LEDGER_TIME("free_at") " || ' looks for the copy and goes on'"
@@ -126,6 +170,11 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
         " || coalesce(error, 'its delivery was held up') FROM c WHERE state = 'pending'"
         " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was given up: '"
         " || coalesce(error, 'unknown reason') FROM c WHERE state = 'failed'"
+        " UNION ALL SELECT 6, d.id, 'to <' || d.recipient || '> it was abandoned ' || " LEDGER_TIME("d.finished_at")
+        " || ': not retried since ' || " LEDGER_TIME("d.last_at") " || coalesce('; the last try said: ' || d.reason, '')"
+        " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome = 'abandoned'"
+        " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was not known to be stored when it was"
+        " abandoned; if the message is delivered again, this is too' FROM c WHERE state = 'abandoned'"
         " UNION ALL SELECT 7, c.id, 'the copy in ' || account || ' ' || mailbox || ' was claimed again on purpose, by replay"
         " --force or --verify, ' || repeated || ' time(s)' FROM c WHERE repeated > 0"
         ") AS reasons ORDER BY rank, id",

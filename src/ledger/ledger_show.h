@@ -6,7 +6,7 @@
 
 #include "ledger/ledger_query.h"
 
-/* Messages by identity, digest, or queue id, each of which may be NULL; oldest first. NULL with the fault set on trouble.
+/* Messages by identity, digest, or any queue id they were tried under, each of which may be NULL; oldest first. NULL with the fault set on trouble.
  * Columns: id, message_id, digest, lock_key, sender, from, subject, date, size, in_reply_to, references, received_at. */
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id,
@@ -26,12 +26,19 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
  *   addresses   role, position, group, name, address
  *   deliveries  recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host, first_at,
  *               last_at, finished_at, whole
+ *   tries       at, outcome, recipient, queue_id, reason, queued, read, lock, database, imap (seconds: in Postfix's queue
+ *               before; spent on each), host, pid, ended_at; oldest first
+ *   spans       of tries with record.trace: trace_id, span_id, start_time_unix_nano, end_time_unix_nano, message_id,
+ *               queue_id, host, pid, recipient, outcome, reason, account, mailbox, uidvalidity, uid, read_ms, lock_ms,
+ *               database_ms, imap_ms
  *   copies      account, mailbox, role, state, doubt, uid, uidvalidity, attempt, repeated, first_at, attempt_at, stored_at,
  *               host, pid, claimed_by, error
  *   parts       path, type, charset, disposition, filename, size, sha256
  *   why         text: a sentence for each thing that needs an explanation */
 struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_tries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_spans(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_parts(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_why(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;

@@ -73,23 +73,29 @@ static bool feed_incoming(void *context, const void *bytes, size_t size)
     return !incoming->failed;
 }
 
-static void reply_all(struct lmtp *lmtp, enum outcome outcome, const char *text)
+static void run(struct lmtp *lmtp, struct delivery *delivery)
 {
-    struct report report;
-    char line[1024];
-    report_set(&report, outcome, "%s", text);
-    for (guint i = 0; i < lmtp->transaction.recipients->len; i++)
-        lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(outcome)->lmtp, report_line(&report, line, sizeof(line)));
+    delivery->ledger = lmtp->ledger;
+    delivery_run(delivery);
+    deadline_disarm();
 }
 
-/* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). */
-static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms)
+static void reply(struct lmtp *lmtp, const struct delivery *delivery)
 {
-    struct lmtp_transaction *transaction = &lmtp->transaction;
-    guint count = transaction->recipients->len;
-    struct delivery_recipient *recipients OD_CLEANUP(base_free) = base_alloc(count * sizeof(*recipients));
-    char *original OD_CLEANUP(base_free) = count == 1 ? received_original(message) : NULL;
     char line[1024];
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        const struct report *report = &delivery->recipients[i].report;
+        lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
+                          report_line(report, line, sizeof(line)));
+    }
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still listens changes nothing */
+}
+
+/* The recipients as delivery_run wants them; original: before aliases, of the only one, by the message, or NULL. */
+static struct delivery_recipient *list_recipients(const struct lmtp_transaction *transaction, const char *original)
+{
+    guint count = transaction->recipients->len;
+    struct delivery_recipient *recipients = base_alloc(count * sizeof(*recipients));
     for (guint i = 0; i < count; i++) {
         const struct lmtp_recipient *recipient = lmtp_transaction_recipient(transaction, i);
         recipients[i] = (struct delivery_recipient){
@@ -98,27 +104,42 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
             .parsed = &recipient->address,
         };
     }
-    if (transaction->queue_id == NULL)
-        transaction->queue_id = received_queue_id(message);
+    return recipients;
+}
+
+/* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). message: NULL if there is none; then
+ * refused says why. */
+static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
+                              const struct report *refused)
+{
+    struct lmtp_transaction *transaction = &lmtp->transaction;
+    guint count = transaction->recipients->len;
+    struct fault fault;
+    int64_t queued_at = 0;
+    char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
+    struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
+    if (message != NULL)
+        received_queue(message, &transaction->queue_id, &queued_at);
     struct delivery delivery = {
         .config = lmtp->config,
-        .ledger = lmtp->ledger,
         .sessions = lmtp->sessions,
         .message = message,
         .sender = transaction->sender,
         .queue_id = transaction->queue_id,
+        .queued_at = queued_at,
         .whole = true,
         .recipients = recipients,
         .recipient_count = count,
         .started_ms = started_ms,
-        .read_ms = base_now_ms() - started_ms,
     };
-    delivery_run(&delivery);
-    deadline_disarm();
-    for (guint i = 0; i < count; i++)
-        lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(recipients[i].report.outcome)->lmtp,
-                          report_line(&recipients[i].report, line, sizeof(line)));
-    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still listens changes nothing */
+    delivery_spent(&delivery, PHASE_READ);
+    if (message == NULL)
+        delivery_refuse(&delivery, refused->outcome, refused->text);
+    else if (lmtp->ledger == NULL && (lmtp->ledger = ledger_open(lmtp->config, delivery.queue_id, &fault)) == NULL)
+        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
+    else
+        run(lmtp, &delivery);
+    reply(lmtp, &delivery);
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }
@@ -128,19 +149,13 @@ static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct fault fault = incoming->fault;
+    struct report refused = {.given = false};
     enum message_result result = MESSAGE_TROUBLE;
     if (!incoming->failed)
         result = message_builder_end(incoming->builder, &message, &fault);
-    if (result == MESSAGE_OK && lmtp->ledger == NULL)
-        lmtp->ledger = ledger_open(lmtp->config, lmtp->transaction.queue_id, &fault);
-    if (result == MESSAGE_TOO_LARGE)
-        reply_all(lmtp, OUTCOME_TOO_LARGE, fault.text);
-    else if (result != MESSAGE_OK)
-        reply_all(lmtp, OUTCOME_TROUBLE, fault.text);
-    else if (lmtp->ledger == NULL)
-        reply_all(lmtp, OUTCOME_DATABASE, fault.text);
-    else
-        deliver_and_reply(lmtp, message, started_ms);
+    if (result != MESSAGE_OK)
+        report_set(&refused, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault.text);
+    deliver_and_reply(lmtp, message, started_ms, &refused);
 }
 
 /* False: the session is over. */

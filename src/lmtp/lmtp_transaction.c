@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "lmtp/lmtp_command.h"
 
 static void recipient_clear(struct lmtp_recipient *recipient)
@@ -49,6 +50,16 @@ static bool mistake(struct lmtp_transaction *transaction, const char *reply)
 {
     lmtp_stream_reply(transaction->stream, "%s", reply);
     return false;
+}
+
+/* What is refused before there is a message has no delivery that would log it. */
+static void log_refused(const struct lmtp_transaction *transaction, const char *who, const char *address,
+                        const char *dsn, const char *status, const char *text)
+{
+    char id[128], escaped[384];
+    log_info("%s: %s=<%s>, dsn=%s, status=%s (%s)",
+             log_escape_field(transaction->queue_id != NULL ? transaction->queue_id : "NOQUEUE", id, sizeof(id)), who,
+             log_escape_field(address, escaped, sizeof(escaped)), dsn, status, text);
 }
 
 /* SIZE=digits (RFC 1870) or BODY=7BIT|8BITMIME (RFC 6152): what was announced; nothing is known of other names. */
@@ -118,6 +129,8 @@ bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arg
     if (!lmtp_command_path(arguments, "FROM:", &path, &parameters))
         return mistake(transaction, "501 5.5.4 syntax: MAIL FROM:<address>");
     enum parameters checked = check_parameters(transaction, parameters, mail_parameters, &orcpt);
+    if (checked == PARAMETERS_TOO_LARGE)
+        log_refused(transaction, "from", path, "5.3.4", "bounced", "message is larger than delivery.size_limit");
     if (checked != PARAMETERS_GOOD)
         return checked != PARAMETERS_WRONG;
     transaction->sender = path;
@@ -135,12 +148,15 @@ bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arg
         return mistake(transaction, "503 5.5.1 need MAIL before RCPT");
     if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters))
         return mistake(transaction, "501 5.5.4 syntax: RCPT TO:<address>");
-    if (!address_parse(recipient.path, &recipient.address, &fault))
+    if (!address_parse(recipient.path, &recipient.address, &fault)) {
+        log_refused(transaction, "to", recipient.path, "5.1.3", "bounced", "not an address");
         return mistake(transaction, "501 5.1.3 not an address");
+    }
     enum parameters checked = check_parameters(transaction, parameters, rcpt_parameters, &recipient.original);
     if (checked != PARAMETERS_GOOD)
         return checked != PARAMETERS_WRONG;
     if (transaction->recipients->len >= LMTP_RECIPIENTS_MAX) {
+        log_refused(transaction, "to", recipient.path, "4.5.3", "deferred", "too many recipients");
         lmtp_stream_reply(transaction->stream, "452 4.5.3 too many recipients");
         return true;
     }

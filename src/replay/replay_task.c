@@ -18,6 +18,7 @@
 /* The deadline, or a signal. The parent counts the message as deferred; the ledger has what was begun. */
 static void end_by_signal(int signal)
 {
+    delivery_log_end(signal);
     _exit(signal == SIGALRM ? EX_TEMPFAIL : 128 + signal); /* as a shell reports it */
 }
 
@@ -118,14 +119,13 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .started_ms = base_now_ms(),
     };
     if (delivery.ledger == NULL) {
-        for (size_t i = 0; i < count; i++)
-            report_set(&recipients[i].report, OUTCOME_DATABASE, "%s", fault.text);
+        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
     } else {
         delivery_run(&delivery);
         deadline_disarm();
-        if (!setup->dry_run)
-            delivery_log(&delivery);
     }
+    if (!setup->dry_run)
+        delivery_log(&delivery);
     add_verdicts(verdicts, recipients, count);
     delivery_clear(&delivery);
 }

@@ -114,7 +114,7 @@ void calls_look(struct history *history, struct player *player, struct dice *dic
 
 void calls_leave(struct history *history, struct player *player)
 {
-    ledger_leave(player->ledger);
+    ledger_leave(player->ledger, 0);
     tell(history, "%zu leaves", player->number);
     calls_forget(player);
 }
@@ -139,7 +139,7 @@ static struct ledger_answers draw_answers(const struct history *history, const s
              answers[count].finished ? ", finished" : "", answers[count].whole ? ", whole" : "");
         count++;
     }
-    return (struct ledger_answers){answers, count};
+    return (struct ledger_answers){.answers = answers, .count = count};
 }
 
 /* Somebody with an account answers for it: for an inbox mostly one whose it is. */

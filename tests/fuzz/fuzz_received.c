@@ -13,7 +13,6 @@
 #define BROKEN_STRING '\003' /* for all behind a quoted string that does not end: the word is broken, too */
 #define BLANK "[ \t\r\n]"
 #define WORD "[^ \t\r\n;()\001\002\003]+"
-#define END "(?=[ \t\r\n;()\001\002]|\\z)"
 
 /* The end of the comment or quoted string at `at`, one behind its last character; NULL: it has none. */
 static const char *closed(const char *at)
@@ -46,7 +45,7 @@ static char *skeleton(const char *field, GPtrArray *comments)
         }
         if (*at == '(')
             g_ptr_array_add(comments, g_strndup(at + 1, (gsize)(end - at - 2)));
-        g_string_append_c(out, *at == '(' ? *COMMENT : *at == '"' ? 'q' : *at > 0 && *at <= BROKEN_STRING ? '?' : *at);
+        g_string_append_c(out, *at == '(' ? *COMMENT : *at == '"' ? '&' : *at > 0 && *at <= BROKEN_STRING ? '?' : *at);
         at = end;
     }
     return g_string_free(out, FALSE);
@@ -62,7 +61,8 @@ static const char *reference_login(const char *bones, const GPtrArray *comments)
 
     if (!form)
         form = g_regex_new("^" BLANK "*from" BLANK "+" WORD BLANK "*((?:" COMMENT BLANK "*)+)by" BLANK "+" WORD BLANK
-                           "*" COMMENT BLANK "*with" BLANK "+(?:ESMTPS?A|UTF8SMTPS?A)" BLANK "+id" BLANK "+" WORD END,
+                           "*" COMMENT BLANK "*with" BLANK "+(?:ESMTPS?A|UTF8SMTPS?A)" BLANK "+id" BLANK
+                           "+[0-9A-Za-z]+(?:" BLANK "+for" BLANK "+" WORD ")?" BLANK "*;",
                            G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
     if (g_regex_match(form, bones, 0, &match)) {
         char *before = g_match_info_fetch(match, 1);
@@ -102,7 +102,9 @@ static bool has_id(const char *bones, const char *id)
 static void check_field(const struct message *message, const char *field)
 {
     char *login OD_CLEANUP(base_free) = received_login(message, NULL);
-    char *id OD_CLEANUP(base_free) = received_queue_id(message);
+    int64_t when = 0;
+    char *id OD_CLEANUP(base_free) = NULL;
+    received_queue(message, &id, &when);
     char *ours OD_CLEANUP(base_free) = received_login(message, id ? id : "");
     char *other OD_CLEANUP(base_free) = received_login(message, "no-queue-id");
     GPtrArray *comments = g_ptr_array_new_with_free_func(g_free);

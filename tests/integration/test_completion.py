@@ -166,7 +166,8 @@ def test_files(complete):
 
 def test_values(complete):
     assert complete("oncedrop schema ") == set(help_of("schema").split("\n")[0].split()[-1].split("|"))
-    assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "unfinished"}
+    assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "abandoned",
+                                                         "unfinished"}
     assert complete("oncedrop list --json --state p") == {"pending"}
     assert complete("oncedrop help ") == set(commands())
 

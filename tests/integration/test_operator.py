@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""show, list, locks, stats and purge: what they say is right, and they are quick on a large ledger.
+"""show, list, locks and purge: what they say is right, and they are quick on a large ledger.
 
 ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check` takes fewer).
 
 Seen to fail with: `why` without the duplicates; --since taken for seconds; the delay of what is pending taken from its last
-attempt; --sender with the case as it came; purge by received_at alone; purge without
-the lock; copies of all states counted as stored; options only before the arguments; the index for queue ids dropped (tables read from end to end)."""
+attempt; --sender with the case as it came; purge by received_at alone; purge without the lock; options only before the
+arguments; the index for queue ids dropped (tables read from end to end)."""
 
 import collections
+import contextlib
 import datetime
 import json
 import os
@@ -45,11 +46,13 @@ def as_owner(site):
 # show
 
 MESSAGE = {"id", "message_id", "digest", "lock_key", "sender", "from", "subject", "date", "size", "in_reply_to",
-           "references", "received_at", "why", "deliveries", "copies", "addresses", "parts"}
+           "references", "received_at", "why", "deliveries", "tries", "spans", "copies", "addresses", "parts"}
 SECTIONS = {
     "why": {"text"},
     "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "tries", "queue_id",
                    "host", "first_at", "last_at", "finished_at", "whole"},
+    "tries": {"at", "outcome", "recipient", "queue_id", "reason", "queued", "read", "lock", "database", "imap", "host", "pid",
+              "ended_at"},
     "copies": {"account", "mailbox", "role", "state", "doubt", "uid", "uidvalidity", "attempt", "repeated", "first_at",
                "attempt_at", "stored_at", "host", "pid", "claimed_by", "error"},
     "addresses": {"role", "position", "group", "name", "address"},
@@ -213,6 +216,10 @@ def test_list_by_queue_id(site):
     assert sorted(copies) == sorted([(lisa, "inbox", "4abcDEF"), (lisa, "sent", "4abcDEF"), (doug, "inbox", "4abcDEG")])
     assert answers(site, "list", "--queue-id", "4abcDEG") == answers(site, "list", "--queue-id", "4abcDEF")
     assert answers(site, "list", "--queue-id", "4ABCDEF") == []
+    expect.duplicate(site.deliver(mail, lisa, "-q", "4abcDEJ"))     # the delivery's last one
+    assert answers(site, "list", "--queue-id", "4abcDEF") == answers(site, "list", "--queue-id", "4abcDEJ")
+    assert sorted(row["queue_id"] for row in answers(site, "list", "--queue-id", "4abcDEJ")) == \
+        ["4abcDEF", "4abcDEF", "4abcDEG"]
 
 
 def test_list_by_sender(site):
@@ -280,7 +287,9 @@ def test_locks_of_a_delivery_under_way(site):
     assert waits.wait(60)
     rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "held"], "it is held")
     [row] = rows
-    assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session"}
+    assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session",
+                          "ours", "backend", "user", "client", "held", "hidden", "waiting"}
+    assert (row["ours"], row["user"], row["waiting"]) == (True, lab_module.DELIVERY, [])
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
         (lock_of(site, id), id, scuba, "appending", run.process.pid)
     assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 80
@@ -320,57 +329,79 @@ def test_locks_before_the_claim_is_recorded(site):
     assert (row["key"], row["message_id"], row["lock"], row["session"]) == (key, None, "held", "oncedrop 4abcDEF 1")
 
 
-# stats
-
-def test_stats(site):
-    scuba = site.account()
-    assert answers(site, "stats")["messages"] == 0
-    mails = [message() for _ in range(6)]
-    for mail in mails:
-        expect.stored(site.deliver(mail, scuba))
-    expect.duplicate(site.deliver(mails[0], scuba))
-    site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE id = 4")
-    site.sql("UPDATE oncedrop.copy SET state = 'failed' WHERE id = 5")
-    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = now() - interval '100 s' WHERE id = 4")
-    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at - interval '7 s' WHERE id = 1")
-    said = answers(site, "stats")
-    expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "unfinished": 1, "duplicates": 1}
-    assert {name: said[name] for name in expected} == expected
-    assert said["bytes"] == site.value("SELECT sum(size) FROM oncedrop.message") and 99 <= said["oldest_unfinished"] < 200
-    assert sum(hour["stored"] for hour in said["hours"]) == 4 and sum(hour["retried"] for hour in said["hours"]) == 1
-    assert max(hour["p99"] for hour in said["hours"]) > 6
-    text = site.run("stats").out
-    assert "messages: 6" in text and "#" in text
+def session(site, application, role=lab_module.DELIVERY):
+    conninfo = site.lab.postgres.conninfo(site.database, role)
+    return site.use(psycopg2.connect(f"{conninfo} application_name='{application}'"))
 
 
-METRIC = re.compile(r'([a-z_]+)(?:\{([a-z]+)="([^"]+)"\})? (-?\d+(?:\.\d+)?)')
+def wait_for(site, waiter, key):
+    """Has a session wait for a lock, in a thread that ends with it."""
+    def wait():
+        with contextlib.suppress(psycopg2.Error):
+            waiter.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+    pid = waiter.info.backend_pid
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE pid = %s AND NOT granted", (pid,)), "it waits")
 
 
-def test_prometheus(site):
-    scuba = site.account()
-    for _ in range(3):
-        expect.stored(site.deliver(message(), scuba))
-    done = site.run("stats", "--prometheus")
-    assert done.exit == 0 and done.out.endswith("\n"), done
-    helped, typed, values, current = [], [], {}, None
-    for line in done.out.splitlines():
-        if line.startswith("# HELP "):
-            current = line.split()[2]
-            helped.append(current)
-        elif line.startswith("# TYPE "):
-            assert line.split()[2:] == [current, "gauge"]
-            typed.append(current)
-        else:
-            found = METRIC.fullmatch(line)
-            assert found and found[1] == current, line      # a metric's lines stand together, under its TYPE
-            assert (found[1], found[3]) not in values
-            values[found[1], found[3]] = float(found[4])
-    assert helped == typed and len(set(typed)) == len(typed) and all(name.startswith("oncedrop_") for name in typed)
-    assert values["oncedrop_messages", None] == 3 and values["oncedrop_copies", "stored"] == 3
-    assert values["oncedrop_copies", "failed"] == 0
-    assert {name[len("oncedrop_"):] for name in typed} == \
-        {"messages", "message_bytes", "copies", "deliveries_unfinished", "oldest_unfinished_seconds", "deliveries_duplicate",
-         "delivery_seconds"}
+def test_locks_that_others_hold(site):
+    """Somebody's psql: of a message that is recorded, and of one that never got so far because of that."""
+    scuba, ids = site.account(), [new_id() for _ in range(2)]
+    expect.stored(site.deliver(message(id=ids[0]), scuba))
+    psql = session(site, "psql")
+    for id in ids:
+        psql.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(site, id),))
+    expect.held(site.deliver(message(id=ids[1]), scuba))
+    rows = {row["key"]: row for row in answers(site, "locks")}
+    assert rows.keys() == {lock_of(site, id) for id in ids}
+    assert [rows[lock_of(site, id)]["message_id"] for id in ids] == [ids[0], None]
+    for row in rows.values():
+        assert [row[name] for name in ("lock", "session", "ours", "user", "backend", "state")] == \
+            ["held", "psql", False, lab_module.DELIVERY, psql.info.backend_pid, None]
+        assert (row["hidden"], row["held"], row["client"]) == (True, None, None)    # its login is not a member of this one
+    done = site.run("locks")
+    said = " ".join(done.out.split())
+    assert f"by psql, which is no delivery (database user {lab_module.DELIVERY}, process {psql.info.backend_pid})" in said, done
+    assert "GRANT pg_read_all_stats TO oncedrop_operator" in done.err
+
+
+def test_locks_with_the_right_to_see_all(site):
+    psql = session(site, "psql")
+    psql.cursor().execute("SELECT pg_advisory_lock(%s)", (lock_of(site, new_id()),))
+    psql.commit()       # a lock of the session outlives its transaction
+    site.lab.postgres.admin(f"GRANT pg_read_all_stats TO {lab_module.OPERATOR}")
+    try:
+        [row] = answers(site, "locks")
+        done = site.run("locks")
+    finally:
+        site.lab.postgres.admin(f"REVOKE pg_read_all_stats FROM {lab_module.OPERATOR}")
+    assert (row["hidden"], row["client"]) == (False, "127.0.0.1") and 0 <= row["held"] < 600
+    assert re.search(r"held +for \d+\.\d s by psql", done.out) and "from 127.0.0.1" in done.out and not done.err, done
+
+
+def test_locks_between_claim_and_hold(site):
+    """The claim is committed and the lock is not had again: it waits for it, or will in a moment, or is dead."""
+    scuba, id = site.account(), new_id()
+    site.settings["lock.wait"] = "50s"
+    expect.stored(site.deliver(message(id=id), scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
+    [row] = answers(site, "locks")
+    assert (row["lock"], row["state"], row["session"]) == ("claimed", "appending", None)
+    assert "not held yet" in site.run("locks").out
+    site.sql("UPDATE oncedrop.copy SET attempt_at = now() - interval '51 s'")
+    [row] = answers(site, "locks")
+    assert row["lock"] == "free" and "delivery.hold_off" in site.run("locks").out
+    waiter, psql = session(site, "oncedrop mail1[1] 4abcDEF"), session(site, "psql")    # closed first: psql
+    psql.cursor().execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
+    wait_for(site, waiter, lock_of(site, id))
+    [row] = answers(site, "locks")
+    assert (row["lock"], row["session"], row["message_id"]) == ("held", "psql", id)
+    [one] = row["waiting"]
+    assert (one["session"], one["user"], one["backend"]) == \
+        ("oncedrop mail1[1] 4abcDEF", lab_module.DELIVERY, waiter.info.backend_pid) and one["seconds"] >= 0
+    said = site.run("locks").out
+    assert "by psql, which is no delivery" in said and re.search(r"waiting +for \d+\.\d s: oncedrop mail1\[1\] 4abcDEF", said)
 
 
 # purge
@@ -382,6 +413,7 @@ def left(site):
 def test_purge(site):
     """What is old and done goes, and nothing else."""
     scuba = site.account()
+    site.settings["record.abandon_after"] = "100d"
     names = ["old", "young", "unfinished", "appending", "pending", "replayed", "failed", "held"]
     for name in names:
         expect.stored(site.deliver(message(id=f"{name}@x", body=f"{name}\n"), scuba))
@@ -393,7 +425,7 @@ def test_purge(site):
     for state in ("appending", "pending", "failed"):
         site.sql(f"UPDATE oncedrop.copy SET state = %s WHERE {of}", (state, f"{state}@x"))
     before = left(site)
-    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "dry_run": True}
+    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "abandoned": 0, "dry_run": True}
     assert left(site) == before
     holder = site.lab.postgres.connect(site.database)
     try:
@@ -402,7 +434,7 @@ def test_purge(site):
             done = site.run("purge", "--older-than", "30d", "--json", options=as_owner(site))
     finally:
         holder.close()
-    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "dry_run": False}, done
+    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "abandoned": 0, "dry_run": False}, done
     assert before - left(site) == {"old@x", "failed@x"}
     done = site.run("purge", "--older-than", "30d", options=as_owner(site))
     assert done.exit == 0 and done.out == "1 message removed from the record\n", done
@@ -480,6 +512,9 @@ FILL = """
     SELECT message, account, mailbox, 'inbox',
            CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END,
            1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
+    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+                              database_ms, imap_ms)
+    SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
 """
 DAYS = 60
 ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
@@ -489,11 +524,14 @@ ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
 def large(lab, ledgers):
     """A site whose ledger has many messages, evenly over the last 60 days."""
     site = new_site(lab, ledgers)
+    site.settings["record.abandon_after"] = "3650d"
     session = lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         cursor.execute(FILL, {"rows": ROWS, "step": DAYS * 86400 / ROWS})
         cursor.execute("VACUUM ANALYZE")
     session.close()
+    done = site.run("purge", "--older-than", f"{2 * DAYS}d")    # as each day
+    assert done.exit == 0 and done.out.startswith("0 messages"), done
     yield site
     site.close()
 
@@ -533,7 +571,9 @@ def questions(large):
              "list --since (long ago)": ["list", "--since", "50d"], "list --recipient": ["list", "--recipient", account],
              "list --recipient --state": ["list", "--recipient", account, "--state", "failed"],
              "list --recipient (nobody)": ["list", "--recipient", "nobody"],
-             "list --queue-id": ["list", "--queue-id", f"Q{ROWS // 2}"], "resume": ["resume"]}
+             "list --queue-id": ["list", "--queue-id", f"Q{ROWS // 2}"], "resume": ["resume"],
+             "list --state abandoned": ["list", "--state", "abandoned"],
+             "abandon --dry-run": ["abandon", "--dry-run"]}
 
 
 @ONE_WORKER
@@ -554,9 +594,9 @@ def read_from_end_to_end(site):
     """How often each table was, so far: a session tells when it ends."""
     wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                                   " AND usename <> 'admin'") == 0, "every session has ended")
-    # Two tables have a handful of rows, however large the ledger is.
+    # These tables have a handful of rows, however large the ledger is; purge goes through held once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
-                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server')")
+                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'held', 'total')")
     return {row.relname: row.seq_scan for row in rows}
 
 

@@ -24,10 +24,10 @@ WIDTHS = [200, 80]
 
 # What is for other programs, or to be copied, is as it is in any window.
 TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
-          ["purge", "--older-than", "30d", "--dry-run"], ["check", "{account}"],
+          ["purge", "--older-than", "30d", "--dry-run"], ["abandon", "--dry-run", "{id}"], ["check", "{account}"],
           ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
           ["resume"], ["route", "{account}"], ["schema", "version"], ["version"], ["help"]]
-HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "show", "list", "locks", "stats", "purge",
+HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "show", "list", "locks", "stats", "purge", "abandon",
                                     "schema", "check", "route", "config", "version", "help")]
 
 

@@ -89,7 +89,8 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
     }
 }
 
-void ledger_leave(struct ledger *ledger)
+void ledger_leave(struct ledger *ledger, size_t held)
 {
+    (void)held;
     client_rollback(ledger);
 }

@@ -66,11 +66,11 @@ static const struct {
                 "ESMTPSA" REST,
      NULL, "4QXyZ16dz9zPV"},
     {"name in HELO", "from (Authenticated sender: lisa@mail.example) (client.test [192.0.2.1])\r\n" BY "ESMTPA" REST,
-     NULL, "4QXyZ16dz9zPV"},
+     NULL, NULL},
     {"HELO as whole field",
      "from x by mail.example (Postfix) with ESMTPSA id A1; (Authenticated sender: lisa@mail.example) "
      "(client.test [192.0.2.1])\r\n" BY "ESMTP" REST,
-     NULL, "A1"},
+     NULL, NULL},
     {"HELO id", "from id (client.test [192.0.2.1])\r\n" BY "ESMTP" REST, NULL, "4QXyZ16dz9zPV"},
     {"HELO in quotes",
      "from \"a (Authenticated sender: lisa@mail.example) by b\" (client.test [192.0.2.1])\r\n" BY "ESMTPA" REST, NULL,
@@ -80,16 +80,22 @@ static const struct {
      "4QXyZ16dz9zPV"},
     {"recipient", CLIENT BY "ESMTPSA id A1 for <\"(Authenticated sender: lisa@mail.example)\"@mail.example>; Fri", NULL,
      "A1"},
-    {"id in a comment and in quotes", "from x ( id A1 ) \" id A2 \" by y (z id A3) with ESMTP id A4; Fri", NULL, "A4"},
+    {"folded everywhere",
+     "from\r\n a\r\n\t(b [192.0.2.1])\r\n by\r\n c (Postfix)\r\n with ESMTP\r\n\tid\r\n\tA1\r\n for <x@y>\r\n ; Fri, 1 Aug 2025",
+     NULL, "A1"},
+    {"more words before the end", "by mail.example (Postfix) id A1 id A2; Fri", NULL, NULL},
+    {"no end", "by mail.example (Postfix) id A1", NULL, NULL},
+    {"an id that is none of Postfix's", "by mail.example (Postfix) id A1-2; Fri", NULL, NULL},
+    {"id in a comment and in quotes", "from x ( id A1 ) \" id A2 \" by y (z id A3) with ESMTP id A4; Fri", NULL, NULL},
     // places where Postfix does not put it
     {"not the last comment", CLIENT LISA TLS BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
     {"behind by", CLIENT "\tby mail.example (Authenticated sender: lisa@mail.example) with ESMTPA" REST, NULL,
      "4QXyZ16dz9zPV"},
-    {"behind with", CLIENT BY "ESMTPA (Authenticated sender: lisa@mail.example)" REST, NULL, "4QXyZ16dz9zPV"},
+    {"behind with", CLIENT BY "ESMTPA (Authenticated sender: lisa@mail.example)" REST, NULL, NULL},
     {"without its protocol", CLIENT LISA BY "ESMTP" REST, NULL, "4QXyZ16dz9zPV"},
-    {"two names", "from a b (client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"without from", "(client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
-    {"no comment", "from a by b (Postfix) with ESMTPA id A1;", NULL, "A1"},
+    {"two names", "from a b (client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, NULL},
+    {"without from", "(client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, NULL},
+    {"no comment", "from a by b (Postfix) with ESMTPA id A1;", NULL, NULL},
     {"other case", CLIENT "\t(authenticated sender: lisa@mail.example)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"more words", CLIENT "\t(Authenticated sender: lisa@mail.example, again)\r\n" BY "ESMTPA" REST, NULL,
      "4QXyZ16dz9zPV"},
@@ -106,13 +112,12 @@ static const struct {
      NULL, NULL},
     {"Sendmail",
      "from a (b [192.0.2.1]) by c (8.17.1/8.17.1) with ESMTPS id 371A0abc012345 (version=TLSv1.3) for <z@c>; Fri", NULL,
-     "371A0abc012345"},
+     NULL},
     {"qmail", "(qmail 1234 invoked by uid 89); 1 Aug 2025 08:00:00 -0000", NULL, NULL},
     {"Exchange",
      "from A.x (10.0.0.1) by B.x (10.0.0.2) with Microsoft SMTP Server (version=TLS1_2) id 15.1.2507.6; Fri", NULL,
      NULL},
-    {"Gmail", "by 2002:a05:6402:1d1:b0:522 with SMTP id t17csp1;\r\n Fri, 1 Aug 2025 01:00:00 -0700 (PDT)", NULL,
-     "t17csp1"},
+    {"Gmail", "by 2002:a05:6402:1d1:b0:522 with SMTP id t17csp1;\r\n Fri, 1 Aug 2025 01:00:00 -0700 (PDT)", NULL, NULL},
 };
 
 static struct message *received(const char *field)
@@ -127,6 +132,16 @@ static struct message *received(const char *field)
     return message;
 }
 
+/* The queue id that the field tells, a new string or NULL, and when Postfix received the message. */
+static char *queue_id_of(const struct message *message, int64_t *ret_time)
+{
+    char *id = NULL;
+
+    *ret_time = 0;
+    received_queue(message, &id, ret_time);
+    return id;
+}
+
 static void same_or_none(const char *label, const char *what, const char *is, const char *expected)
 {
     if (strcmp(is ? is : "none", expected ? expected : "none") != 0)
@@ -138,7 +153,8 @@ static void test_fields(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(fields); i++) {
         struct message *message = received(fields[i].received);
-        char *login = received_login(message, NULL), *id = received_queue_id(message);
+        int64_t when;
+        char *login = received_login(message, NULL), *id = queue_id_of(message, &when);
         char *same = received_login(message, fields[i].queue_id), *other = received_login(message, "A0");
 
         same_or_none(fields[i].label, "login", login, fields[i].login);
@@ -153,14 +169,45 @@ static void test_fields(void **state)
     }
 }
 
+/* When Postfix received it, and only by the field of the queue file that it is delivered from. */
+static void test_time(void **state)
+{
+    struct message *message = received(CLIENT BY "ESMTP" REST);
+    char *id = NULL, *other = base_strdup("A0");
+    int64_t when = 7;
+
+    (void)state;
+    received_queue(message, &other, &when);
+    assert_string_equal(other, "A0");
+    assert_int_equal(when, 7);
+    received_queue(message, &id, &when);
+    assert_string_equal(id, "4QXyZ16dz9zPV");
+    assert_int_equal(when, 1754035200); /* 2025-08-01 08:00:00 UTC */
+    when = 7;
+    received_queue(message, &id, &when);
+    assert_int_equal(when, 1754035200);
+    base_free(&id);
+    base_free(&other);
+    message_free(&message);
+    message = received("by mail.example (Postfix) id A1; some day");
+    received_queue(message, &id, &when);
+    assert_string_equal(id, "A1");
+    assert_int_equal(when, 0);
+    base_free(&id);
+    message_free(&message);
+}
+
 static void test_no_field(void **state)
 {
     struct message *message = message_of(BYTES("X-Received: " CLIENT LISA BY "ESMTPSA" REST "\r\n\r\n"
                                                "Received: " CLIENT LISA BY "ESMTPSA" REST "\r\n"));
 
+    int64_t when;
+
     (void)state;
     assert_null(received_login(message, NULL));
-    assert_null(received_queue_id(message));
+    assert_null(queue_id_of(message, &when));
+    assert_int_equal(when, 0);
     message_free(&message);
 }
 
@@ -202,7 +249,8 @@ static void test_any_client(void **state)
         // Postfix has only balanced parentheses in a common name, and no backslash; here is anything
         field = base_printf("%s" BY "%s" REST, name, round % 2 ? "ESMTPS" : "ESMTP");
         struct message *message = received(field);
-        char *login = received_login(message, "4QXyZ16dz9zPV"), *id = received_queue_id(message);
+        int64_t when;
+        char *login = received_login(message, "4QXyZ16dz9zPV"), *id = queue_id_of(message, &when);
 
         if (login)
             fail_msg("%s gives %s", field, login);
@@ -228,7 +276,8 @@ static void test_any_bytes(void **state)
         text[size > 0 ? size - 1 : 0] = '\0';
         field = base_printf("%s" LISA BY "ESMTPS" REST, text);
         struct message *message = received(field);
-        char *login = received_login(message, "4QXyZ16dz9zPV"), *id = received_queue_id(message);
+        int64_t when;
+        char *login = received_login(message, "4QXyZ16dz9zPV"), *id = queue_id_of(message, &when);
 
         assert_null(login);
         base_free(&id);
@@ -247,7 +296,8 @@ static void test_long(void **state)
         size_t size;
         char *bytes = repeated("Received: from x ", units[i], 500000, "\r\n\r\n", &size);
         struct message *message = message_of(bytes, size);
-        char *id = received_queue_id(message);
+        int64_t when;
+        char *id = queue_id_of(message, &when);
 
         assert_null(received_login(message, NULL));
         base_free(&id);
@@ -259,8 +309,8 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),    cmocka_unit_test(test_no_field), cmocka_unit_test(test_any_client),
-        cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_fields),     cmocka_unit_test(test_time),      cmocka_unit_test(test_no_field),
+        cmocka_unit_test(test_any_client), cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_long),
     };
 
     return cmocka_run_group_tests_name("received", tests, NULL, NULL);

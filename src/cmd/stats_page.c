@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The page for people: 80 columns, and nothing in it is ever cut. */
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/terminal.h"
+#include "cmd/stats.h"
+#include "cmd/table.h"
+#include "ledger/ledger_total.h"
+
+#define SHARE_BAR 40 /* and no bar is longer */
+#define HOUR_BAR 12
+
+enum { HOUR, HOUR_STORED, HOUR_BYTES, HOUR_RETRIED, HOUR_P50, HOUR_P95, HOUR_P99 };
+
+#define TEXT 64
+
+/* "374 bytes", "45.6 GiB". */
+static const char *size_text(double bytes, char text[TEXT])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < G_N_ELEMENTS(units); unit++)
+        bytes /= 1024;
+    g_snprintf(text, TEXT, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    return text;
+}
+
+/* "5 ms", "2.5 s", "12 min", "2 h 5 min", "11 d 3 h". */
+static const char *time_text(double ms, char text[TEXT])
+{
+    int64_t minutes = (int64_t)(ms / 60000);
+    if (ms < 1000)
+        g_snprintf(text, TEXT, "%.0f ms", ms);
+    else if (ms < 60000)
+        g_snprintf(text, TEXT, "%.3g s", ms / 1000);
+    else if (minutes < 60)
+        g_snprintf(text, TEXT, "%d min", (int)minutes);
+    else if (minutes < 24 * 60)
+        g_snprintf(text, TEXT, "%d h %d min", (int)(minutes / 60), (int)(minutes % 60));
+    else
+        g_snprintf(text, TEXT, "%" G_GINT64_FORMAT " d %d h", (gint64)(minutes / 1440), (int)(minutes / 60 % 24));
+    return text;
+}
+
+/* Ends a line: at least one mark for what is not nothing. */
+static void print_bar(double part, double whole, int width)
+{
+    int filled = part > 0 ? MAX((int)(part / whole * width + 0.5), 1) : 0;
+    printf("%s%.*s\n", filled > 0 ? "  " : "", filled, "########################################");
+}
+
+static void print_line(char *line)
+{
+    terminal_print(stdout, 14, line);
+    base_free(&line);
+}
+
+static void print_record(const struct ledger_table *totals)
+{
+    char text[TEXT];
+    double unfinished = stats_number(totals, "unfinished");
+    print_line(base_printf("messages      %.0f, %s", stats_number(totals, "messages"),
+                           size_text(stats_number(totals, "bytes"), text)));
+    print_line(base_printf("copies        %.0f stored, %.0f pending, %.0f appending, %.0f failed, %.0f abandoned",
+                           stats_number(totals, "stored"), stats_number(totals, "pending"),
+                           stats_number(totals, "appending"), stats_number(totals, "failed"),
+                           stats_number(totals, "abandoned")));
+    if (unfinished > 0)
+        print_line(base_printf("unfinished    %.0f, the oldest for %s", unfinished,
+                               time_text(stats_number(totals, "oldest_unfinished") * 1000, text)));
+    else
+        print_line(base_strdup("unfinished    none"));
+}
+
+/* What was ever answered, and the reasons below. */
+static void print_outcomes(const struct stats *stats)
+{
+    static const char *const outcomes[] = {"stored", "duplicate", "deferred", "bounced", "died"};
+    double all = stats_count(stats, "deliveries", NULL);
+    GString *reasons = g_string_new("");
+    if (all > 0)
+        table_heading("Tries since the record began, one for each recipient");
+    for (size_t i = 0; all > 0 && i < G_N_ELEMENTS(outcomes); i++) {
+        double count = stats_count(stats, "deliveries", outcomes[i]);
+        printf("%-13s %12.0f  %5.1f %%", outcomes[i], count, 100 * count / all);
+        print_bar(count, all, SHARE_BAR);
+    }
+    for (size_t row = 0; row < stats->ever->rows; row++)
+        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), "deferrals") == 0 &&
+            strcmp(ledger_cell(stats->ever, row, TOTAL_VALUE), "0") != 0)
+            g_string_append_printf(reasons, "%s%s %s", reasons->len > 0 ? ", " : "",
+                                   ledger_cell(stats->ever, row, TOTAL_LABEL),
+                                   ledger_cell(stats->ever, row, TOTAL_VALUE));
+    if (reasons->len > 0)
+        print_line(base_printf("deferred for  %s", reasons->str));
+    if (stats_count(stats, "searches", NULL) > 0)
+        print_line(base_printf("in doubt      %.0f searches of a mailbox", stats_count(stats, "searches", NULL)));
+    g_string_free(reasons, TRUE);
+}
+
+/* The bound below which this share of the tries ended, as a text. */
+static const char *quantile(const struct stats *stats, const char *name, const char *label, double share,
+                            char text[TEXT])
+{
+    double all = stats_count(stats, name, label), below = 0, longest = 0;
+    for (size_t row = 0; row < stats->ever->rows; row++) {
+        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), name) != 0 ||
+            strcmp(ledger_cell(stats->ever, row, TOTAL_LABEL), label) != 0)
+            continue;
+        double ms = g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_LE), NULL);
+        below += g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL);
+        longest = MAX(longest, ms);
+        if (below >= share * all && ms > 0)
+            return time_text(ms, text);
+    }
+    char bound[TEXT];
+    g_snprintf(text, TEXT, "over %s", time_text(longest, bound));
+    return text;
+}
+
+static void print_phases(const struct stats *stats)
+{
+    static const struct {
+        const char *name, *label, *text;
+    } phases[] = {
+        {"phase", "read", "reading"}, {"phase", "lock", "lock"}, {"phase", "database", "database"},
+        {"phase", "imap", "IMAP"},    {"delay", "", "in all"},
+    };
+    char half[TEXT], most[TEXT], nearly[TEXT];
+    if (stats_count(stats, "phase", NULL) == 0)
+        return;
+    table_heading("Time spent on each phase, and since Postfix received the message");
+    printf("%-13s %14s %14s %14s\n", "", "50 % within", "95 % within", "99 % within");
+    for (size_t i = 0; i < G_N_ELEMENTS(phases); i++)
+        if (stats_count(stats, phases[i].name, phases[i].label) > 0)
+            printf("%-13s %14s %14s %14s\n", phases[i].text,
+                   quantile(stats, phases[i].name, phases[i].label, 0.5, half),
+                   quantile(stats, phases[i].name, phases[i].label, 0.95, most),
+                   quantile(stats, phases[i].name, phases[i].label, 0.99, nearly));
+}
+
+static double number(const struct ledger_table *table, size_t row, size_t column)
+{
+    return g_ascii_strtod(ledger_cell(table, row, column), NULL);
+}
+
+static void print_hours(const struct ledger_table *hours)
+{
+    char p50[TEXT], p95[TEXT], p99[TEXT];
+    double most = 1;
+    for (size_t row = 0; row < hours->rows; row++)
+        most = MAX(most, number(hours, row, HOUR_STORED));
+    table_heading("Stored for recipients by hour (UTC), and the time since the first attempt");
+    printf("%-13s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
+    for (size_t row = 0; row < hours->rows; row++) {
+        double stored = number(hours, row, HOUR_STORED);
+        const char *hour = ledger_cell(hours, row, HOUR); /* 2025-08-01T10:00:00Z */
+        printf("%.10s %.2s %8.0f %7.0f %11s %11s %11s", hour, hour + 11, stored, number(hours, row, HOUR_RETRIED),
+               time_text(1000 * number(hours, row, HOUR_P50), p50), time_text(1000 * number(hours, row, HOUR_P95), p95),
+               time_text(1000 * number(hours, row, HOUR_P99), p99));
+        print_bar(stored, most, HOUR_BAR);
+    }
+}
+
+void stats_page(const struct stats *stats)
+{
+    print_record(stats->totals);
+    print_outcomes(stats);
+    print_phases(stats);
+    if (stats->hours->rows > 0)
+        print_hours(stats->hours);
+}

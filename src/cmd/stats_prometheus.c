@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The text format (version 0.0.4) that node_exporter's textfile collector reads, and Prometheus itself. */
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/stats.h"
+#include "ledger/ledger_total.h"
+
+static void print_head(const char *name, const char *type, const char *help)
+{
+    printf("# HELP oncedrop_%s %s\n# TYPE oncedrop_%s %s\n", name, help, name, type);
+}
+
+/* What is the case now. */
+static void print_gauges(const struct ledger_table *totals)
+{
+    static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
+    static const struct {
+        const char *column, *name, *help;
+    } gauges[] = {
+        {"messages", "messages", "Messages in the record"},
+        {"bytes", "message_bytes", "Sum of their sizes"},
+        {"unfinished", "deliveries_unfinished", "Deliveries that Postfix is expected to try again"},
+        {"oldest_unfinished", "oldest_unfinished_seconds", "Time since the first try of the oldest of them"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++) {
+        print_head(gauges[i].name, "gauge", gauges[i].help);
+        printf("oncedrop_%s %.0f\n", gauges[i].name, stats_number(totals, gauges[i].column));
+    }
+    print_head("copies", "gauge", "Copies in the record by state");
+    for (size_t i = 0; i < G_N_ELEMENTS(states); i++)
+        printf("oncedrop_copies{state=\"%s\"} %.0f\n", states[i], stats_number(totals, states[i]));
+}
+
+static const char *cell(const struct stats *stats, size_t row, size_t column)
+{
+    return ledger_cell(stats->ever, row, column);
+}
+
+/* label: NULL: it has none. */
+static void print_counter(const struct stats *stats, const char *count, const char *name, const char *label,
+                          const char *help)
+{
+    print_head(name, "counter", help);
+    for (size_t row = 0; row < stats->ever->rows; row++) {
+        if (strcmp(cell(stats, row, TOTAL_NAME), count) != 0)
+            continue;
+        if (label != NULL)
+            printf("oncedrop_%s{%s=\"%s\"} %s\n", name, label, cell(stats, row, TOTAL_LABEL),
+                   cell(stats, row, TOTAL_VALUE));
+        else
+            printf("oncedrop_%s %s\n", name, cell(stats, row, TOTAL_VALUE));
+    }
+}
+
+/* A time in milliseconds as seconds, whatever the locale. */
+static const char *seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
+{
+    return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
+}
+
+/* From the row that has the first bucket of a label to the one behind its last; a bucket counts those below it too. */
+static size_t print_series(const struct stats *stats, size_t row, const char *count, const char *name,
+                           const char *label)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    const char *value = cell(stats, row, TOTAL_LABEL);
+    char *labels OD_CLEANUP(base_free) = label != NULL ? base_printf("%s=\"%s\"", label, value) : base_strdup("");
+    const char *comma = label != NULL ? "," : "", *open = label != NULL ? "{" : "", *close = label != NULL ? "}" : "";
+    char *sum OD_CLEANUP(base_free) = base_printf("%s_ms", count);
+    int64_t below = 0, ms = -1;
+    while (ms != 0) {
+        ms = g_ascii_strtoll(cell(stats, row, TOTAL_LE), NULL, 10);
+        below += g_ascii_strtoll(cell(stats, row++, TOTAL_VALUE), NULL, 10);
+        printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
+               ms != 0 ? seconds(ms, text) : "+Inf", below);
+    }
+    printf("oncedrop_%s_sum%s%s%s %s\n", name, open, labels, close,
+           seconds((int64_t)stats_count(stats, sum, value), text));
+    printf("oncedrop_%s_count%s%s%s %" PRId64 "\n", name, open, labels, close, below);
+    return row;
+}
+
+static void print_histogram(const struct stats *stats, const char *count, const char *name, const char *label,
+                            const char *help)
+{
+    print_head(name, "histogram", help);
+    for (size_t row = 0; row < stats->ever->rows;)
+        row = strcmp(cell(stats, row, TOTAL_NAME), count) == 0 ? print_series(stats, row, count, name, label) : row + 1;
+}
+
+void stats_prometheus(const struct stats *stats)
+{
+    print_gauges(stats->totals);
+    print_counter(stats, "deliveries", "deliveries_total", "outcome",
+                  "Tries to deliver a message to a recipient by what they came to");
+    print_counter(stats, "deferrals", "deferrals_total", "reason", "Tries that were deferred by why");
+    print_counter(stats, "searches", "doubt_searches_total", NULL,
+                  "Searches of a mailbox for a copy that an earlier try may have stored");
+    print_histogram(stats, "phase", "phase_seconds", "phase", "Time that tries spent on each phase");
+    print_histogram(stats, "delay", "delay_seconds", NULL,
+                    "Time from when Postfix received a message to when it was stored");
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A batch: candidates, their locks, their rows' locks, then what is done about them. */
+#include "ledger/ledger_batch.h"
+
+#include <string.h>
+
+#define MESSAGES 500
+
+struct candidates {
+    int64_t ids[MESSAGES], keys[MESSAGES];
+    size_t count;
+};
+
+/* Opens the transaction and finds candidates, which are not locked yet. */
+static bool find(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
+                 int64_t after, struct candidates *candidates, struct fault *fault)
+{
+    char after_text[24], limit[24];
+    struct pg_param all[LEDGER_BATCH_PARAMS + 2];
+    char *sql OD_CLEANUP(base_free) = base_printf(
+        "SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > $%zu::bigint AND %s"
+        " ORDER BY m.id LIMIT $%zu::bigint",
+        count + 1, condition, count + 2);
+    memcpy(all, params, count * sizeof(*params));
+    all[count] = (struct pg_param){.data = pg_number(after, after_text)};
+    all[count + 1] = (struct pg_param){.data = pg_number(MESSAGES, limit)};
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, sql, count + 2, all, fault) &&
+                pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
+    candidates->count = result != NULL ? (size_t)PQntuples(result) : 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        candidates->ids[i] = pg_int(result, (int)i, 0);
+        candidates->keys[i] = pg_int(result, (int)i, 1);
+    }
+    pg_finish(ledger->pg);
+    return result != NULL;
+}
+
+/* Tries each candidate's lock; *ret is an array literal of the ids that are ours now. */
+static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, char **ret, struct fault *fault)
+{
+    char numbers[MESSAGES][24];
+    const char *ours[MESSAGES];
+    size_t count = 0;
+    bool good = true;
+    for (size_t i = 0; i < candidates->count; i++)
+        if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, candidates->keys[i], fault))
+            return false;
+    if (!pg_send(ledger->pg, fault))
+        return false;
+    for (size_t i = 0; i < candidates->count; i++) {
+        PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, i, fault);
+        if (result != NULL && lock_granted(result))
+            ours[count++] = pg_number(candidates->ids[i], numbers[i]);
+        good = good && result != NULL;
+    }
+    pg_finish(ledger->pg);
+    if (good)
+        *ret = pg_text_array(ours, count);
+    return good;
+}
+
+/* Some deliveries lock another key (message_account_key): their rows refer to the message, which keeps it from this. *ids
+ * becomes what is ours of them. */
+static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
+{
+    char numbers[MESSAGES][24];
+    const char *ours[MESSAGES];
+    size_t count;
+    const struct pg_param param = pg_array(*ids);
+    bool sent = pg_add(ledger->pg,
+                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1,
+                       &param, fault) &&
+                pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
+        ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
+    pg_finish(ledger->pg);
+    if (result == NULL)
+        return false;
+    base_free(ids);
+    *ids = pg_text_array(ours, count);
+    return true;
+}
+
+bool ledger_batch_lock(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
+                       struct ledger_batch *batch, struct fault *fault)
+{
+    struct candidates candidates;
+    char *ids OD_CLEANUP(base_free) = NULL;
+    if (!ledger_connect(ledger, fault))
+        return false;
+    bool done =
+        find(ledger, condition, count, params, batch->after, &candidates, fault) &&
+        (candidates.count == 0 || (lock_messages(ledger, &candidates, &ids, fault) && lock_rows(ledger, &ids, fault)));
+    if (!done || candidates.count == 0)
+        ledger_rollback(ledger);
+    if (!done) {
+        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
+        return false;
+    }
+    batch->ended = candidates.count < MESSAGES;
+    batch->after = candidates.count > 0 ? candidates.ids[candidates.count - 1] : batch->after;
+    batch->ids = ids;
+    ids = NULL;
+    return true;
+}
+
+PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                              struct fault *fault)
+{
+    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
+                pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    if (result != NULL && !pg_committed(ledger->pg, 1, fault))
+        pg_clear(&result);
+    pg_finish(ledger->pg);
+    if (result != NULL)
+        return result;
+    ledger_rollback(ledger);
+    ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
+    return NULL;
+}

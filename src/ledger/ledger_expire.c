@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What is looked for before the locks and again behind them is one condition. */
+#include "ledger/ledger_expire.h"
+
+#include "ledger/ledger_batch.h"
+#include "ledger/ledger_text.h"
+
+#define YOUNGER(time, ms) time " >= pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
+
+/* $1: milliseconds since the last try, $2: since the last APPEND that may still be under way, $3: the last message. */
+#define EXPIRED \
+    "m.id <= $3::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL" \
+    " UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))" \
+    " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL" \
+    " AND " YOUNGER("d.last_at", "$1") ")" \
+    " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" \
+    " AND " YOUNGER("c.attempt_at", "CASE c.state WHEN 'appending' THEN $2 ELSE $1 END") ")"
+#define EXPIRED_PARAMS 3
+
+/* open: the unfinished deliveries of these messages. */
+#define REPORT \
+    " SELECT coalesce(max(" LEDGER_TIME("o.last_at") "), max((SELECT " LEDGER_TIME("max(c.attempt_at)") \
+    " FROM @schema@.copy c WHERE c.message = m.id))) AS last_at," \
+    " string_agg(DISTINCT o.queue_id, ', ') AS queue_id, string_agg(o.recipient, ', ' ORDER BY o.id) AS recipients," \
+    " m.message_id, string_agg(DISTINCT o.reason, '; ') AS reason" \
+    " FROM due m LEFT JOIN open o ON o.message = m.id GROUP BY m.id, m.message_id ORDER BY m.id"
+
+struct numbers {
+    char older[24], appending[24], upto[24];
+};
+
+static void set_params(const struct ledger *ledger, const struct ledger_expire *expire, struct numbers *numbers,
+                       struct pg_param params[EXPIRED_PARAMS])
+{
+    int64_t hold_off = ledger->config->delivery.hold_off;
+    int64_t appending = expire->older_than_ms > hold_off ? expire->older_than_ms : hold_off;
+    params[0] = (struct pg_param){.data = pg_number(expire->older_than_ms, numbers->older)};
+    params[1] = (struct pg_param){.data = pg_number(appending, numbers->appending)};
+    params[2] = (struct pg_param){.data = pg_number(expire->upto, numbers->upto)};
+}
+
+struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
+                                           struct fault *fault)
+{
+    char after[24];
+    struct numbers numbers;
+    struct pg_param params[EXPIRED_PARAMS + 1];
+    set_params(ledger, expire, &numbers, params);
+    params[EXPIRED_PARAMS] = (struct pg_param){.data = pg_number(expire->after, after)};
+    return ledger_query(ledger,
+                        "WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > $4::bigint"
+                        " AND " EXPIRED
+                        "), open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message"
+                        " WHERE d.finished_at IS NULL)" REPORT,
+                        EXPIRED_PARAMS + 1, params, fault);
+}
+
+bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault)
+{
+    char number[24];
+    const struct pg_param param = {.data = pg_number(message, number)};
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_OPERATOR,
+                   "SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = $1::bigint AND finished_at IS NULL)"
+                   " OR EXISTS (SELECT FROM @schema@.copy WHERE message = $1::bigint"
+                   " AND state IN ('pending', 'appending'))",
+                   1, &param, fault);
+    if (result != NULL)
+        *ret = pg_bool(result, 0, 0);
+    return result != NULL;
+}
+
+static void batch_clear(struct ledger_batch *batch)
+{
+    base_free(&batch->ids);
+}
+
+struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct fault *fault)
+{
+    struct numbers numbers;
+    struct pg_param params[EXPIRED_PARAMS + 1];
+    struct ledger_batch batch OD_CLEANUP(batch_clear) = {.after = expire->after};
+    set_params(ledger, expire, &numbers, params);
+    if (!ledger_batch_lock(ledger, EXPIRED, EXPIRED_PARAMS, params, &batch, fault))
+        return NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = NULL;
+    if (batch.ids != NULL) {
+        params[EXPIRED_PARAMS] = pg_array(batch.ids);
+        pg_receive_any(ledger->pg);
+        result = ledger_batch_commit(
+            ledger,
+            "WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY ($4::bigint[])"
+            " AND " EXPIRED
+            "), open AS (UPDATE @schema@.delivery d SET outcome = 'abandoned',"
+            " finished_at = pg_catalog.clock_timestamp() FROM due WHERE due.id = d.message AND d.finished_at IS NULL"
+            " RETURNING d.*), copies AS (UPDATE @schema@.copy c SET state = 'abandoned',"
+            " doubt = c.doubt OR c.state = 'appending' FROM due WHERE due.id = c.message"
+            " AND c.state IN ('pending', 'appending'))" REPORT,
+            EXPIRED_PARAMS + 1, params, fault);
+        if (result == NULL)
+            return NULL;
+    }
+    expire->after = batch.after;
+    expire->ended = batch.ended;
+    return ledger_table_of(result);
+}

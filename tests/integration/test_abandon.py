@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: ISC
+"""What Postfix gave up, or an administrator removed from its queue, does not stay unfinished for ever; and a message that is
+delivered after all is delivered once.
+
+Seen to fail with: the age of the message taken for that of its last try; a copy abandoned while its APPEND may be under
+way, or its lock is held; the doubt of an APPEND that was cut off forgotten; a delivery that stays finished when it is
+tried again; a purge that does not abandon first."""
+
+import json
+
+import expect
+import pytest
+from lab.messages import message, new_id
+from lab.process import free_port
+from test_operator import answers, lock_of, why
+from test_second_try import copies
+
+
+def age(site, time):
+    """Everything was so long ago."""
+    site.sql("UPDATE oncedrop.message SET received_at = received_at - %s::interval", (time,))
+    site.sql("UPDATE oncedrop.delivery SET first_at = first_at - %s::interval, last_at = last_at - %s::interval,"
+             " finished_at = finished_at - %s::interval", (time,) * 3)
+    site.sql("UPDATE oncedrop.copy SET first_at = first_at - %s::interval, attempt_at = attempt_at - %s::interval",
+             (time, time))
+
+
+def defer(site, mail, recipient, *options):
+    """A try that meets no IMAP server."""
+    right = dict(site.settings)
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(mail, recipient, *options))
+    site.settings = right
+
+
+def outcomes(site):
+    return [row.outcome for row in site.sql("SELECT outcome FROM oncedrop.delivery ORDER BY id")]
+
+
+def test_what_left_the_queue_is_abandoned(site):
+    scuba, id = site.account(), new_id()
+    defer(site, message(id=id), scuba, "-q", "4abcDEF")
+    age(site, "11 days")
+    [row] = answers(site, "list", "--state", "unfinished")
+    assert row["message_id"] == id
+    said = answers(site, "abandon", "--dry-run")
+    assert (said["messages"], said["dry_run"]) == (1, True) and outcomes(site) == ["mailbox"]
+    done = site.run("abandon", "--json", options=["-o", "log.to=stderr"])
+    said = json.loads(done.out)
+    assert done.exit == 0 and (said["messages"], said["dry_run"]) == (1, False), done
+    [row] = said["abandoned"]
+    assert row.keys() == {"last_at", "queue_id", "recipients", "message_id", "reason"}
+    assert (row["queue_id"], row["recipients"], row["message_id"]) == ("4abcDEF", scuba, id) and "127.0.0.1" in row["reason"]
+    assert f"4abcDEF: message-id=<{id}>, to=<{scuba}>, status=abandoned (not retried since {row['last_at']}: " in done.err
+    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("abandoned", False)]
+    assert answers(site, "list", "--state", "unfinished") == []
+    assert [row["message_id"] for row in answers(site, "list", "--state", "abandoned")] == [id]
+    said = answers(site, "stats")
+    assert (said["abandoned"], said["unfinished"], said["oldest_unfinished"], said["pending"]) == (1, 0, 0, 0)
+    assert f"to <{scuba}> it was abandoned 20" in why(site, id) and "the last try said: " in why(site, id)
+    assert site.run("abandon").out == "0 messages abandoned\n"
+
+
+def test_it_is_the_last_try_that_counts(site):
+    """However long ago the message came, and whatever became of others."""
+    scuba, doug, mail = site.account("scuba"), site.account("doug"), message()
+    defer(site, mail, scuba)
+    age(site, "30 days")
+    defer(site, mail, scuba)
+    assert answers(site, "abandon")["messages"] == 0 and outcomes(site) == ["mailbox"]
+    age(site, "9 days")
+    assert answers(site, "abandon")["messages"] == 0
+    age(site, "2 days")
+    expect.stored(site.deliver(mail, doug))
+    assert answers(site, "abandon")["messages"] == 1
+    assert outcomes(site) == ["abandoned", "stored"]
+    assert [copy.state for copy in copies(site)] == ["abandoned", "stored"]
+
+
+def test_it_is_delivered_when_it_comes_after_all(site):
+    """And is unfinished again before that, when the first try fails."""
+    scuba, mail = site.account(), message()
+    defer(site, mail, scuba)
+    age(site, "11 days")
+    assert answers(site, "abandon")["messages"] == 1
+    defer(site, mail, scuba)
+    assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL") == 1
+    assert [(copy.state, copy.attempt) for copy in copies(site)] == [("pending", 2)]
+    assert answers(site, "abandon")["messages"] == 0
+    age(site, "11 days")
+    assert answers(site, "abandon")["messages"] == 1
+    expect.stored(site.deliver(mail, scuba))
+    assert outcomes(site) == ["stored"] and [copy.state for copy in copies(site)] == ["stored"]
+    assert site.value("SELECT finished_at > now() - interval '1 day' FROM oncedrop.delivery")
+    expect.duplicate(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+@pytest.mark.parametrize("state", ["appending", "pending"])
+def test_its_doubt_is_kept(site, state):
+    """It is in the mailbox, and nobody was told."""
+    scuba, mail = site.account(), message()
+    uid = expect.stored(site.deliver(mail, scuba))
+    site.sql("UPDATE oncedrop.copy SET state = %s, doubt = %s, uid = NULL, stored_at = NULL", (state, state == "pending"))
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'claimed'")
+    age(site, "11 days")
+    assert answers(site, "abandon")["messages"] == 1
+    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("abandoned", True)]
+    assert expect.stored(site.deliver(mail, scuba)) == uid
+    assert site.count(scuba) == 1
+
+
+def test_purge_abandons_first(site):
+    """What is old enough goes at once; what is not stays, as abandoned."""
+    scuba = site.account()
+    for name, time in (("oldest", "30 days"), ("older", "15 days"), ("young", "5 days")):
+        defer(site, message(id=f"{name}@x", body=name), scuba)
+        age(site, time)     # and those before it
+    before = {"messages": 1, "abandoned": 2}
+    site.settings["record.abandon_after"] = "18d"
+    assert answers(site, "purge", "--older-than", "40d", "--dry-run") == {**before, "dry_run": True}
+    assert "abandoned" not in outcomes(site)
+    assert answers(site, "purge", "--older-than", "40d") == {**before, "dry_run": False}
+    rest = site.sql("SELECT m.message_id, c.state FROM oncedrop.message m JOIN oncedrop.copy c ON c.message = m.id"
+                    " ORDER BY m.id")
+    assert [tuple(row) for row in rest] == [("older@x", "abandoned"), ("young@x", "pending")]
+    assert site.run("purge", "--older-than", "40d").out == "0 messages removed from the record\n"
+
+
+def test_by_its_name(site):
+    """After `postsuper -d`: it is known to be gone, however young it is."""
+    scuba, ids = site.account(), [new_id() for _ in range(4)]
+    for number, id in enumerate(ids):
+        defer(site, message(id=id), scuba, "-q", f"QUEUE{number}")
+    assert answers(site, "abandon", "--dry-run", "QUEUE0")["messages"] == 1
+    said = answers(site, "abandon", "QUEUE0", f"<{ids[1]}>", ids[2])
+    assert [row["message_id"] for row in said["abandoned"]] == ids[:3]
+    assert outcomes(site) == ["abandoned"] * 3 + ["mailbox"]
+    assert answers(site, "abandon", "QUEUE0")["messages"] == 0
+    done = site.run("abandon", "QUEUE9", "QUEUE3")
+    assert done.exit == 1 and "QUEUE9: no such message" in done.err and "1 message abandoned" in done.out, done
+    assert outcomes(site) == ["abandoned"] * 4
+
+
+def test_what_is_being_delivered_is_left_alone(site):
+    """By its lock, or by an APPEND that the server may store yet."""
+    scuba, id = site.account(), new_id()
+    defer(site, message(id=id), scuba, "-q", "QUEUE")
+    holder = site.lab.postgres.connect(site.database)
+    try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
+            done = site.run("abandon", "QUEUE")
+            assert done.exit == 75 and "QUEUE: left alone" in done.err, done
+            age(site, "11 days")
+            assert answers(site, "abandon")["messages"] == 0
+    finally:
+        holder.close()
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now() - interval '300 s'")
+    done = site.run("abandon", "QUEUE")
+    assert done.exit == 75 and outcomes(site) == ["mailbox"], done
+    age(site, "21 s")       # the hold-off's default is 320 s
+    assert site.run("abandon", "QUEUE").exit == 0 and outcomes(site) == ["abandoned"]
+
+
+def test_its_age_is_more_than_a_queue_lifetime(site):
+    done = site.run("abandon", options=["-o", "record.abandon_after=6d"])
+    assert done.exit == 78 and "7d" in done.err, done
+
+
+def test_a_sent_copy_is_abandoned_with_its_message(site):
+    """And another recipient's delivery makes it, when the message comes after all."""
+    lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
+    mail = message(sender=lisa)
+    defer(site, mail, scuba)
+    age(site, "11 days")
+    assert answers(site, "abandon")["messages"] == 1
+    assert [copy.state for copy in copies(site)] == ["abandoned", "abandoned"]
+    expect.stored(site.deliver(mail, doug, sender=lisa))
+    assert [site.count(lisa, "Sent"), site.count(doug), site.count(scuba)] == [1, 1, 0]
+    assert {(copy.role, copy.state) for copy in copies(site)} == {("inbox", "abandoned"), ("sent", "stored"), ("inbox", "stored")}
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    assert [site.count(lisa, "Sent"), site.count(scuba)] == [1, 1]
+
+
+def test_an_older_schema_names_the_remedy(site):
+    defer(site, message(), site.account())
+    age(site, "11 days")
+    site.sql("ALTER TABLE oncedrop.copy DROP CONSTRAINT copy_state_check")
+    site.sql("ALTER TABLE oncedrop.copy ADD CONSTRAINT copy_state_check"
+             " CHECK (state IN ('pending', 'appending', 'stored', 'failed'))")
+    done = site.run("abandon")
+    assert done.exit == 69 and "schema upgrade" in " ".join(done.err.split()), done
+    assert outcomes(site) == ["mailbox"]

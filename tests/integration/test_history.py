@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: ISC
+"""Where is my mail, and why was it late? Each try has a row, and `show` tells of them in order, by every queue id.
+
+Seen to fail with: the row left out of the claim; the settling of another claim's row; tries found by delivery.queue_id
+alone; the time of the lock counted to another phase; queued_at of a field with another queue id."""
+
+import email.utils
+import json
+import os
+import re
+import signal
+import socket
+import time
+
+import expect
+from lab import lab as lab_module, lmtp
+from lab.fake_imap import FakeImap
+from lab.messages import message, new_id
+from lab.process import free_port, wait_until
+from test_concurrent import lock_held, lock_key
+from test_second_try import age, fake, refuse, swallow
+
+SCUBA, DOUG = "scuba@example.org", "doug@example.org"
+
+
+def show(site, id):
+    """The only message that `show` finds."""
+    done = site.run("show", "--json", id)
+    assert done.exit == 0, done
+    [one] = json.loads(done.out)["messages"]
+    return one
+
+
+def why(site, id):
+    return "\n".join(row["text"] for row in show(site, id)["why"])
+
+
+def take(client, _tag, arguments):
+    """Takes an APPEND, and says nothing."""
+    client.server.appended.append(FakeImap.read_append(client, arguments))
+
+
+def received(queue_id, seconds_ago):
+    date = email.utils.formatdate(time.time() - seconds_ago, localtime=False)
+    return f"Received: by mail.example (Postfix, from userid 1000)\n\tid {queue_id}; {date}\n".encode()
+
+
+def test_every_try_and_every_queue_id(site):
+    """Two that failed, one that stored, a duplicate; the first reason is still there, and each id finds all of them."""
+    id = new_id()
+    mail = message(id=id)
+    fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4FIRST"))
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4FIRST"))
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "4FIRST"))
+    expect.duplicate(site.deliver(mail, SCUBA, "-q", "4AGAIN"))
+    for asked in (id, "4FIRST", "4AGAIN"):
+        one = show(site, asked)
+        assert [(row["outcome"], row["queue_id"], row["recipient"]) for row in one["tries"]] == [
+            ("overquota", "4FIRST", SCUBA), ("mailbox", "4FIRST", SCUBA), ("stored", "4FIRST", SCUBA),
+            ("duplicate", "4AGAIN", SCUBA)], asked
+    first = one["tries"][0]
+    assert "full" in first["reason"] and first["host"] == socket.gethostname() and first["pid"] > 0, first
+    assert all(row["at"] <= row["ended_at"] for row in one["tries"])
+    assert one["deliveries"][0]["tries"] == 4
+    assert re.search(rf"^to <{SCUBA}> it was tried 4 times; the first try, at \S+Z, failed: .*full", why(site, id), re.M)
+    printed = site.run("show", "4AGAIN").out.split("\ntries\n")[1].split("\n\n")[0].splitlines()[1:]
+    assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
+
+
+def test_the_query_of_the_readme(site):
+    with open(os.path.join(lab_module.REPOSITORY, "README.md"), encoding="utf-8") as file:
+        query = re.search(r"-- Mail of the last day that took more than one try.*?;", file.read(), re.S)[0]
+    mail = message()
+    fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4TWICE"))
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "4TWICE"))
+    expect.stored(site.deliver(message(), SCUBA))
+    assert [(row.queue_id, row.outcome) for row in site.sql(query)] == [("4TWICE", "overquota"), ("4TWICE", "stored")]
+
+
+def test_a_try_that_was_cut_off_stays(site):
+    """The one that goes on finishes its own row, and not that of the other."""
+    id = new_id()
+    mail = message(id=id)
+    server = fake(site, APPEND=take)
+    killed = site.start_delivery(mail, SCUBA, "-q", "4KILLED")
+    wait_until(lambda: server.appended, "the APPEND")
+    killed.signal(signal.SIGKILL)
+    killed.finish()
+    [row] = show(site, "4KILLED")["tries"]
+    assert (row["outcome"], row["ended_at"], row["reason"]) == ("claimed", None, None)
+    age(site, "attempt_at")
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "4NEXT"))
+    rows = show(site, id)["tries"]
+    assert [(row["queue_id"], row["outcome"], row["ended_at"] is None) for row in rows] == [
+        ("4KILLED", "claimed", True), ("4NEXT", "stored", False)]
+    assert "was cut off" in why(site, id)
+
+
+def test_a_held_lock_is_in_the_log_only(site):
+    """It writes nothing; but by the time in Postfix's field one sees that there was something before."""
+    id = new_id()
+    fake(site)
+    mail = received("4LATE", 600) + message(id=id)
+    with lock_held(site, lock_key(site, id)):
+        expect.held(site.deliver(mail, SCUBA))
+    assert site.value("SELECT count(*) FROM oncedrop.try") == 0
+    expect.stored(site.deliver(mail, SCUBA))
+    [row] = show(site, "4LATE")["tries"]
+    assert 595 <= row["queued"] <= 1200, row
+    assert re.search(rf"^to <{SCUBA}> it was tried first \d+ s after Postfix had received it as 4LATE: earlier tries",
+                     why(site, id)), why(site, id)
+
+
+def test_the_time_in_the_queue_is_that_of_this_queue(site):
+    fake(site)
+    expect.stored(site.deliver(received("4OTHER", 600) + message(), SCUBA, "-q", "4THIS"))
+    [row] = show(site, "4THIS")["tries"]
+    assert row["queued"] is None, row
+
+
+def test_what_took_the_time(site):
+    """The wait for the lock, and a slow APPEND; in the log the delays add up."""
+    def slow(client, tag, arguments):
+        take(client, tag, arguments)
+        time.sleep(0.6)
+        client.send(f"{tag} OK [APPENDUID 7 1] done")
+
+    id = new_id()
+    fake(site, APPEND=slow)
+    site.settings.update({"lock.wait": "50s", "log.to": "stderr"})
+    with lock_held(site, lock_key(site, id)):
+        delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
+        time.sleep(0.8)     # what is measured
+    done = delivery.finish()
+    [row] = show(site, "4SLOW")["tries"]
+    assert row["lock"] >= 0.3 and row["imap"] >= 0.6, row
+    found = re.search(r"delay=([\d.]+), delays=([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+),", done.err)
+    delay, *delays = [round(float(number) * 1000) for number in found.groups()]
+    assert delay == sum(delays), found[0]
+    assert delays[1] >= 300 and delays[2] >= 600, found[0]
+
+
+def test_recipients_of_one_transaction(site):
+    """Each has its own row, of one process and with one queue id."""
+    fake(site)
+    site.settings["route.account_query"] = "SELECT $1 WHERE $1 <> 'nobody@example.org'"
+    session = lmtp.start(site)
+    assert session.command("XFORWARD IDENT=4BOTH").code == 250
+    replies = session.deliver(message(), SCUBA, "nobody@example.org", DOUG)
+    assert [reply.code for reply in replies] == [250, 550, 250]
+    rows = show(site, "4BOTH")["tries"]
+    assert sorted(row["recipient"] for row in rows) == [DOUG, SCUBA]
+    assert {(row["outcome"], row["pid"]) for row in rows} == {("stored", session.process.pid)}
+
+
+def test_history_goes_with_its_message(site):
+    fake(site)
+    expect.stored(site.deliver(message(), SCUBA))
+    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
+    site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
+    assert site.value("SELECT count(*) FROM oncedrop.try") == 1
+    done = site.run("purge", "--older-than", "30d")
+    assert done.exit == 0, done
+    assert site.value("SELECT count(*) FROM oncedrop.try") == 0
+
+
+def test_spans(site):
+    """With record.trace: one trace for the message, a span for each try; without it none."""
+    id = new_id()
+    mail = message(id=id)
+    fake(site, APPEND=swallow)
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4NONE"))
+    assert show(site, id)["spans"] == []
+    age(site, "attempt_at")
+    site.settings["record.trace"] = "yes"
+    fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4SPAN"))
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "4SPAN"))
+    expect.stored(site.deliver(mail, DOUG, "-q", "4SPAN"))
+    spans = show(site, id)["spans"]
+    assert [span["outcome"] for span in spans] == ["overquota", "stored", "stored"]
+    assert len({span["span_id"] for span in spans}) == 3 and len({span["trace_id"] for span in spans}) == 1
+    now = time.time_ns()
+    for span in spans:
+        assert re.fullmatch("[0-9a-f]{32}", span["trace_id"]) and re.fullmatch("[0-9a-f]{16}", span["span_id"]), span
+        assert now - 600 * 10**9 < span["start_time_unix_nano"] <= span["end_time_unix_nano"] < now + 60 * 10**9, span
+        assert (span["message_id"], span["queue_id"], span["mailbox"]) == (id, "4SPAN", "INBOX"), span
+        assert all(span[phase] >= 0 for phase in ("read_ms", "lock_ms", "database_ms", "imap_ms")), span
+    assert [(span["recipient"], span["uidvalidity"], span["uid"]) for span in spans] == [
+        (SCUBA, None, None), (SCUBA, 7, 1), (DOUG, 7, 2)]
+    other = new_id()
+    expect.stored(site.deliver(message(id=other), SCUBA))
+    assert show(site, other)["spans"][0]["trace_id"] != spans[0]["trace_id"]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: ISC
+"""The log has a line for each recipient and for the Sent copy, in success and in every failure; delays add up.
+
+Seen to fail with: replies to LMTP that nothing is logged of; the recipient taken from the environment only with the
+message; the Sent copy left out; a phase's time not counted."""
+
+import re
+
+import pytest
+from lab import lmtp
+from lab.messages import message, new_id
+from lab.process import free_port, wait_until
+from test_history import take
+from test_output import fields
+from test_second_try import age, fake, refuse
+
+LISA, SCUBA, DOUG = "lisa@example.org", "scuba@example.org", "doug@example.org"
+NAMES = ["message-id", "to", "account", "mailbox", "uid", "size", "delay", "delays", "dsn", "status"]
+SENT = ["message-id", "from", *NAMES[2:]]
+
+
+def lines(log):
+    """Each line of a delivery: its queue id, and its fields and text. Their delays add up."""
+    found = []
+    for line in log.splitlines():
+        if ", status=" not in line:
+            continue
+        one = dict(fields(line))
+        one["queue id"], one["text"] = line.split(": ")[2], line.split(" (", 1)[1][:-1]
+        if "delays" in one:
+            assert [*one][:-2] in (NAMES, SENT), line
+            parts = [round(float(part) * 1000) for part in one["delays"].split("/")]
+            assert len(parts) == 4 and sum(parts) == round(float(one["delay"]) * 1000), line
+        found.append(one)
+    return found
+
+
+def deliver(site, mail, *words, **more):
+    """The lines that `deliver` logs."""
+    site.settings["log.to"] = "stderr"
+    return lines(site.deliver(mail, *words, **more).err)
+
+
+@pytest.fixture
+def session(site):
+    """Opens a session over LMTP, whose lines are said when there are so many."""
+    def begin():
+        site.settings["log.to"] = "stderr"
+        session = lmtp.start(site)
+        session.lines = lambda count: wait_until(
+            lambda: len(lines(session.log())) >= count and lines(session.log()), "the lines in the log")
+        return session
+    return begin
+
+
+def test_without_a_database_each_recipient_has_a_line(site, session):
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "mailer", port=free_port())
+    site.settings["log.to"] = "stderr"
+    queued = b"Received: by mail.example (Postfix, from userid 0)\n\tid 4QUEUED; Fri, 1 Aug 2025 10:00:00 +0200\n"
+    id = new_id()
+    over = session()
+    replies = over.deliver(queued + message(id=id), SCUBA, DOUG)
+    assert [reply.code for reply in replies] == [451, 451]
+    for to, line in zip((SCUBA, DOUG), over.lines(2), strict=True):
+        assert (line["queue id"], line["message-id"], line["to"], line["status"]) == ("4QUEUED", id, to, "deferred")
+    [line] = deliver(site, queued + message(id=id), SCUBA)
+    assert (line["queue id"], line["message-id"], line["to"], line["status"]) == ("4QUEUED", id, SCUBA, "deferred")
+    assert line["text"] == replies[0].text.split(" ", 1)[1]
+
+
+@pytest.mark.parametrize("words, environment", [(["-d", SCUBA], {}), ([], {"RECIPIENT": SCUBA})])
+@pytest.mark.parametrize("wrong", ["configuration", "option", "message"])
+def test_before_the_message_is_read(site, words, environment, wrong):
+    site.settings.update({"log.to": "stderr", "lock.wait": "a while" if wrong == "configuration" else "0s"})
+    more = ["--nonsense"] if wrong == "option" else []
+    done = site.run("deliver", *words, "-q", "4EARLY", *more, options=["-v"], env=environment)
+    assert done.exit == 75, done
+    [line] = lines(done.err)
+    assert (line["queue id"], line["to"], line["status"]) == ("4EARLY", SCUBA, "deferred"), line
+    assert line["dsn"] == ("4.3.0" if wrong == "message" else "4.3.5"), line
+
+
+def test_what_lmtp_refuses(site, session):
+    fake(site)
+    site.settings["delivery.size_limit"] = "2000"
+    over = session()
+    assert over.command(f"MAIL FROM:<{LISA}> SIZE=3000").code == 552
+    assert over.command(f"MAIL FROM:<{LISA}>").code == 250
+    assert over.command("RCPT TO:<nonsense@>").code == 501
+    assert over.command("RSET").code == 250
+    assert [reply.code for reply in over.deliver(message(body="x" * 3000 + "\n"), SCUBA, DOUG)] == [552, 552]
+    sender, recipient, *too_large = over.lines(4)
+    assert (sender["from"], sender["dsn"], sender["status"]) == (LISA, "5.3.4", "bounced")
+    assert (recipient["to"], recipient["dsn"], recipient["status"]) == ("nonsense@", "5.1.3", "bounced")
+    assert [(line["to"], line["dsn"], line["status"]) for line in too_large] == [
+        (SCUBA, "5.3.4", "bounced"), (DOUG, "5.3.4", "bounced")]
+
+
+def test_the_sent_copy_has_a_line(site):
+    """Stored; not again by the next recipient; put off, and given up."""
+    fake(site)
+    mail = message(sender=LISA)
+    [inbox, sent] = deliver(site, mail, SCUBA, "-q", "4ONE", sender="bounces@example.org")
+    assert (inbox["to"], inbox["account"], inbox["mailbox"], inbox["status"]) == (SCUBA, SCUBA, "INBOX", "stored")
+    assert (sent["from"], sent["account"]) == ("bounces@example.org", LISA)
+    assert (sent["mailbox"], sent["status"]) == ("Sent", "stored")
+    assert (sent["queue id"], sent["message-id"]) == ("4ONE", inbox["message-id"]) and int(sent["uid"]) > 0
+    assert "to" not in sent and sent["text"].startswith("Sent copy: stored uid=")
+    assert len(deliver(site, mail, DOUG)) == 1
+
+    server = fake(site)
+    refusing = refuse("NO [NOPERM] not here")
+
+    def refuse_sent(client, tag, arguments):
+        if b"Sent" in arguments:
+            refusing(client, tag, arguments)
+        else:
+            server.do_append(client, tag, arguments)
+    server.script["APPEND"] = refuse_sent
+    mail = message(sender=LISA)
+    [inbox, sent] = deliver(site, mail, SCUBA)
+    assert (inbox["status"], sent["status"]) == ("deferred", "deferred") and "not here" in sent["text"]
+    age(site, "first_at", "2 hours")
+    [inbox, sent] = deliver(site, mail, SCUBA)
+    assert (inbox["status"], sent["status"]) == ("duplicate", "failed")
+    assert re.match("Sent copy given up: .*not here", sent["text"]), sent
+
+
+@pytest.mark.parametrize("way", ["deliver", "lmtp"])
+def test_a_delivery_that_is_ended_has_a_line(site, session, way):
+    """By its deadline, while the IMAP server takes the message and says nothing."""
+    server = fake(site, APPEND=take)
+    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "300s", "imap.timeout": "60s"})
+    id = new_id()
+    if way == "deliver":
+        [line] = deliver(site, message(id=id), SCUBA, "-q", "4DEADLINE")
+    else:
+        over = session()
+        over.command("XFORWARD IDENT=4DEADLINE")
+        over.envelope([SCUBA])
+        over.send(lmtp.stuffed(message(id=id)))
+        [line] = over.lines(1)
+    assert (line["queue id"], line["message-id"], line["to"], line["status"]) == ("4DEADLINE", id, SCUBA, "deferred")
+    assert line["text"] == "the deadline is over (delivery.deadline)" and len(server.appended) == 1
+
+
+def test_without_an_imap_server_both_have_a_line(site):
+    fake(site)
+    site.settings["imap.port"] = free_port()
+    found = deliver(site, message(sender=LISA), SCUBA)
+    assert [line["status"] for line in found] == ["deferred", "deferred"], found

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: ISC
+"""stats: its page, its JSON, what Prometheus reads, and the dashboard that goes with it; counts that never fall.
+
+Seen to fail with: copies of all states counted as stored; purge that does not add up; tries added up twice, or again at the
+second purge; a try counted while its Sent copy is under way; a refusal that defers counted as a bounce; a bucket without
+those below it; a metric's name changed in the program or in the dashboard."""
+
+import json
+import os
+import re
+
+import expect
+import pytest
+from lab import lab as lab_module
+from lab.messages import message, new_id
+from test_abandon import age, defer
+from test_operator import answers, lock_of
+
+DASHBOARD = os.path.join(lab_module.REPOSITORY, "conf", "grafana", "oncedrop.json")
+
+
+def test_stats(site):
+    scuba = site.account()
+    assert answers(site, "stats")["messages"] == 0
+    mails = [message() for _ in range(6)]
+    for mail in mails:
+        expect.stored(site.deliver(mail, scuba))
+    expect.duplicate(site.deliver(mails[0], scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE id = 4")
+    site.sql("UPDATE oncedrop.copy SET state = 'failed' WHERE id = 5")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = now() - interval '100 s' WHERE id = 4")
+    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at - interval '7 s' WHERE id = 1")
+    said = answers(site, "stats")
+    expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "abandoned": 0, "unfinished": 1,
+                "duplicates": 1, "searches_in_doubt": 0}
+    assert {name: said[name] for name in expected} == expected
+    assert said["deliveries"] == {"stored": 6, "duplicate": 1, "deferred": 0, "bounced": 0, "died": 0}
+    assert said["bytes"] == site.value("SELECT sum(size) FROM oncedrop.message") and 99 <= said["oldest_unfinished"] < 200
+    assert sum(hour["stored"] for hour in said["hours"]) == 4 and sum(hour["retried"] for hour in said["hours"]) == 1
+    assert max(hour["p99"] for hour in said["hours"]) > 6
+    text = " ".join(site.run("stats").out.split())
+    assert "messages 6, " in text and "unfinished 1, the oldest for 1 min" in text and "stored 6 85.7 % #" in text
+
+
+def test_the_page_has_80_columns(site):
+    """However large the numbers are, and none of them is cut."""
+    expect.stored(site.deliver(message(), site.account()))
+    large = 10 ** 11 + 1
+    site.sql("UPDATE oncedrop.message SET size = %s", (10 ** 15,))
+    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '9 days', stored_at = now()")
+    site.sql("INSERT INTO oncedrop.total SELECT name, label, le, %s FROM (VALUES ('deliveries', 'deferred', 0),"
+             " ('deferrals', 'mailbox', 0), ('deferrals', 'overquota', 0), ('deferrals', 'refused', 0),"
+             " ('deferrals', 'trouble', 0), ('searches', '', 0), ('phase', 'imap', 0), ('delay', '', 7200000))"
+             " AS t(name, label, le)", (large,))
+    done = site.run("stats")
+    assert done.exit == 0 and not [line for line in done.out.splitlines() if line != line.rstrip()], done.out
+    long = [line for line in done.out.splitlines() if len(line) > 80]
+    assert all(line.startswith("deferred for ") for line in long), long     # this one a terminal breaks
+    assert done.out.count(str(large)) == 6 and "over 2 h" in done.out and "909.5 TiB" in done.out, done.out
+
+
+SAMPLE = re.compile(r'(oncedrop_[a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)+)\})? (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')
+SUFFIX = re.compile("_(bucket|sum|count)$")
+
+
+def metrics(site):
+    """What Prometheus makes of it: (name, labels) → value. What its parser takes and what its makers ask for beyond that
+    (promtool check metrics) is looked at."""
+    done = site.run("stats", "--prometheus")
+    assert done.exit == 0 and not done.err and done.out.endswith("\n"), done
+    types, helped, values, family = {}, set(), {}, None
+    for line in done.out.splitlines():
+        if line.startswith("# HELP "):
+            family = line.split()[2]
+            assert family not in helped and len(line.split()) > 3, line
+            helped.add(family)
+        elif line.startswith("# TYPE "):
+            assert line.split()[2] == family and family not in types, line
+            types[family] = line.split()[3]
+        else:
+            found = SAMPLE.fullmatch(line)
+            assert found, line
+            name = SUFFIX.sub("", found[1]) if types[family] == "histogram" else found[1]
+            assert name == family, line     # a metric's lines stand together, under its TYPE
+            labels = frozenset(re.findall(r'([a-z]+)="([^"]*)"', found[2] or ""))
+            assert (found[1], labels) not in values, line
+            values[found[1], labels] = float(found[3])
+    assert helped == types.keys() and set(types.values()) == {"gauge", "counter", "histogram"}
+    for name, kind in types.items():
+        assert name.endswith("_total") == (kind == "counter"), name
+    check_histograms([name for name, kind in types.items() if kind == "histogram"], values)
+    return values
+
+
+def check_histograms(names, values):
+    for name in names:
+        series = {labels for sample, labels in values if sample == f"{name}_count"}
+        assert series, name
+        for labels in series:
+            bounds = {}
+            for (sample, own), value in values.items():
+                if sample == f"{name}_bucket" and own - {(key, le) for key, le in own if key == "le"} == labels:
+                    bounds[float(dict(own)["le"])] = value
+            counts = list(bounds.values())
+            assert list(bounds) == sorted(bounds) and counts == sorted(counts), (name, labels)
+            assert counts[-1] == values[f"{name}_count", labels] and float("inf") in bounds
+            assert (f"{name}_sum", labels) in values
+
+
+def counters(values):
+    return {key: value for key, value in values.items()
+            if key[0].endswith(("_total", "_bucket", "_sum", "_count"))}
+
+
+def one(values, name, **labels):
+    return values[f"oncedrop_{name}", frozenset(labels.items())]
+
+
+def test_prometheus(site):
+    scuba = site.account()
+    none = metrics(site)
+    assert set(none.values()) == {0}
+    for _ in range(3):
+        expect.stored(site.deliver(message(), scuba))
+    values = metrics(site)
+    assert values.keys() == none.keys()
+    assert one(values, "messages") == 3 and one(values, "copies", state="stored") == 3
+    assert one(values, "deliveries_total", outcome="stored") == 3
+    assert one(values, "phase_seconds_count", phase="imap") == 3 and one(values, "phase_seconds_sum", phase="imap") > 0
+    assert one(values, "delay_seconds_count") == 0      # nobody has told when they were queued
+
+
+@pytest.fixture
+def eventful(site):
+    """A site where all that is counted has happened once, but for what is stored twice."""
+    scuba, mail = site.account(), message(headers="X-A: b\n")
+    expect.stored(site.deliver(mail, scuba))
+    expect.duplicate(site.deliver(mail, scuba))
+    defer(site, message(), scuba)
+    id = new_id()
+    holder = site.lab.postgres.connect(site.database)
+    try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
+            expect.held(site.deliver(message(id=id), scuba))
+    finally:
+        holder.close()
+    for _ in range(2):
+        expect.stored(site.deliver(message(), scuba))
+    # A search in doubt that found it; a refusal that deferred, then one that bounced; a process that died.
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = true WHERE id = 1")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL WHERE id = 1")
+    expect.stored(site.deliver(mail, scuba))
+    site.sql("UPDATE oncedrop.try SET outcome = 'refused', ended_at = ended_at - interval '1 hour' WHERE delivery ="
+             " (SELECT max(id) - 1 FROM oncedrop.delivery)")
+    site.sql("INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, host, pid, outcome, read_ms, lock_ms,"
+             " database_ms, imap_ms, queued_at) SELECT id, 1, now(), finished_at, 'h', 1, 'refused', 1, 2, 3, 4, NULL"
+             " FROM oncedrop.delivery ORDER BY id DESC OFFSET 1 LIMIT 1")
+    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL, started_at = started_at - interval '2 hours'"
+             " WHERE delivery = (SELECT max(id) FROM oncedrop.delivery)")
+    site.sql("UPDATE oncedrop.try SET queued_at = started_at - interval '20 minutes'")
+    return site
+
+
+COUNTS = {"stored": 2, "duplicate": 1, "deferred": 3, "bounced": 1, "died": 1}
+
+
+def test_what_is_counted(eventful):
+    values = metrics(eventful)
+    assert {outcome: one(values, "deliveries_total", outcome=outcome) for outcome in COUNTS} == COUNTS
+    reasons = {"mailbox": 1, "held": 1, "refused": 1, "overquota": 0}
+    assert {reason: one(values, "deferrals_total", reason=reason) for reason in reasons} == reasons
+    assert one(values, "doubt_searches_total") == 1
+    assert one(values, "phase_seconds_count", phase="lock") == 6     # all but the one that died and the one that left no row
+    assert one(values, "delay_seconds_bucket", le="300") == 0 and one(values, "delay_seconds_bucket", le="1800") == 2
+    assert 2400 <= one(values, "delay_seconds_sum") < 3000
+
+
+def test_counts_do_not_fall(eventful):
+    """Neither by a purge, nor by the next one, nor by one that has nothing to remove."""
+    before = counters(metrics(eventful))
+    removed = []
+    for time in ("2 days", "0 days", "40 days", "40 days"):
+        age(eventful, time)
+        eventful.sql("UPDATE oncedrop.try SET started_at = started_at - %s::interval, ended_at = ended_at - %s::interval,"
+                     " queued_at = queued_at - %s::interval", (time,) * 3)
+        eventful.sql("UPDATE oncedrop.held SET at = at - %s::interval", (time,))
+        assert counters(metrics(eventful)) == before
+        removed.append(answers(eventful, "purge", "--older-than", "30d")["messages"])
+        assert counters(metrics(eventful)) == before
+    assert removed == [0, 0, 4, 0] and eventful.value("SELECT count(*) FROM oncedrop.try") == 0
+    expect.stored(eventful.deliver(message(), eventful.account()))
+    after = counters(metrics(eventful))
+    assert after != before and all(after[key] >= before[key] for key in before)
+    assert one(after, "deliveries_total", outcome="stored") == COUNTS["stored"] + 1
+
+
+def test_a_try_counts_when_it_is_over(site):
+    """Its answer may change, and its times grow, for as long as its Sent copy is under way."""
+    scuba = site.account()
+    expect.stored(site.deliver(message(), scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending'")
+    assert one(metrics(site), "deliveries_total", outcome="stored") == 0
+    site.sql("UPDATE oncedrop.copy SET state = 'stored'")
+    assert one(metrics(site), "deliveries_total", outcome="stored") == 1
+    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL, started_at = now() - interval '50 minutes'")
+    assert one(metrics(site), "deliveries_total", outcome="died") == 0
+
+
+def test_deliveries_write_no_totals(site):
+    """What all of them changed they would wait for."""
+    expect.stored(site.deliver(message(), site.account()))
+    assert site.value("SELECT count(*) FROM oncedrop.total") == site.value("SELECT count(*) FROM oncedrop.held") == 0
+
+
+def expressions(thing):
+    """Of a dashboard, however deep they are."""
+    if isinstance(thing, dict):
+        yield from ([thing["expr"]] if "expr" in thing else [])
+        thing = list(thing.values())
+    if isinstance(thing, list):
+        for item in thing:
+            yield from expressions(item)
+
+
+def test_the_dashboard_asks_for_what_there_is(site):
+    with open(DASHBOARD, encoding="utf-8") as file:
+        dashboard = json.load(file)
+    values = metrics(site)
+    names = {name for name, _ in values}
+    labels = {name: {key for sample, own in values if sample == name for key, _ in own} for name in names}
+    asked = list(expressions(dashboard["panels"]))
+    assert len(asked) >= 8
+    for expr in asked:
+        used = re.findall(r"(oncedrop_[a-z_]+)(?:\{([^}]*)\})?", expr)
+        assert used, expr
+        for name, selectors in used:
+            assert name in names, (expr, name)
+            keys = set(re.findall(r"(\w+)\s*!?=~?", selectors)) - {"instance"}
+            assert keys <= labels[name], (expr, keys)
+        for grouped in re.findall(r"by \(([^)]*)\)", expr):
+            keys = {key.strip() for key in grouped.split(",")} - {"instance"}
+            assert keys <= set().union(*(labels[name] for name, _ in used)), (expr, keys)
+    ids = [panel["id"] for panel in dashboard["panels"]]
+    assert len(ids) == len(set(ids)) and dashboard["uid"] and dashboard["title"]
