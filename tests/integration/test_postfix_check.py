@@ -32,7 +32,7 @@ def said(site, main, master, maxproc):
     site.settings["delivery.hold_off"] = "300s"
     done = site.check(site.account(), env={"MAIL_CONFIG": directory})
     lines = [line.split(None, 2) for line in done.out.splitlines()]
-    items = [(kind, text) for kind, name, text in lines if name == "postfix"]
+    items = [(line[0], line[2]) for line in lines if line[1:2] == ["postfix"]]
     assert items.pop() == ("ok", "settings read"), done.out
     assert done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
     return items
