@@ -24,18 +24,21 @@ GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_del
 
 
 def said(site, main, master, maxproc):
-    """What is said of Postfix, as (status, text), without the last item."""
+    """What is said against Postfix, as (status, text). Only its processes are compared with something of other servers:
+    without that these are left out, for they take longer than the rest."""
     settings = {"compatibility_level": "3.6", **main}
     text = "".join(f"{name} = {value}\n" for name, value in settings.items() if value is not None)
     directory = site.lab.postfix_directory(text, master.format(maxproc=maxproc))
     site.settings["lock.wait"] = "10s"
     site.settings["delivery.hold_off"] = "300s"
-    done = site.check(site.account(), env={"MAIL_CONFIG": directory})
+    if maxproc == "20":
+        site.settings.update({"database.conninfo": "host=127.0.0.1 port=1 dbname=x user=x", "imap.port": 1})
+    done = site.check(env={"MAIL_CONFIG": directory})
     lines = [line.split(None, 2) for line in done.out.splitlines()]
     items = [(line[0], line[2]) for line in lines if line[1:2] == ["postfix"]]
-    assert items.pop() == ("ok", "settings read"), done.out
-    assert done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
-    return items
+    assert maxproc == "20" or done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
+    assert items, done.out
+    return [] if items == [("ok", "settings read")] else items
 
 
 def warned(site, main, master, maxproc="20"):
@@ -91,7 +94,7 @@ def test_a_domain_in_two_classes(site, main, table, first):
     (GOOD_LMTP, LMTP.split("\n", maxsplit=1)[1], "oncedrop-lmtp"),
 ])
 def test_a_transport_that_is_not_defined(site, main, master, missing):
-    assert f"master.cf has no service {missing}:" in failed(site, main, master)
+    assert f"master.cf has no service {missing}:" in failed(site, main, master, maxproc="40")
 
 
 @pytest.mark.parametrize("main,master,service", [
