@@ -58,12 +58,14 @@ static bool has_in_table(const struct postconf *postconf, char **list, const cha
     return false;
 }
 
-static void say_overlap(const char *domain, const char *first, const char *second)
+/* The class that is to keep the domain is the one that leads to us. */
+static void say_overlap(const struct postconf *postconf, const char *domain, const char *first, const char *second)
 {
+    bool by_command = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
     check_item(false, "postfix",
-               "%s is in %s and in %s: only the first counts, and its mail is refused or does not come here; take it"
-               " out of %s",
-               domain, first, second, first);
+               "%s is in both %s and %s: Postfix goes by the first, and mail for it is refused or delivered elsewhere;"
+               " remove it from %s",
+               domain, first, second, by_command && strcmp(first, "mydestination") == 0 ? second : first);
 }
 
 static void check_two_classes(const struct postconf *postconf, const char *first, const char *second)
@@ -72,10 +74,10 @@ static void check_two_classes(const struct postconf *postconf, const char *first
     char **twos = postconf_words(postconf_value(postconf, second));
     for (char **word = ones; *word != NULL; word++)
         if (!is_table(*word) && (names(twos, *word) || has_in_table(postconf, twos, *word)))
-            say_overlap(*word, first, second);
+            say_overlap(postconf, *word, first, second);
     for (char **word = twos; *word != NULL; word++)
         if (!is_table(*word) && has_in_table(postconf, ones, *word))
-            say_overlap(*word, first, second);
+            say_overlap(postconf, *word, first, second);
     g_strfreev(ones);
     g_strfreev(twos);
 }
@@ -120,10 +122,10 @@ static void check_defined(const struct transports_seen *seen, const char *settin
     const char *server = socket != NULL ? socket + strlen(":unix:private/") : NULL;
     const char *missing = !is_defined(seen, name) ? name : server;
     if (missing != NULL && !is_defined(seen, missing))
-        check_item(false, "postfix",
-                   "%s = %s, but master.cf has no service %s: its mail is deferred; add it, as oncedrop-postfix(7)"
-                   " shows",
-                   setting, value, missing);
+        check_item(
+            false, "postfix",
+            "%s = %s, but master.cf has no service %s: mail is deferred; add the service, see oncedrop-postfix(7)",
+            setting, value, missing);
 }
 
 static void see_setting(const char *name, const char *value, void *context)
@@ -184,7 +186,7 @@ static void check_filter(const struct postconf *postconf, const char *name, cons
     g_strfreev(words);
     if (!defers)
         check_warning("postfix",
-                      "%s %s%s%s: when the program cannot be loaded, as in an upgrade, mail bounces; set it to"
+                      "%s %s%s%s: mail bounces while the program cannot be loaded, as during an upgrade; set it to"
                       " regexp:/etc/postfix/oncedrop_status",
                       name, tables[0] != '\0' ? "= " : "is not set", tables,
                       tables[0] != '\0' ? " does not turn 5.3.0 into 4.3.0" : "");
@@ -215,8 +217,8 @@ static void check_login_is_told(const struct postconf *postconf)
     if (needed && !told)
         check_warning(
             "postfix",
-            "smtpd_sasl_authenticated_header = %s: who logged in to send a message is unknown, and Sent gets no"
-            " copy; set it to yes, or route.sent_copy = off",
+            "smtpd_sasl_authenticated_header = %s: who logged in to send a message stays unknown, and no Sent copy"
+            " is made; set it to yes, or set route.sent_copy = off",
             header);
 }
 
@@ -227,8 +229,8 @@ static void check_mail_for_root(const struct postconf *postconf)
     if (!has_in_table(postconf, words, "root"))
         check_warning(
             "postfix",
-            "mail for root has no reader, and is deferred: name one in /etc/aliases, as in root: lisa, and run"
-            " newaliases");
+            "alias_maps has no entry for root, whose mail is deferred: add a line such as root: lisa to /etc/aliases"
+            " and run newaliases");
     g_strfreev(words);
 }
 
@@ -237,7 +239,7 @@ static void check_mailbox_command(const struct postconf *postconf)
     const char *transport = postconf_value(postconf, "mailbox_transport");
     if (transport[0] != '\0')
         check_warning("postfix",
-                      "mailbox_transport = %s comes before mailbox_command, which is not run: unset one of them",
+                      "mailbox_transport = %s overrides mailbox_command, which is never run: unset one of them",
                       transport);
     check_mail_for_root(postconf);
     check_filter(postconf, "local_delivery_status_filter", postconf_value(postconf, "local_delivery_status_filter"));

@@ -85,7 +85,12 @@ def test_a_domain_in_two_classes(site, main, table, first):
     path = site.write("domains", f"{table}\n")
     main = {name: value.format(table=path) for name, value in main.items()}
     text = failed(site, {**GOOD, **main}, PIPE)
-    assert "example.org is in" in text.lower() and text.endswith(f"take it out of {first}")
+    assert "example.org is in both" in text.lower() and text.endswith(f"remove it from {first}")
+
+
+def test_a_domain_of_mailbox_command_in_two_classes(site):
+    main = {"mydestination": "example.org", "virtual_mailbox_domains": "example.org"}
+    assert failed(site, {**GOOD_COMMAND, **main}, "").endswith("remove it from virtual_mailbox_domains")
 
 
 @pytest.mark.parametrize("main,master,missing", [
@@ -112,7 +117,7 @@ def test_a_transport_that_is_not_used(site, main, master, service):
 
 def test_a_mailbox_command_that_is_not_run(site):
     main = {**GOOD_COMMAND, "mailbox_transport": "other"}
-    assert "mailbox_transport = other comes before mailbox_command" in warned(site, main, OTHER)
+    assert "mailbox_transport = other overrides mailbox_command" in warned(site, main, OTHER)
 
 
 def test_mail_for_root_that_nobody_reads(site):
