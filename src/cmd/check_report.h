@@ -38,8 +38,4 @@ struct check_place check_place_of(const struct config *config, const char *accou
  * database takes a note of what is found. */
 void check_imap(const struct config *config, const struct check_place *place, bool fits);
 
-/* Looks at Postfix's settings, when postconf(1) is there: limits that do not fit ours. max_connections: of the database,
- * 0 when not known. directory: of Postfix's configuration, NULL: the default. */
-void check_postfix(const struct config *config, int64_t max_connections, const char *directory);
-
 #endif

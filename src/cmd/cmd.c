@@ -56,9 +56,9 @@ const struct cmd cmd_table[] = {
     {"check", cmd_check, false, "[--json] [ADDRESS]", "see whether everything is in place",
      "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), where\n"
      "ADDRESS, a recipient as Postfix gives it, leads to, the IMAP server's certificate, a login for that account,\n"
-     "capabilities and mailboxes, and compares times with each other and, when postconf(1) is there, with Postfix's. Each\n"
-     "item is ok, warning or failed, with what to do; the last line counts them. Takes less than a minute, whatever is\n"
-     "broken. Root runs it as the user that deliveries run as (service.user).\n\n"
+     "capabilities and mailboxes, and compares times with each other. When postconf(1) is there, it looks at Postfix: does\n"
+     "mail come here, and do its limits fit? Each item is ok, warning or failed, with what to do; the last line counts\n"
+     "them. Takes less than a minute, whatever is broken. Root runs it as the user that deliveries run as (service.user).\n\n"
      "  --json      an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
     {"route", cmd_route, false, "[--json] ADDRESS...", "tell the account and the mailboxes that an address leads to",
