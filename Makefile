@@ -6,6 +6,7 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION := $(PREFIX)/share/zsh/site-functions
+SHAREDIR := $(PREFIX)/share/oncedrop
 SETGID_GROUP ?=
 BUILD ?= build
 CC ?= cc
@@ -138,14 +139,29 @@ fuzz:
 	  FUZZ_ENGINE='-fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp' fuzz-programs
 	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
-# An existing configuration is not touched: what is installed is a sample beside it.
+# What is installed beside the program and its manuals: the pieces for the servers around it.
+SHARED := $(sort $(foreach folder,application dovecot pgbouncer postfix systemd,$(wildcard conf/$(folder)/*)))
+# Where this installation has the program and its configuration; what else is named there is others'.
+LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
+  -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g'
+INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
+SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+
+# An existing configuration is not touched: what is installed is a sample beside it. A program that is set-group-ID
+# stays so, or mailbox_command defers all mail after an upgrade. It is replaced at once, for Postfix may run it now.
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SYSCONFDIR)/oncedrop
-	$(INSTALL) -m 755 $(BUILD)/oncedrop $(DESTDIR)$(BINDIR)/oncedrop
-ifneq ($(SETGID_GROUP),)
-	chown root:$(SETGID_GROUP) $(DESTDIR)$(BINDIR)/oncedrop
-	chmod 2755 $(DESTDIR)$(BINDIR)/oncedrop
-endif
+	group='$(SETGID_GROUP)'; \
+	if [ -z "$$group" ] && [ -g $(INSTALLED) ]; then \
+	  group=$$(stat -c %g $(INSTALLED)); \
+	  echo "$(INSTALLED) stays set-group-ID $$(stat -c %G $(INSTALLED)); to end that: chmod g-s $(INSTALLED)"; \
+	fi; \
+	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && \
+	if [ -n "$$group" ]; then chown "root:$$group" $(INSTALLED).new && chmod 2755 $(INSTALLED).new; fi && \
+	mv -f $(INSTALLED).new $(INSTALLED) && \
+	$(INSTALL) -m 640 /dev/null $(SAMPLE) && \
+	if [ -n "$$group" ]; then chgrp "$$group" $(SAMPLE); fi && \
+	$(LOCATE) conf/oncedrop.conf >$(SAMPLE)
 	for page in man/*.[1-9]; do \
 	  section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
@@ -153,13 +169,17 @@ endif
 	$(INSTALL) -d $(DESTDIR)$(BASH_COMPLETION) $(DESTDIR)$(ZSH_COMPLETION)
 	$(INSTALL) -m 644 conf/completion/oncedrop.bash $(DESTDIR)$(BASH_COMPLETION)/oncedrop
 	$(INSTALL) -m 644 conf/completion/_oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
-	$(INSTALL) -m 640 $(if $(SETGID_GROUP),-g $(SETGID_GROUP)) conf/oncedrop.conf \
-	  $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+	for file in $(SHARED); do \
+	  to=$(DESTDIR)$(SHAREDIR)/$${file#conf/}; mode=644; [ ! -x $$file ] || mode=755; \
+	  $(INSTALL) -d $${to%/*} && $(INSTALL) -m $$mode /dev/null $$to && $(LOCATE) $$file >$$to || exit 1; \
+	done
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+	rm -f $(INSTALLED) $(SAMPLE)
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
+	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done
+	[ ! -d $(DESTDIR)$(SHAREDIR) ] || find $(DESTDIR)$(SHAREDIR) -depth -type d -empty -delete
 
 demo:
 	@tests/install-packages demo
@@ -256,10 +276,11 @@ FORCE:
 #: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
 #:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)
-#: make install     the program, manuals, completion for bash and zsh, and a sample configuration:
+#: make install     the program, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
+#:                  pieces for Postfix, Dovecot, PgBouncer and systemd, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
-#:                    set-group-ID to it, for Postfix's mailbox_command
+#:                    set-group-ID to it, for Postfix's mailbox_command, and stays so when it is installed again
 #: make V=1         shows every command
 #: make uninstall   the same, away; configuration and ledger stay
 #: make unit        the unit tests alone

@@ -33,6 +33,12 @@ expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
 done
+pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/application -type f ! -perm -100)
+for piece in $pieces; do
+    expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
+    cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"
+done
+expect_mode /usr/local/share/oncedrop/application/listen 755
 completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop'
 for file in $completions; do
     expect_mode "$file" 644
@@ -40,20 +46,44 @@ done
 [ "$(cat "$live")" = live ] || fail 'the live configuration was overwritten'
 "$root/usr/local/bin/oncedrop" version >/dev/null || fail 'the installed program does not run'
 
+# Elsewhere: where the program and its configuration are is in the pieces, and in the sample. (-o: not compiled anew.)
+install -o all install PREFIX=/opt/od SYSCONFDIR=/opt/etc
+for file in etc/oncedrop/oncedrop.conf.sample $(echo "$pieces" | sed 's|^conf|od/share/oncedrop|'); do
+    ! grep -nE '/usr/local|[^t]/etc/oncedrop' "$root/opt/$file" || fail "PREFIX or SYSCONFDIR is not in $file"
+done
+grep -q 'argv=/opt/od/bin/oncedrop deliver' "$root/opt/od/share/oncedrop/postfix/master.cf.pipe" ||
+    fail 'master.cf.pipe does not name the program'
+grep -qx 'password_file = /opt/etc/oncedrop/imap.password' "$root/opt/etc/oncedrop/oncedrop.conf.sample" ||
+    fail 'the sample does not name the password file'
+
 # Group 0 would be no restriction for root: another one, that exists everywhere.
 if [ "$(id -u)" = 0 ]; then
-    install install PREFIX=/usr SETGID_GROUP=mail
-    expect_mode /usr/bin/oncedrop 2755
-    for file in usr/bin/oncedrop etc/oncedrop/oncedrop.conf.sample; do
-        [ "$(stat -c %U:%G "$root/$file")" = root:mail ] || fail "the group of $file is not mail"
+    for group in SETGID_GROUP=mail SETGID_GROUP=; do
+        said=$(install install PREFIX=/usr $group)
+        expect_mode /usr/bin/oncedrop 2755
+        for file in usr/bin/oncedrop etc/oncedrop/oncedrop.conf.sample; do
+            [ "$(stat -c %U:%G "$root/$file")" = root:mail ] || fail "the group of $file is not mail"
+        done
     done
+    case $said in *'stays set-group-ID mail'*) ;; *) fail 'nobody hears that the program stays set-group-ID' ;; esac
+    chmod g-s "$root/usr/bin/oncedrop"
+    install install PREFIX=/usr
+    expect_mode /usr/bin/oncedrop 755
+    [ "$(stat -c %U:%G "$root/usr/bin/oncedrop")" = root:root ] || fail 'the group is kept without its bit'
+    expect_mode /etc/oncedrop/oncedrop.conf.sample 640
+    install uninstall PREFIX=/usr
 fi
 
+install uninstall PREFIX=/opt/od SYSCONFDIR=/opt/etc
+[ -z "$(find "$root/opt" -type f)" ] || fail "uninstall left $(find "$root/opt" -type f)"
 install uninstall
 [ ! -e "$root/usr/local/bin/oncedrop" ] || fail 'uninstall left the program'
 [ -z "$(find "$root/usr/local/share/man" -type f)" ] || fail 'uninstall left a manual'
 for file in $completions; do
     [ ! -e "$root$file" ] || fail "uninstall left $file"
+done
+for folder in /usr/local/share/oncedrop /usr/share/oncedrop /opt/od/share/oncedrop; do
+    [ ! -e "$root$folder" ] || fail "uninstall left $folder"
 done
 [ -e "$live" ] || fail 'uninstall took the configuration'
 echo 'check-install: all as promised'

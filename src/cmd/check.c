@@ -10,6 +10,7 @@
 
 #include "base/privilege.h"
 #include "base/terminal.h"
+#include "cmd/check_postfix.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
 #include "ledger/ledger_check.h"

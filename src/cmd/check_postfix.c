@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * What Postfix does to a delivery agent: time limits that bounce, limits that multiply, shells that hide us. */
+#include "cmd/check_postfix.h"
+
 #include <glib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,37 +13,11 @@
 /* Postfix runs a command that consists of these characters itself, any other through /bin/sh -c (pipe_command(3)). */
 #define NO_SHELL "0123456789!@%-_=+:,./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t"
 
-static const char *config_directory; /* of Postfix, NULL: its default */
-
-/* Output of postconf with these arguments, without its last line end; a new string or NULL. */
-static char *postconf(const char *option, const char *name)
-{
-    char **argv = g_new0(char *, 6), **to = argv, *output = NULL;
-    int status;
-    *to++ = g_strdup("postconf");
-    if (config_directory != NULL) {
-        *to++ = g_strdup("-c");
-        *to++ = g_strdup(config_directory);
-    }
-    *to++ = g_strdup(option);
-    *to = g_strdup(name);
-    bool ran = g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output,
-                            NULL, &status, NULL);
-    g_strfreev(argv);
-    if (!ran)
-        return NULL;
-    if (status != 0) {
-        g_free(output);
-        return NULL;
-    }
-    return g_strchomp(output);
-}
-
-/* A setting with references expanded; suffix goes behind the transport's name. */
+/* A setting whose name begins with the transport's. */
 static char *setting(const char *transport, const char *suffix)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", transport, suffix);
-    return postconf("-xh", name);
+    return postconf_value(name);
 }
 
 /* "1000s", "20m": Postfix's times, in milliseconds; 0: none. */
@@ -63,7 +39,7 @@ static void check_time(const struct config *config, const char *what, const char
 
 static void check_processes(const char *transport, const char *maximum, int64_t max_connections)
 {
-    char *limit OD_CLEANUP(base_free) = strcmp(maximum, "-") == 0 ? postconf("-xh", "default_process_limit")
+    char *limit OD_CLEANUP(base_free) = strcmp(maximum, "-") == 0 ? postconf_value("default_process_limit")
                                                                   : base_strdup(maximum);
     int64_t processes = limit != NULL ? g_ascii_strtoll(limit, NULL, 10) : 0;
     if (max_connections > 0 && processes > max_connections - 5)
@@ -85,31 +61,40 @@ static void check_pipe(const struct config *config, const char *transport)
                       transport, recipients);
 }
 
-/* A line of postconf -M: name type private unpriv chroot wakeup maxproc command arguments. */
-static void check_service(const struct config *config, const char *line, int64_t max_connections)
+static void check_spawn(const struct config *config, const char *name)
 {
-    char **all = g_strsplit_set(line, " \t", -1);
-    char **words = g_new0(char *, g_strv_length(all) + 1);
-    int count = 0;
-    for (char **word = all; *word != NULL; word++)
-        if (**word != '\0')
-            words[count++] = *word;
-    if (count >= 8 && strstr(line, "oncedrop") != NULL) {
-        char *time OD_CLEANUP(base_free) = setting(words[0], "_time_limit");
-        if (strcmp(words[7], "pipe") == 0)
-            check_pipe(config, words[0]);
-        else if (strcmp(words[7], "spawn") == 0)
-            check_time(config, "spawn's time limit", time, LMTP_SESSION_MS + 2 * config->delivery.deadline);
-        if (strcmp(words[7], "pipe") == 0 || strcmp(words[7], "spawn") == 0)
-            check_processes(words[0], words[6], max_connections);
-    }
-    g_free(words);
-    g_strfreev(all);
+    char *time OD_CLEANUP(base_free) = setting(name, "_time_limit");
+    check_time(config, "spawn's time limit", time, LMTP_SESSION_MS + 2 * config->delivery.deadline);
+}
+
+/* A client that gives up sends the message again. */
+static void check_client(const struct config *config, const struct postconf_service *service)
+{
+    char *text OD_CLEANUP(base_free) = postconf_value_for(service, "lmtp_data_done_timeout");
+    int64_t limit = time_of(text);
+    if (limit > 0 && limit <= config->delivery.deadline)
+        check_warning(
+            "postfix",
+            "lmtp_data_done_timeout = %s is not above delivery.deadline = %lld s: Postfix does not wait for the"
+            " answer and sends the message again; raise it",
+            text, (long long)config->delivery.deadline / 1000);
+}
+
+static void check_service(const struct config *config, const struct postconf_service *service, int64_t max_connections)
+{
+    if (strcmp(service->daemon, "lmtp") == 0)
+        check_client(config, service);
+    else if (strcmp(service->daemon, "pipe") == 0)
+        check_pipe(config, service->name);
+    else
+        check_spawn(config, service->name);
+    if (strcmp(service->daemon, "lmtp") != 0)
+        check_processes(service->name, service->processes, max_connections);
 }
 
 static void check_mailbox_command(const struct config *config, const char *command)
 {
-    char *time OD_CLEANUP(base_free) = postconf("-xh", "command_time_limit");
+    char *time OD_CLEANUP(base_free) = postconf_value("command_time_limit");
     check_time(config, "command_time_limit", time, 2 * config->delivery.deadline);
     if (command[strspn(command, NO_SHELL)] != '\0')
         check_warning("postfix",
@@ -134,7 +119,7 @@ static void check_login_account(const struct config *config)
 /* What is tried again for a time of ours must still be in Postfix's queue when that is over. */
 static void check_lifetime(const struct config *config)
 {
-    char *lifetime OD_CLEANUP(base_free) = postconf("-xh", "maximal_queue_lifetime");
+    char *lifetime OD_CLEANUP(base_free) = postconf_value("maximal_queue_lifetime");
     int64_t limit = time_of(lifetime), longest = config->delivery.hold_off;
     const char *name = "delivery.hold_off";
     if (config->delivery.sent_retry > longest) {
@@ -154,24 +139,22 @@ static void check_lifetime(const struct config *config)
 
 void check_postfix(const struct config *config, int64_t max_connections, const char *directory)
 {
-    config_directory = directory;
-    char *command OD_CLEANUP(base_free) = postconf("-xh", "mailbox_command");
-    if (command == NULL)
+    struct postconf_services services OD_CLEANUP(postconf_services_free) = {.count = 0};
+    postconf_use(directory);
+    char *command OD_CLEANUP(base_free) = postconf_value("mailbox_command");
+    if (command == NULL || !postconf_services(&services))
         return; /* no Postfix here; one without a configuration takes a second to say so, each time */
-    char *services OD_CLEANUP(base_free) = postconf("-M", NULL);
-    if (services == NULL)
-        return;
-    char *soft_bounce OD_CLEANUP(base_free) = postconf("-xh", "soft_bounce");
+    char *soft_bounce OD_CLEANUP(base_free) = postconf_value("soft_bounce");
     if (soft_bounce != NULL && strcmp(soft_bounce, "yes") == 0)
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is tried again for days");
+    check_postfix_way(config, &services, command);
     if (strstr(command, "oncedrop") != NULL) {
         check_mailbox_command(config, command);
         check_login_account(config);
     }
     check_lifetime(config);
-    char **lines = g_strsplit(services, "\n", -1);
-    for (char **line = lines; *line != NULL; line++)
-        check_service(config, *line, max_connections);
-    g_strfreev(lines);
+    for (size_t i = 0; i < services.count; i++)
+        if (check_postfix_ours(&services.all[i]))
+            check_service(config, &services.all[i], max_connections);
     check_item(true, "postfix", "settings read");
 }

@@ -24,8 +24,4 @@ void check_step(const char *name, int64_t ms, const char *late, void (*run)(void
 /* Ends the report; returns the exit status: 1 when an item failed, else 0. */
 int check_end(void) OD_MUST;
 
-/* Looks at Postfix's settings, when postconf(1) is there: limits that do not fit ours. max_connections: of the database,
- * 0 when not known. directory: of Postfix's configuration, NULL: the default. */
-void check_postfix(const struct config *config, int64_t max_connections, const char *directory);
-
 #endif

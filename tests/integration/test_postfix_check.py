@@ -1,49 +1,132 @@
 # SPDX-License-Identifier: ISC
-"""`oncedrop check` reads Postfix's settings, as postconf(1) tells them, and warns of those that do not fit ours.
+"""`oncedrop check` reads Postfix's settings, as postconf(1) tells them, and warns of those that do not fit ours; what keeps
+mail from coming at all has failed.
 
-Seen to fail: with each of the warnings' conditions turned round, and with settings read of the system's Postfix."""
+Seen to fail: with each of the conditions turned round, and with settings read of the system's Postfix."""
+
+import os
 
 import pytest
+from lab import lab as lab_module
 
-PIPE = "oncedrop unix - n n - {maxproc} pipe flags=R user=uucp argv=/usr/local/bin/oncedrop deliver -d ${{recipient}}\n"
+FILTER = os.path.join(lab_module.REPOSITORY, "conf", "postfix", "oncedrop_status")
+
+PIPE = ("oncedrop unix - n n - {maxproc} pipe flags=R user=uucp argv=/usr/local/bin/oncedrop deliver -d ${{recipient}}"
+        " -u ${{sasl_username}}\n")
 SPAWN = "oncedrop-lmtp unix - n n - {maxproc} spawn user=uucp argv=/usr/local/bin/oncedrop lmtp\n"
-GOOD = {"oncedrop_destination_recipient_limit": "1", "oncedrop_time_limit": "600s"}
+LMTP = SPAWN + "oncedrop unix - - n - - lmtp -o lmtp_send_xforward_command=yes\n"
+OTHER = "other unix - n n - - pipe user=uucp argv=/bin/true\n"
+GOOD = {"virtual_transport": "oncedrop", "oncedrop_destination_recipient_limit": "1", "oncedrop_time_limit": "600s",
+        "pipe_delivery_status_filter": f"regexp:{FILTER}"}
+GOOD_LMTP = {"virtual_transport": "oncedrop:unix:private/oncedrop-lmtp", "smtpd_sasl_authenticated_header": "yes"}
+GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_delivery_status_filter": f"regexp:{FILTER}"}
 
 
-def check(site, main=None, master=PIPE, maxproc="20"):
-    """The warnings' texts."""
-    settings = {"compatibility_level": "3.6", **(main or {})}
-    directory = site.lab.postfix_directory("".join(f"{name} = {value}\n" for name, value in settings.items()),
-                                           master.format(maxproc=maxproc))
+def said(site, main, master, maxproc):
+    """What is said of Postfix, as (status, text), without the last item."""
+    settings = {"compatibility_level": "3.6", **main}
+    text = "".join(f"{name} = {value}\n" for name, value in settings.items() if value is not None)
+    directory = site.lab.postfix_directory(text, master.format(maxproc=maxproc))
     site.settings["lock.wait"] = "10s"
     site.settings["delivery.hold_off"] = "300s"
     done = site.check(site.account(), env={"MAIL_CONFIG": directory})
-    assert done.exit == 0, done
     lines = [line.split(None, 2) for line in done.out.splitlines()]
-    assert ["ok", "postfix", "settings read"] in lines, done.out
-    return [text for kind, name, text in lines if (kind, name) == ("warning", "postfix")]
+    items = [(kind, text) for kind, name, text in lines if name == "postfix"]
+    assert items.pop() == ("ok", "settings read"), done.out
+    assert done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
+    return items
 
 
-def test_nothing_to_say(site):
-    assert check(site, GOOD) == []
-    assert check(site, {"oncedrop-lmtp_time_limit": "1000s"}, SPAWN) == []
-    assert check(site, {"mailbox_command": "/usr/local/bin/oncedrop deliver"}, "") == []
-    assert check(site, {"default_process_limit": "5000"}, "other unix - n n - - pipe user=uucp argv=/bin/true\n") == []
+def warned(site, main, master, maxproc="20"):
+    """The only thing that is said is this warning; its text."""
+    [(kind, text)] = said(site, main, master, maxproc)
+    assert kind == "warning", text
+    return text
+
+
+def failed(site, main, master, maxproc="20"):
+    [(kind, text)] = said(site, main, master, maxproc)
+    assert kind == "failed", text
+    return text
 
 
 @pytest.mark.parametrize("main,master,maxproc,word", [
     ({**GOOD, "oncedrop_destination_recipient_limit": "2"}, PIPE, "20", "oncedrop_destination_recipient_limit = 2"),
-    ({"oncedrop_time_limit": "600s"}, PIPE, "20", "oncedrop_destination_recipient_limit = 50"),
+    ({**GOOD, "oncedrop_destination_recipient_limit": None}, PIPE, "20", "oncedrop_destination_recipient_limit = 50"),
     ({**GOOD, "oncedrop_time_limit": "120s"}, PIPE, "20", "oncedrop_time_limit = 120s"),
     ({**GOOD, "oncedrop_time_limit": "$command_time_limit", "command_time_limit": "2m"}, PIPE, "20", "oncedrop_time_limit"),
     ({**GOOD, "soft_bounce": "yes"}, PIPE, "20", "soft_bounce"),
     (GOOD, PIPE, "5000", "5000 processes"),
     ({**GOOD, "default_process_limit": "5000"}, PIPE, "-", "5000 processes"),
-    ({"oncedrop-lmtp_time_limit": "700s"}, SPAWN, "20", "700s"),
-    ({}, SPAWN, "5000", "5000 processes"),
-    ({"mailbox_command": "/usr/local/bin/oncedrop deliver -a \"$USER\""}, "", "", "shell"),
-    ({"mailbox_command": "/usr/local/bin/oncedrop deliver", "command_time_limit": "100s"}, "", "", "command_time_limit = 100s"),
+    ({**GOOD_LMTP, "oncedrop-lmtp_time_limit": "700s"}, LMTP, "20", "700s"),
+    (GOOD_LMTP, LMTP, "5000", "5000 processes"),
+    ({**GOOD_LMTP, "lmtp_data_done_timeout": "1m"}, LMTP, "20", "lmtp_data_done_timeout = 1m"),
+    (GOOD_LMTP, LMTP.replace("-o ", "-o lmtp_data_done_timeout=50s -o "), "20", "lmtp_data_done_timeout = 50s"),
+    ({**GOOD_COMMAND, "mailbox_command": "/usr/local/bin/oncedrop deliver -a \"$USER\""}, "", "", "shell"),
+    ({**GOOD_COMMAND, "command_time_limit": "100s"}, "", "", "command_time_limit = 100s"),
 ])
-def test_warnings(site, main, master, maxproc, word):
-    warnings = check(site, main, master, maxproc)
-    assert len(warnings) == 1 and word in warnings[0], warnings
+def test_limits(site, main, master, maxproc, word):
+    assert word in warned(site, main, master, maxproc)
+
+
+@pytest.mark.parametrize("main,table,first", [
+    ({"mydestination": "localhost, Example.org", "virtual_mailbox_domains": "b.example example.org"}, None, "mydestination"),
+    ({"mydestination": "$mydomain", "mydomain": "example.org", "virtual_mailbox_domains": "$mydomain"}, None, "mydestination"),
+    ({"mydestination": "example.org", "virtual_mailbox_domains": "texthash:{table}"}, "example.org -", "mydestination"),
+    ({"mydestination": "texthash:{table}", "virtual_mailbox_domains": "example.org"}, "example.org -", "mydestination"),
+    ({"virtual_alias_maps": "texthash:{table}", "virtual_mailbox_domains": "example.org"}, "example.org -",
+     "virtual_alias_domains"),
+])
+def test_a_domain_in_two_classes(site, main, table, first):
+    path = site.write("domains", f"{table}\n")
+    main = {name: value.format(table=path) for name, value in main.items()}
+    text = failed(site, {**GOOD, **main}, PIPE)
+    assert "example.org is in" in text.lower() and text.endswith(f"take it out of {first}")
+
+
+@pytest.mark.parametrize("main,master,missing", [
+    ({**GOOD, "virtual_transport": "oncedrop", "mailbox_transport": "droponce:x"}, PIPE, "droponce"),
+    ({"mailbox_transport": "oncedrop"}, OTHER, "oncedrop"),
+    (GOOD_LMTP, LMTP.split("\n", maxsplit=1)[1], "oncedrop-lmtp"),
+])
+def test_a_transport_that_is_not_defined(site, main, master, missing):
+    assert f"master.cf has no service {missing}:" in failed(site, main, master)
+
+
+@pytest.mark.parametrize("main,master,service", [
+    ({**GOOD, "virtual_transport": None}, PIPE, "oncedrop"),
+    (GOOD, PIPE + SPAWN, "oncedrop-lmtp"),
+])
+def test_a_transport_that_is_not_used(site, main, master, service):
+    main = {**main, "smtpd_sasl_authenticated_header": "yes"}
+    assert f"nothing leads to the service {service} " in warned(site, main, master)
+    tables = {"transport_maps": "texthash:" + site.write("transport", "example.org oncedrop:\n")}
+    assert said(site, {**main, **tables}, master, "20") == []
+    named = f"127.0.0.1:26 inet n - n - - smtpd -o virtual_transport={service}\n"
+    assert said(site, main, master + named, "20") == []
+
+
+def test_a_mailbox_command_that_is_not_run(site):
+    main = {**GOOD_COMMAND, "mailbox_transport": "other"}
+    assert "mailbox_transport = other comes before mailbox_command" in warned(site, main, OTHER)
+
+
+@pytest.mark.parametrize("good,master,name", [
+    (GOOD, PIPE, "pipe_delivery_status_filter"), (GOOD_COMMAND, "", "local_delivery_status_filter")])
+def test_accidents_that_bounce(site, good, master, name):
+    useless = site.write("filter", "/^4/ 5.0.0\n")
+    for value in (None, f"regexp:{useless}", f"regexp:{useless}.missing"):
+        text = warned(site, {**good, name: value}, master)
+        assert text.startswith(f"{name} is not set" if value is None else f"{name} = {value}"), text
+    assert said(site, {**good, name: f"regexp:{useless}, regexp:{FILTER}"}, master, "20") == []
+
+
+@pytest.mark.parametrize("good,master", [(GOOD_LMTP, LMTP), (GOOD, PIPE.replace(" -u ${{sasl_username}}", ""))])
+def test_logins_that_are_not_told(site, good, master):
+    main = {**good, "smtpd_sasl_authenticated_header": "no"}
+    site.settings["route.sent_copy"] = "authenticated"
+    assert "smtpd_sasl_authenticated_header = no" in warned(site, main, master)
+    submission = "127.0.0.1:26 inet n - n - - smtpd -o smtpd_sasl_authenticated_header=yes\n"
+    assert said(site, main, master + submission, "20") == []
+    site.settings["route.sent_copy"] = "off"
+    assert said(site, main, master, "20") == []
