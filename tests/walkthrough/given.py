@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What README takes as given: Debian's packages as they are when new, their services running, users of example.org who have
-mail and may send some. Everything here is done in a private copy of a system."""
+"""What README takes as given: Debian's packages as they are when new, their services running, users of
+example.org whose mail is in Dovecot. Everything here is done in a private copy of a system."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ import tempfile
 from lab.dovecot_config import is_old, user_fields
 
 PASSWORD = "in the kitchen"
-PEOPLE = ("lisa", "scuba", "doug")
+PEOPLE = ("lisa", "doug")
 QUEUE = "/var/spool/postfix"
 
 # Answers to the questions of Debian's package: the first of them is its own default.
@@ -49,24 +49,6 @@ userdb site {
   passwd_file_path = /etc/dovecot/users
 }
 """)
-
-DOVECOT_AUTH = """
-service auth {
-  unix_listener /var/spool/postfix/private/auth {
-    mode = 0660
-    user = postfix
-    group = postfix
-  }
-}
-"""
-
-SUBMISSION = {
-    "smtpd_tls_security_level": "encrypt",
-    "smtpd_sasl_auth_enable": "yes",
-    "smtpd_sasl_type": "dovecot",
-    "smtpd_sasl_path": "private/auth",
-    "smtpd_recipient_restrictions": "permit_sasl_authenticated,reject",
-}
 
 
 def run(*arguments, text=""):
@@ -124,7 +106,7 @@ def make_packages_new():
 
 
 def make_virtual_users():
-    """lisa@example.org and others, as Dovecot alone knows them."""
+    """Users whom Dovecot alone knows, as lisa@example.org."""
     run("useradd", "--system", "--create-home", "--home-dir", "/srv/vmail", "vmail")
     location = user_fields(location="maildir:~/Maildir")
     if not is_old():
@@ -135,29 +117,21 @@ def make_virtual_users():
     write("/etc/dovecot/conf.d/00-site.conf", DOVECOT_USERS[0 if is_old() else 1])
 
 
-def make_unix_users():
-    """Accounts of the system, whose mail is where Debian has it."""
+def make_system_users():
+    """Users of the system, whose mail is where Debian's Dovecot has it."""
     for name in PEOPLE:
         run("useradd", "--create-home", "--base-dir", "/srv", name)
         run("chpasswd", text=f"{name}:{PASSWORD}\n")
 
 
-def make_submission():
-    """Users send mail on port 587, with the passwords that Dovecot knows."""
-    write("/etc/dovecot/conf.d/99-site.conf", DOVECOT_AUTH)
-    run("postconf", "-M", "submission/inet=submission inet n - y - - smtpd")
-    run("postconf", "-P", *[f"submission/inet/{name}={value}" for name, value in SUBMISSION.items()])
-
-
-def prepare(users):
-    """users: "virtual" or "unix". The services run when this returns."""
+def prepare(accounts):
+    """accounts: "virtual" or "system". The services run when this returns."""
     write("/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 mail.example.org mail\n::1 localhost\n")
     write("/usr/local/sbin/systemctl", SYSTEMCTL, 0o755)
-    if users == "virtual":
+    if accounts == "virtual":
         make_virtual_users()
     else:
-        make_unix_users()
-    make_submission()
+        make_system_users()
     write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 0\n", 0o755)
     for service in ("postgresql", "dovecot", "postfix"):
         run("service", service, "start")
