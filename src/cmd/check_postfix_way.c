@@ -226,13 +226,34 @@ static void check_login_is_told(const struct postconf_services *services)
             header);
 }
 
-static void check_mailbox_transport(const char *mailbox_command)
+static void check_mailbox_transport(void)
 {
     char *transport OD_CLEANUP(base_free) = postconf_value("mailbox_transport");
-    if (strstr(mailbox_command, "oncedrop") != NULL && transport != NULL && transport[0] != '\0')
+    if (transport != NULL && transport[0] != '\0')
         check_warning("postfix",
                       "mailbox_transport = %s comes before mailbox_command, which is not run: unset one of them",
                       transport);
+}
+
+/* local(8) runs no command as root, but as nobody, whose login leads to no account. */
+static void check_mail_for_root(void)
+{
+    char *tables OD_CLEANUP(base_free) = postconf_value("alias_maps");
+    char **words = postconf_words(tables != NULL ? tables : "");
+    if (!has_in_table(words, "root"))
+        check_warning(
+            "postfix",
+            "mail for root has no reader, and is deferred: name one in /etc/aliases, as in root: lisa, and run"
+            " newaliases");
+    g_strfreev(words);
+}
+
+static void check_mailbox_command(const char *command)
+{
+    if (strstr(command, "oncedrop") == NULL)
+        return;
+    check_mailbox_transport();
+    check_mail_for_root();
 }
 
 void check_postfix_way(const struct config *config, const struct postconf_services *services,
@@ -240,7 +261,7 @@ void check_postfix_way(const struct config *config, const struct postconf_servic
 {
     check_classes();
     check_transports(services);
-    check_mailbox_transport(mailbox_command);
+    check_mailbox_command(mailbox_command);
     check_filters(services, mailbox_command);
     if (config->route.sent_copy == SENT_COPY_AUTHENTICATED)
         check_login_is_told(services);

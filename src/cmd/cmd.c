@@ -52,9 +52,9 @@ const struct cmd cmd_table[] = {
      "resume and purge need those of SCHEMA_operator.\n"},
     {"check", cmd_check, false, "[--json] [ACCOUNT]", "see whether everything is in place",
      "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), the IMAP\n"
-     "server's certificate, a login as ACCOUNT, capabilities and mailboxes, and compares times with each other and, when\n"
-     "postconf(1) is there, with Postfix's. Each item is ok, warning or failed, with what to do. Takes less than a minute,\n"
-     "whatever is broken.\n\n"
+     "server's certificate, a login as ACCOUNT, capabilities and mailboxes, and compares times with each other. When\n"
+     "postconf(1) is there, it looks at Postfix: does mail come here, and do its limits fit? Each item is ok, warning or\n"
+     "failed, with what to do. Takes less than a minute, whatever is broken.\n\n"
      "  --json      an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
     {"config", cmd_config, false, "[-n | -d]", "print the settings in force",

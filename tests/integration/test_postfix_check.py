@@ -19,7 +19,8 @@ OTHER = "other unix - n n - - pipe user=uucp argv=/bin/true\n"
 GOOD = {"virtual_transport": "oncedrop", "oncedrop_destination_recipient_limit": "1", "oncedrop_time_limit": "600s",
         "pipe_delivery_status_filter": f"regexp:{FILTER}"}
 GOOD_LMTP = {"virtual_transport": "oncedrop:unix:private/oncedrop-lmtp", "smtpd_sasl_authenticated_header": "yes"}
-GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_delivery_status_filter": f"regexp:{FILTER}"}
+GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_delivery_status_filter": f"regexp:{FILTER}",
+                "alias_maps": "static:lisa"}
 
 
 def said(site, main, master, maxproc):
@@ -109,6 +110,11 @@ def test_a_transport_that_is_not_used(site, main, master, service):
 def test_a_mailbox_command_that_is_not_run(site):
     main = {**GOOD_COMMAND, "mailbox_transport": "other"}
     assert "mailbox_transport = other comes before mailbox_command" in warned(site, main, OTHER)
+
+
+def test_mail_for_root_that_nobody_reads(site):
+    for tables in ("", "texthash:" + site.write("aliases", "postmaster root\n")):
+        assert "root: lisa" in warned(site, {**GOOD_COMMAND, "alias_maps": tables}, "")
 
 
 @pytest.mark.parametrize("good,master,name", [

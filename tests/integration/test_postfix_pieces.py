@@ -115,8 +115,6 @@ def test_sent_copies_of_mail_that_goes_elsewhere(postfix):
 def test_nobody_sends_into_the_sent_mailbox_of_another(postfix):
     postfix.sent_copies = True
     postfix.site.settings.update({"route.sent_copy": "authenticated", "route.detail": "folder"})
-    closed = postfix.path("etc", "oncedrop_closed")
-    postfix.settings["smtpd_recipient_restrictions"] = f"check_recipient_access regexp:{closed}"
     postfix.configure()
     lisa, scuba = postfix.accounts(2)
     postfix.start()

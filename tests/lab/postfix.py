@@ -184,17 +184,22 @@ class Postfix(process.Server):
         os.utime(path, (time.time() - 10, time.time() - 10))
 
     def write_settings(self):
-        local = self.way == "mailbox_command"
         own = {
-            "directory": self.directory, "dovecot": self.site.lab.dovecot.directory, "domain": self.domain,
-            "mydestination": self.domain if local else "", "port": self.port, "user": SERVICE_USER,
+            "directory": self.directory, "domain": self.domain, "port": self.port, "user": SERVICE_USER,
             "dd": process.find_program("dd"),
         }
         for name in ("command_directory", "daemon_directory", "mail_owner", "setgid_group"):
             own[name] = postconf(name)
         # A program that holds a secret cannot be looked into by its own leak detector.
-        settings = {"export_environment": "TZ LANG ASAN_OPTIONS=detect_leaks=0", **self.settings}
+        settings = {
+            "export_environment": "TZ LANG ASAN_OPTIONS=detect_leaks=0",
+            "virtual_mailbox_maps": "", "virtual_alias_maps": "",      # every address exists
+            "smtpd_sasl_type": "dovecot", "smtpd_sasl_path": self.site.lab.dovecot.path("auth"),
+            **self.settings,
+        }
         pieces = [MAIN_CF.format(**own), self.piece("main.cf.common"), self.piece("main.cf." + self.way)]
+        if self.sent_copies:
+            pieces.append(self.piece("main.cf.sent_copies"))
         lines = [line for line in "\n".join(pieces).splitlines() if line.split(" = ")[0] not in settings]
         self.write("main.cf", *lines, *[f"{name} = {value}" for name, value in settings.items()], "")
         pieces = [self.piece("master.cf." + self.way)]

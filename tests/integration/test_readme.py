@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: ISC
+"""README's set-up has the pieces of conf/postfix as they are, and each of its blocks can be pasted as a whole.
+
+Seen to fail with: a setting changed, left out, or moved to another step; an argument of pipe(8) left out; a prompt."""
+
+import os
+import re
+import shlex
+import subprocess
+
+import pytest
+from lab import lab as lab_module
+
+STEPS = {   # step: pieces of conf/postfix
+    "5": ("common",), "5a": ("pipe",), "5b": ("lmtp",), "5c": ("mailbox_command",), "6": ("sent_copies",),
+}
+PROMPTS = re.compile(r"pwprompt|\bread\b|passwd\b(?!=)|\bsudo\b|--interactive|\bvi\b|\$EDITOR")
+
+
+def file(*name):
+    with open(os.path.join(lab_module.REPOSITORY, *name), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def blocks():
+    """(step, text) of each block of the set-up, in order."""
+    text = file("README.md")
+    text = text[text.index("\n## Set-up in five minutes\n"):text.index("\n## Settings\n")]
+    step, found = None, []
+    for match in re.finditer(r"^\*\*(\d[a-c]?)\. |^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+        if match[1]:
+            step = match[1]
+        else:
+            assert match[2] == "sh", match[0]
+            found.append((step, match[3]))
+    return found
+
+
+def of(step):
+    return "".join(text for one, text in blocks() if one == step)
+
+
+def settings(text):
+    """name → value, of main.cf."""
+    logical = re.sub(r"\n[ \t]+", " ", "\n".join(line for line in text.splitlines() if not line.startswith("#")))
+    return dict(re.split(r"\s*=\s*", line, maxsplit=1) for line in logical.splitlines() if line.strip())
+
+
+def services(text):
+    """The lines of master.cf, with one blank between words."""
+    logical = re.sub(r"\n[ \t]+", " ", "\n".join(line for line in text.splitlines() if not line.startswith("#")))
+    return [" ".join(line.split()) for line in logical.splitlines() if line.strip()]
+
+
+def shown(step):
+    """(settings, services) that a step gives to Postfix."""
+    text = of(step)
+    main, master = {}, []
+    for lines in re.findall(r"^cat >>/etc/postfix/master\.cf <<'END'\n(.*?)^END$", text, re.M | re.S):
+        master += services(lines)
+    for command in re.findall(r"^postconf (?:.*\\\n)*.*$", text, re.M):
+        option, *words = shlex.split(command)[1:]
+        if option == "-e":
+            main.update(settings("\n".join(words)))
+        else:
+            assert option == "-M", command
+            master += services("\n".join(word.partition("=")[2] for word in words))
+    return main, master
+
+
+def piece(kind, name):
+    path = os.path.join("conf", "postfix", f"{kind}.cf.{name}")
+    return file(path) if os.path.exists(os.path.join(lab_module.REPOSITORY, path)) else ""
+
+
+@pytest.mark.parametrize("step,names", STEPS.items())
+def test_postfix_is_set_up_with_the_pieces(step, names):
+    main, master = shown(step)
+    assert main == {key: value for name in names for key, value in settings(piece("main", name)).items()}
+    assert master == [line for name in names for line in services(piece("master", name))]
+    assert main or master
+
+
+def test_every_piece_is_shown():
+    names = {name.partition(".cf.")[2] for name in os.listdir(os.path.join(lab_module.REPOSITORY, "conf", "postfix"))
+             if ".cf." in name}
+    assert names == {name for names in STEPS.values() for name in names}
+
+
+def test_blocks_can_be_pasted():
+    """Shell that can be read, that asks for nothing, whose here-documents end, and that leaves no password in ps(1)."""
+    assert [step for step, _ in blocks()] == sorted(step for step, _ in blocks()) and len(blocks()) > 10
+    for _, text in blocks():
+        done = subprocess.run(["bash", "-n"], input=text, text=True, check=True, capture_output=True)
+        assert not done.stderr, done.stderr
+        assert not PROMPTS.search(text), text
+        for line in text.splitlines():
+            assert "$password" not in line or line.startswith(("echo ", "CREATE ", "ALTER ", "s|")), line
+
+
+def test_what_is_installed_is_named_right():
+    for _, text in blocks():
+        for path in re.findall(r"/usr/local/share/oncedrop/(\S+)", text):
+            kind, _, name = path.partition("/")
+            found = os.listdir(os.path.join(lab_module.REPOSITORY, "conf", kind))
+            pattern = re.escape(name).replace(r"\*", ".*").replace(r"\$version", r"2\.[34]")
+            assert [one for one in found if re.fullmatch(pattern, one)], path
