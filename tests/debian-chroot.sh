@@ -4,11 +4,12 @@
 # A minimal Debian of its own in a chroot, for scripts that source this file. Their directory is the top of the tree.
 #
 #   debian_new RELEASE    makes it, in $root, with what is committed here in /oncedrop; it is gone when the script ends
-#   inside COMMAND...     runs a command in it, as root, with the machine's network
+#   $inside COMMAND...    runs a command in it, as root, with the machine's network
 #
 # Packages come from where this machine's come from.
 
 root=
+inside=
 mounted=
 
 debian_clean_up() {
@@ -18,10 +19,10 @@ debian_clean_up() {
         [ "$(readlink "$process/root" 2>/dev/null)" != "$root" ] || kill -9 "${process#/proc/}" 2>/dev/null || :
     done
     for place in $mounted; do
-        umount "$root${place#/.}" || umount -l "$root${place#/.}"
+        umount "$root$place" || umount -l "$root$place"
     done
     # Never through a mount into this machine's own /dev.
-    if grep -q " $root[/ ]" /proc/self/mounts; then
+    if grep -q " $root/" /proc/self/mounts; then
         echo "$0: something is still mounted below $root, which is left as it is" >&2
     else
         rm -rf --one-file-system "$root"
@@ -31,8 +32,8 @@ debian_clean_up() {
 debian_attach() {
     place=$1
     shift
-    mkdir -p "$root${place#/.}"
-    mount "$@" "$root${place#/.}"
+    mkdir -p "$root$place"
+    mount "$@" "$root$place"
     mounted="$place $mounted"
 }
 
@@ -53,9 +54,7 @@ debian_new() {
     trap debian_clean_up EXIT
     trap 'exit 1' HUP INT TERM
     chmod 755 "$root"
-    # A mount of its own, so that a mount namespace entered inside can be made private.
-    debian_attach /. --bind "$root"
-    mount --make-private "$root"
+    inside="env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot $root"
     echo "${0##*/}: a minimal $1 in $root"
     debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
         { tail "$root.log" >&2; rm -f "$root.log"; exit 1; }
@@ -66,10 +65,6 @@ debian_new() {
     debian_attach /dev --bind /dev
     debian_attach /dev/pts -t devpts -o newinstance,ptmxmode=0666 devpts
     debian_attach /dev/shm -t tmpfs tmpfs
-    inside apt-get -q update >/dev/null
-    inside apt-get -q install -y --no-install-recommends make >/dev/null 2>&1
-}
-
-inside() {
-    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot "$root" "$@"
+    $inside apt-get -q update >/dev/null
+    $inside apt-get -q install -y --no-install-recommends make >/dev/null 2>&1
 }

@@ -13,11 +13,7 @@ PASSWORD = "in the kitchen"
 PEOPLE = ("lisa", "doug")
 QUEUE = "/var/spool/postfix"
 
-# Answers to the questions of Debian's package: the first of them is its own default.
-POSTFIX_ANSWERS = """\
-postfix postfix/main_mailer_type select Internet Site
-postfix postfix/mailname string example.org
-"""
+ANSWERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "postfix.answers")
 
 # There is no systemd in here: what README asks of it is done by the init scripts of the same packages.
 SYSTEMCTL = """\
@@ -93,8 +89,8 @@ def make_packages_new():
     run("rm", "-rf", "/etc/oncedrop", "/etc/postfix/main.cf", "/etc/postfix/master.cf", "/etc/aliases", "/etc/mailname")
     make_certificate()
     run("find", QUEUE, "-xdev", "-type", "f", "-delete")
-    run("debconf-set-selections", text=POSTFIX_ANSWERS)
-    run("dpkg-reconfigure", "--frontend", "noninteractive", "postfix")
+    run("debconf-set-selections", ANSWERS)
+    run("dpkg-reconfigure", "postfix")
     for path in ("/etc/postgresql", "/var/lib/postgresql", "/var/mail"):
         mode = os.stat(path).st_mode & 0o7777
         owner = os.stat(path)
@@ -125,7 +121,7 @@ def make_system_users():
 
 
 def prepare(accounts):
-    """accounts: "virtual" or "system". The services run when this returns."""
+    """accounts: "virtual" or "system"."""
     write("/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 mail.example.org mail\n::1 localhost\n")
     write("/usr/local/sbin/systemctl", SYSTEMCTL, 0o755)
     if accounts == "virtual":
@@ -133,5 +129,16 @@ def prepare(accounts):
     else:
         make_system_users()
     write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 0\n", 0o755)
+
+
+def start_services():
     for service in ("postgresql", "dovecot", "postfix"):
         run("service", service, "start")
+
+
+def follow_demo():
+    """What was printed when `make demo` had installed the packages, with the answers to Postfix's questions."""
+    run("debconf-set-selections", ANSWERS)
+    commands = run("cat", "/after-demo")
+    print(f"== make demo\n{commands}", flush=True)
+    run("bash", "-e", text=commands)
