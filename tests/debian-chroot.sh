@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+#!/bin/sh
 # SPDX-License-Identifier: ISC
 #
 # A minimal Debian of its own in a chroot, for scripts that source this file. Their directory is the top of the tree.
