@@ -55,7 +55,7 @@ debian_new() {
     trap 'exit 1' HUP INT TERM
     chmod 755 "$root"
     inside="env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot $root"
-    echo "${0##*/}: a minimal $1 in $root"
+    echo "A minimal $1 is made in $root."
     debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
         { tail "$root.log" >&2; rm -f "$root.log"; exit 1; }
     rm -f "$root.log"
