@@ -14,6 +14,7 @@ mounted=
 
 debian_clean_up() {
     [ -n "$root" ] || return 0
+    rm -f "$root.log"
     # What was started in it and outlived its parent would keep the mounts busy.
     for process in /proc/[0-9]*; do
         [ "$(readlink "$process/root" 2>/dev/null)" != "$root" ] || kill -9 "${process#/proc/}" 2>/dev/null || :
@@ -57,7 +58,7 @@ debian_new() {
     inside="env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot $root"
     echo "A minimal $1 is made in $root."
     debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
-        { tail "$root.log" >&2; rm -f "$root.log"; exit 1; }
+        { tail "$root.log" >&2; exit 1; }
     rm -f "$root.log"
     git clone -q --no-hardlinks . "$root/oncedrop"
     [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"

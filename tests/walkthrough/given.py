@@ -140,5 +140,7 @@ def follow_demo():
     """What was printed when `make demo` had installed the packages, with the answers to Postfix's questions."""
     run("debconf-set-selections", ANSWERS)
     commands = run("cat", "/after-demo")
+    if not commands:
+        raise RuntimeError("`make demo` said nothing of the services that it left")
     print(f"== make demo\n{commands}", flush=True)
     run("bash", "-e", text=commands)
