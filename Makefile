@@ -231,6 +231,10 @@ check:
 check-debian:
 	@WHO=$(WHO) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
 
+# RELEASE=bookworm or trixie, FIRST=demo, VERBOSE=yes; to be run as root.
+walkthrough:
+	@FIRST=$(FIRST) VERBOSE=$(VERBOSE) tests/walkthrough/run $(or $(RELEASE),bookworm)
+
 format:
 	@tests/install-packages format
 	@find src tests -name '*.[ch]' -exec clang-format -i {} +
@@ -247,7 +251,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check format lint check-debian help clean \
+.PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -260,6 +264,9 @@ FORCE:
 #:                  every test; no system service is touched
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
+#: make walkthrough README's set-up, word for word, by each of the three ways in, with Debian's services on their own ports in
+#:                  a chroot, and then mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (all that it prints),
+#:                  FIRST=demo (the packages came by `make demo`); `make check` does so on this machine's packages
 #: make format      brings all C into the form of .clang-format, in place
 #: make lint        that form, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
 #:                  `make check` runs all but the slowest part of clang-tidy

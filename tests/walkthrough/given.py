@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: ISC
+"""What README takes as given: Debian's packages as they are when new, their services running, users of
+example.org whose mail is in Dovecot. Everything here is done in a private copy of a system."""
+
+import glob
+import os
+import subprocess
+import tempfile
+
+from lab.dovecot_config import is_old, user_fields
+
+PASSWORD = "in the kitchen"
+PEOPLE = ("lisa", "doug")
+QUEUE = "/var/spool/postfix"
+
+ANSWERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "postfix.answers")
+
+# There is no systemd in here: what README asks of it is done by the init scripts of the same packages.
+SYSTEMCTL = """\
+#!/bin/sh
+case $1 in
+    start | stop | restart | reload) verb=$1; shift ;;
+    *) echo "systemctl: the walkthrough does not know: $*" >&2; exit 1 ;;
+esac
+for unit; do service "${unit%.service}" $verb || exit 1; done
+"""
+
+# Users of example.org without accounts of the system; PAM, which comes later in conf.d, would make each login wait.
+DOVECOT_USERS = ("""
+passdb {
+  driver = passwd-file
+  args = /etc/dovecot/users
+}
+userdb {
+  driver = passwd-file
+  args = /etc/dovecot/users
+}
+""", """
+passdb site {
+  driver = passwd-file
+  passwd_file_path = /etc/dovecot/users
+}
+userdb site {
+  driver = passwd-file
+  passwd_file_path = /etc/dovecot/users
+}
+""")
+
+
+def run(*arguments, text=""):
+    """A command that has to succeed. Its output is returned; a daemon that it leaves behind may keep it open."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        done = subprocess.run(arguments, input=text, stdout=output, stderr=subprocess.STDOUT, text=True, check=False)
+        output.seek(0)
+        said = output.read()
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)}: exit {done.returncode}\n{said}")
+    return said
+
+
+def write(path, text, mode=0o644):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def exists(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def make_certificate():
+    """The one of the package ssl-cert, which Debian's Postfix and Dovecot use; images leave it out."""
+    certificate, key = "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/etc/ssl/private/ssl-cert-snakeoil.key"
+    if not os.path.exists(certificate):
+        run("make-ssl-cert", "generate-default-snakeoil")
+    for source, name in ((certificate, "dovecot.pem"), (key, "dovecot.key")):
+        if not os.path.lexists(f"/etc/dovecot/private/{name}"):
+            os.symlink(source, f"/etc/dovecot/private/{name}")
+
+
+def make_packages_new():
+    """The packages as they are when just installed, whatever this system has made of them. Dovecot's configuration is
+    taken as it is, but for ours."""
+    for name in ("oncedrop", *PEOPLE):
+        if exists("getent", "passwd", name):
+            run("userdel", name)
+    for path in glob.glob("/etc/dovecot/conf.d/90-oncedrop*") + glob.glob("/usr/local/bin/oncedrop"):
+        os.remove(path)
+    run("rm", "-rf", "/etc/oncedrop", "/etc/postfix/main.cf", "/etc/postfix/master.cf", "/etc/aliases", "/etc/mailname")
+    make_certificate()
+    run("find", QUEUE, "-xdev", "-type", "f", "-delete")
+    run("debconf-set-selections", ANSWERS)
+    run("dpkg-reconfigure", "postfix")
+    for path in ("/etc/postgresql", "/var/lib/postgresql", "/var/mail"):
+        mode = os.stat(path).st_mode & 0o7777
+        owner = os.stat(path)
+        run("mount", "-t", "tmpfs", "tmpfs", path)
+        os.chmod(path, mode)
+        os.chown(path, owner.st_uid, owner.st_gid)
+    newest = max(os.listdir("/usr/lib/postgresql"), key=int)
+    run("pg_createcluster", newest, "main")
+
+
+def make_virtual_users():
+    """Users whom Dovecot alone knows, as lisa@example.org."""
+    run("useradd", "--system", "--create-home", "--home-dir", "/srv/vmail", "vmail")
+    location = user_fields(location="maildir:~/Maildir")
+    if not is_old():
+        location += " userdb_mail_inbox_path="
+    ids = run("id", "-u", "vmail").strip() + ":" + run("id", "-g", "vmail").strip()
+    lines = [f"{name}@example.org:{{PLAIN}}{PASSWORD}:{ids}::/srv/vmail/{name}::{location}\n" for name in PEOPLE]
+    write("/etc/dovecot/users", "".join(lines))
+    write("/etc/dovecot/conf.d/00-site.conf", DOVECOT_USERS[0 if is_old() else 1])
+
+
+def make_system_users():
+    """Users of the system, whose mail is where Debian's Dovecot has it."""
+    for name in PEOPLE:
+        run("useradd", "--create-home", "--base-dir", "/srv", name)
+        run("chpasswd", text=f"{name}:{PASSWORD}\n")
+
+
+def prepare(accounts):
+    """accounts: "virtual" or "system"."""
+    write("/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 mail.example.org mail\n::1 localhost\n")
+    write("/usr/local/sbin/systemctl", SYSTEMCTL, 0o755)
+    if accounts == "virtual":
+        make_virtual_users()
+    else:
+        make_system_users()
+    write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 0\n", 0o755)
+
+
+def start_services():
+    for service in ("postgresql", "dovecot", "postfix"):
+        run("service", service, "start")
+
+
+def follow_demo():
+    """What was printed when `make demo` had installed the packages, with the answers to Postfix's questions."""
+    run("debconf-set-selections", ANSWERS)
+    commands = run("cat", "/after-demo")
+    if not commands:
+        raise RuntimeError("`make demo` said nothing of the services that it left")
+    print(f"== make demo\n{commands}", flush=True)
+    run("bash", "-e", text=commands)
