@@ -92,7 +92,7 @@ def statements_of_the_manual():
 def test_the_statements_of_the_manual(site, reader):
     """Each can be pasted as it is."""
     statements = statements_of_the_manual()
-    assert len(statements) == 12
+    assert len(statements) == 21
     session = site.lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         for statement in statements:
