@@ -154,18 +154,6 @@ PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, s
     return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
 }
 
-bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault)
-{
-    char number[24];
-    const struct pg_param params[] = {
-        {.data = name},
-        {.data = ledger->host},
-        {.data = pg_number((int64_t)count, number)},
-    };
-    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ($1, $2, $3::integer)", 3, params,
-                  fault);
-}
-
 void ledger_rollback(struct ledger *ledger)
 {
     struct fault ignored;

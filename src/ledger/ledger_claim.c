@@ -94,6 +94,16 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   12, params, fault);
 }
 
+/* Only counted. */
+static bool add_searches(struct ledger *ledger, size_t searches, struct fault *fault)
+{
+    char number[24];
+    const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)searches, number)}};
+    return pg_add(ledger->pg,
+                  "INSERT INTO @schema@.event (name, host, count) VALUES ('search', $1::text, $2::integer)", 2, params,
+                  fault);
+}
+
 /* Whether the hold is asked for this copy. */
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
 {
@@ -161,7 +171,7 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
             return false;
         searches += claim->copies[i].copy.doubt;
     }
-    return searches == 0 || ledger_add_event(ledger, LEDGER_EVENT_SEARCH, searches, fault);
+    return searches == 0 || add_searches(ledger, searches, fault);
 }
 
 struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,

@@ -116,13 +116,6 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
 bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                        size_t made_count, struct ledger_answers answers, size_t *ret, struct fault *fault) OD_MUST;
 
-/* What is counted and leaves no other trace (ledger_total.h): recipients deferred because another delivery has the message,
- * and mailboxes that are searched for a copy in doubt. */
-#define LEDGER_EVENT_HELD "held"
-#define LEDGER_EVENT_SEARCH "search"
-
-bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault) OD_MUST;
-
 /* Adds all that is asked and written of an IMAP server, for the check. */
 bool ledger_add_server(struct ledger *ledger, struct fault *fault) OD_MUST;
 
