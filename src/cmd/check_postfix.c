@@ -136,8 +136,8 @@ static void check_lifetime(const struct config *config, const struct postconf *p
                       lifetime, name, (long long)longest / 1000);
     if (limit >= config->record.abandon_after)
         check_warning("postfix",
-                      "maximal_queue_lifetime = %s is not below record.abandon_after = %lld d: what is in the queue"
-                      " still would count as abandoned",
+                      "maximal_queue_lifetime = %s is not below record.abandon_after = %lld d: a message that is still"
+                      " in the queue, but was on hold for that long, would be abandoned",
                       lifetime, (long long)config->record.abandon_after / 86400000);
 }
 

@@ -80,20 +80,28 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
         {.data = pg_number(claimed->attempt - 1, attempt)},
         {.data = copy->again ? "t" : "f"},
     };
-    return pg_add(
-        ledger->pg,
-        "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
-        " host, pid, searches)"
-        " SELECT m.id, $3::text, $4::text, $5::text, 'appending', $6::boolean, $7::bigint, d.id, $8::text,"
-        " $9::integer, $6::boolean::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
-        " AND d.recipient = $10 WHERE m.identity = $1 AND m.digest = $2"
-        " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
-        " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
-        " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
-        " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer,"
-        " searches = c.searches + EXCLUDED.searches"
-        " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
-        12, params, fault);
+    return pg_add(ledger->pg,
+                  "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
+                  " host, pid)"
+                  " SELECT m.id, $3::text, $4::text, $5::text, 'appending', $6::boolean, $7::bigint, d.id, $8::text,"
+                  " $9::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
+                  " AND d.recipient = $10 WHERE m.identity = $1 AND m.digest = $2"
+                  " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
+                  " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
+                  " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
+                  " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer"
+                  " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
+                  12, params, fault);
+}
+
+/* Only counted. */
+static bool add_searches(struct ledger *ledger, size_t searches, struct fault *fault)
+{
+    char number[24];
+    const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)searches, number)}};
+    return pg_add(ledger->pg,
+                  "INSERT INTO @schema@.event (name, host, count) VALUES ('search', $1::text, $2::integer)", 2, params,
+                  fault);
 }
 
 /* Whether the hold is asked for this copy. */
@@ -157,10 +165,13 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
     for (size_t i = 0; i < answers.count; i++)
         if (!add_answer(ledger, claim, &answers.answers[i], &answers.times, fault))
             return false;
-    for (size_t i = 0; i < claim->copy_count; i++)
+    size_t searches = 0;
+    for (size_t i = 0; i < claim->copy_count; i++) {
         if (!add_copy(ledger, claim, &claim->copies[i], fault))
             return false;
-    return true;
+        searches += claim->copies[i].copy.doubt;
+    }
+    return searches == 0 || add_searches(ledger, searches, fault);
 }
 
 struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,

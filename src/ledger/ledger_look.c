@@ -153,7 +153,7 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
 }
 
 /* One try, one round trip: what is known is read behind the lock, in statements of their own, so it is what stands
- * there now that the lock is ours; without the lock it is not looked at. */
+ * there now that the lock is ours; without the lock it is not looked at. LEDGER_BUSY leaves the transaction to be ended. */
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
                                    struct ledger_found **ret, struct fault *fault)
 {
@@ -180,8 +180,9 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         *ret = found;
         return result;
     }
-    if (result == LEDGER_TROUBLE)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    if (result == LEDGER_BUSY)
+        return result;
+    ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
     base_free(&found);
     return result;
@@ -211,19 +212,22 @@ static bool just_claimed(const struct ledger_message *message, const struct ledg
     return false;
 }
 
-/* For `stats`: these tries leave no other trace. A lost row harms nobody, so that no disk is waited for. */
-static void count_held(struct ledger *ledger, size_t recipients)
+/* Ends the transaction, and counts recipients for whom nothing else is written. A lost row harms nobody: no disk is waited
+ * for. */
+static void end_held(struct ledger *ledger, size_t recipients)
 {
     struct fault ignored;
     char number[24];
     const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)recipients, number)}};
+    ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
-    if (pg_add(ledger->pg, "BEGIN", 0, NULL, &ignored) &&
-        pg_add(ledger->pg, "SET LOCAL synchronous_commit = off", 0, NULL, &ignored) &&
-        pg_add(ledger->pg, "INSERT INTO @schema@.held (host, recipients) VALUES ($1, $2::integer)", 2, params,
-               &ignored) &&
-        pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
+    if (pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
+        pg_add(ledger->pg,
+               "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
+               " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
+               2, params, &ignored) &&
+        pg_send(ledger->pg, &ignored))
         pg_finish(ledger->pg);
 }
 
@@ -251,11 +255,10 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
             if (result == LEDGER_OK)
                 *ret = found;
             if (result == LEDGER_BUSY)
-                count_held(ledger, recipients_of(message));
+                end_held(ledger, recipients_of(message));
             return result;
         }
-        if (result == LEDGER_OK)
-            ledger_rollback(ledger);
+        ledger_rollback(ledger);
         base_free(&found);
         pause_ms(pause);
     }
@@ -263,7 +266,8 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 
 void ledger_leave(struct ledger *ledger, size_t held)
 {
-    ledger_rollback(ledger);
     if (held > 0)
-        count_held(ledger, held);
+        end_held(ledger, held);
+    else
+        ledger_rollback(ledger);
 }

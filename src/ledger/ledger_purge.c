@@ -52,16 +52,9 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
         return false;
     if (batch.ids != NULL) {
         params[1] = pg_array(batch.ids);
-        PGresult *result OD_CLEANUP(pg_clear) = ledger_batch_commit(
-            ledger,
-            "WITH old AS (SELECT m.id FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD
-            "),"
-            " counted AS (INSERT INTO @schema@.total AS t (name, label, le, value)"
-            " SELECT 'searches', '', 0, sum(c.searches) FROM @schema@.copy c JOIN old ON old.id = c.message"
-            " WHERE c.searches > 0 HAVING count(*) > 0"
-            " ON CONFLICT (name, label, le) DO UPDATE SET value = t.value + EXCLUDED.value)"
-            " DELETE FROM @schema@.message m USING old WHERE m.id = old.id",
-            2, params, fault);
+        PGresult *result OD_CLEANUP(pg_clear) =
+            ledger_batch_commit(ledger, "DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD, 2,
+                                params, fault);
         if (result == NULL)
             return false;
         purge->deleted += strtoll(PQcmdTuples(result), NULL, 10);

@@ -47,9 +47,9 @@
     " UNION ALL SELECT p.name, p.label, coalesce((" BOUNDS ")[p.bucket + 1], 0), sum(g.count) FROM " OF_PHASES \
     " UNION ALL SELECT p.name || '_ms', p.label, 0, sum(p.ms) FROM " OF_PHASES
 
-#define HELD(of) \
-    " UNION ALL SELECT k.name, k.label, 0, sum(h.recipients) FROM " of \
-    " h, (VALUES ('deliveries', 'deferred'), ('deferrals', 'held')) AS k(name, label) GROUP BY 1, 2"
+#define EVENTS(of) \
+    " UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM " of " e JOIN (VALUES ('held', 'deliveries', 'deferred')," \
+    " ('held', 'deferrals', 'held'), ('search', 'searches', '')) AS k(event, name, label) ON k.event = e.name GROUP BY 1, 2"
 
 #define ZEROS \
     " UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'duplicate', 0, 0), ('deliveries', 'deferred', 0, 0)," \
@@ -64,9 +64,8 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
 {
     return ledger_query(ledger,
                         "WITH tries AS (" TRIES " WHERE t.started_at >= " UNTIL " AND " IS_OVER "), " GROUPS
-                        " SELECT name, label, le, sum(value)::bigint AS value FROM (" COUNTS HELD("@schema@.held") ZEROS
+                        " SELECT name, label, le, sum(value)::bigint AS value FROM (" COUNTS EVENTS("@schema@.event") ZEROS
                         " UNION ALL SELECT name, label, le, value FROM @schema@.total WHERE name <> 'counted_until'"
-                        " UNION ALL SELECT 'searches', '', 0, sum(searches) FROM @schema@.copy WHERE searches > 0"
                         ") AS counts GROUP BY name, label, le ORDER BY name, label, le = 0, le",
                         0, NULL, fault);
 }
@@ -91,11 +90,11 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
                " greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 day'), " UNTIL ") AS until),"
                " tries AS (" TRIES " WHERE t.started_at >= (SELECT since FROM span)"
                " AND t.started_at < (SELECT until FROM span)), " GROUPS ","
-               " old AS (DELETE FROM @schema@.held WHERE at < (SELECT until FROM span) RETURNING recipients),"
+               " old AS (DELETE FROM @schema@.event WHERE at < (SELECT until FROM span) RETURNING name, count),"
                " moved AS (UPDATE @schema@.total SET value = (SELECT extract(epoch FROM until) * 1000000 FROM span)"
                " WHERE name = 'counted_until')"
                " INSERT INTO @schema@.total AS t (name, label, le, value) SELECT name, label, le, sum(value) FROM ("
-               COUNTS HELD("old") ") AS counts GROUP BY name, label, le"
+               COUNTS EVENTS("old") ") AS counts GROUP BY name, label, le"
                " ON CONFLICT (name, label, le) DO UPDATE SET value = t.value + EXCLUDED.value",
                0, NULL, fault) &&
         pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);

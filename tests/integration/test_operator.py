@@ -594,9 +594,9 @@ def read_from_end_to_end(site):
     """How often each table was, so far: a session tells when it ends."""
     wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                                   " AND usename <> 'admin'") == 0, "every session has ended")
-    # These tables have a handful of rows, however large the ledger is; purge goes through held once.
+    # These tables have a handful of rows, however large the ledger is; purge goes through event once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
-                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'held', 'total')")
+                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'total')")
     return {row.relname: row.seq_scan for row in rows}
 
 

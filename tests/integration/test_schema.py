@@ -15,7 +15,7 @@ from lab.messages import message, on_the_wire
 FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
 
 
-NEEDED = 7      # the version that deliveries of this program need; what comes later is the operator's
+NEEDED = 8      # the version that deliveries of this program need; what comes later is the operator's
 
 
 def version_of(path):

@@ -184,7 +184,7 @@ def test_counts_do_not_fall(eventful):
         age(eventful, time)
         eventful.sql("UPDATE oncedrop.try SET started_at = started_at - %s::interval, ended_at = ended_at - %s::interval,"
                      " queued_at = queued_at - %s::interval", (time,) * 3)
-        eventful.sql("UPDATE oncedrop.held SET at = at - %s::interval", (time,))
+        eventful.sql("UPDATE oncedrop.event SET at = at - %s::interval", (time,))
         assert counters(metrics(eventful)) == before
         removed.append(answers(eventful, "purge", "--older-than", "30d")["messages"])
         assert counters(metrics(eventful)) == before
@@ -210,7 +210,7 @@ def test_a_try_counts_when_it_is_over(site):
 def test_deliveries_write_no_totals(site):
     """What all of them changed they would wait for."""
     expect.stored(site.deliver(message(), site.account()))
-    assert site.value("SELECT count(*) FROM oncedrop.total") == site.value("SELECT count(*) FROM oncedrop.held") == 0
+    assert site.value("SELECT count(*) FROM oncedrop.total") == site.value("SELECT count(*) FROM oncedrop.event") == 0
 
 
 def expressions(thing):

@@ -32,7 +32,7 @@ OTHERS = "FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid() A
 EMPTY = """
     DELETE FROM oncedrop.message;
     DELETE FROM oncedrop.server;
-    DELETE FROM oncedrop.held;
+    DELETE FROM oncedrop.event;
     DELETE FROM oncedrop.total;
     SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'oncedrop'::regnamespace;
 """

@@ -9,22 +9,20 @@ COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again
 COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last try answered (stored, duplicate, held, ...); claimed while it is under way; abandoned when there was no other for record.abandon_after. Done is what has finished_at';
 COMMENT ON COLUMN @schema@.delivery.finished_at IS 'When it was stored, found stored, refused for good, or abandoned; NULL while Postfix is expected to try again';
 
-ALTER TABLE @schema@.copy ADD COLUMN searches integer NOT NULL DEFAULT 0;
-CREATE INDEX copy_searches ON @schema@.copy (searches) WHERE searches > 0;
-COMMENT ON COLUMN @schema@.copy.searches IS 'How often it was claimed in doubt, so that the mailbox was searched for it';
-
 -- Deliveries only add rows here, each its own: a row that all of them changed would have them wait for each other.
-CREATE TABLE @schema@.held (
-    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-    host       text NOT NULL,
-    recipients integer NOT NULL
+CREATE TABLE @schema@.event (
+    id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    name  text NOT NULL CHECK (name IN ('held', 'search')),
+    host  text NOT NULL,
+    count integer NOT NULL
 );
-COMMENT ON TABLE @schema@.held IS 'One row for each try of the last days that left no other trace, because another delivery had the message';
-COMMENT ON COLUMN @schema@.held.id IS 'Number of the row';
-COMMENT ON COLUMN @schema@.held.at IS 'When that was';
-COMMENT ON COLUMN @schema@.held.host IS 'Host of the process';
-COMMENT ON COLUMN @schema@.held.recipients IS 'How many recipients were deferred';
+COMMENT ON TABLE @schema@.event IS 'What is counted and leaves no other trace; purge adds up in table total what is older than a day, and removes it';
+COMMENT ON COLUMN @schema@.event.id IS 'Number of the row';
+COMMENT ON COLUMN @schema@.event.at IS 'When that was';
+COMMENT ON COLUMN @schema@.event.name IS 'held: recipients were deferred because another delivery had the message; search: mailboxes were searched for a copy in doubt';
+COMMENT ON COLUMN @schema@.event.host IS 'Host of the process';
+COMMENT ON COLUMN @schema@.event.count IS 'How many';
 
 CREATE TABLE @schema@.total (
     name  text NOT NULL,
@@ -45,12 +43,10 @@ DECLARE
     grantee text;
 BEGIN
     FOR grantee IN SELECT rolname FROM pg_catalog.pg_roles WHERE rolname IN (@role_text@, @operator_text@) LOOP
-        EXECUTE pg_catalog.format('GRANT SELECT (searches), INSERT (searches), UPDATE (searches) ON @schema@.copy TO %I',
-            grantee);
-        EXECUTE pg_catalog.format('GRANT INSERT (host, recipients) ON @schema@.held TO %I', grantee);
+        EXECUTE pg_catalog.format('GRANT INSERT (name, host, count) ON @schema@.event TO %I', grantee);
     END LOOP;
     IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
-        GRANT SELECT, DELETE ON @schema@.held TO @operator@;
+        GRANT SELECT, DELETE ON @schema@.event TO @operator@;
         GRANT SELECT, INSERT, UPDATE ON @schema@.total TO @operator@;
     END IF;
 END $$;
