@@ -13,6 +13,7 @@
 
 #include "base/privilege.h"
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "delivery/answer.h"
 
 /* A closed standard descriptor would be taken by the next open(2), and our answer written into that. */
@@ -27,12 +28,34 @@ static void fill_standard_descriptors(void)
 }
 
 /* Under Postfix a wrong command line must defer the mail, not bounce it, whatever is wrong with it. */
-static int defer_usage(const char *text)
+static int refuse_usage(const char *text)
 {
     struct report report;
+    if (usage_is_typed())
+        return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
     answer_give(&report);
     return outcome_row(report.outcome)->exit_status;
+}
+
+/* What getopt_long refused before the command. */
+static int refuse_option(int c, char **argv)
+{
+    const char *word = argv[optind - 1];
+    char letter[] = {'-', (char)optopt, '\0'};
+    char *text OD_CLEANUP(base_free) =
+        c == ':' ? base_printf("option -%c before the command needs a value", optopt)
+                 : base_printf("unknown option %.80s before the command", optopt != 0 ? letter : word);
+    return refuse_usage(text);
+}
+
+static int refuse_command(const char *name)
+{
+    const char *nearest = cmd_nearest(name);
+    char *text OD_CLEANUP(base_free) = base_printf("no such command: %.80s%s%s", name,
+                                                   nearest != NULL ? "; nearest: " : "",
+                                                   nearest != NULL ? nearest : "");
+    return refuse_usage(text);
 }
 
 static const char **add_override(const char **overrides, size_t count, const char *text)
@@ -58,7 +81,7 @@ int main(int argc, char **argv)
     umask(077);
     setlocale(LC_CTYPE, "C.UTF-8");
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+c:o:vhV", long_options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "+:c:o:vhV", long_options, NULL)) != -1;) {
         switch (c) {
         case 'c':
             options.config_file = optarg;
@@ -78,24 +101,28 @@ int main(int argc, char **argv)
             name = "version";
             break;
         default:
-            return defer_usage("unknown option before the command, or one without its value");
+            return refuse_option(c, argv);
         }
     }
     options.overrides = overrides;
     if (name == NULL && optind >= argc)
-        return defer_usage("no command");
+        return refuse_usage("no command");
     if (name == NULL)
         name = argv[optind];
     const struct cmd *cmd = cmd_find(name);
     if (cmd == NULL)
-        return defer_usage("no such command");
+        return refuse_command(name);
     if ((own_settings || cmd->run != cmd_deliver) && !privilege_drop())
-        return defer_usage("the group of the set-group-ID installation cannot be given up");
+        return refuse_usage("the group of the set-group-ID installation cannot be given up");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
     char *own_argv[] = {own_name, NULL};
     bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0; /* not so with --help, --version */
     int cmd_argc = given ? argc - optind : 1;
     char **cmd_argv = given ? argv + optind : own_argv;
+    if (usage_asks_help(cmd_argc, cmd_argv, cmd->delivers)) {
+        cmd_print_help(cmd);
+        return 0;
+    }
     optind = 0; /* glibc: starts getopt(3) anew */
     return cmd->run(&options, cmd_argc, cmd_argv);
 }

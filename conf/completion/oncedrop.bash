@@ -13,8 +13,8 @@ _oncedrop_options() {
         deliver) echo '-f -d -a -q -s -u' ;;
         replay) echo '-d -f -j --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
-        check | locks) echo '--json' ;;
-        config) echo '-n -d' ;;
+        check | locks | route) echo '--json' ;;
+        config) echo '-n -d --test' ;;
         show) echo '--digest --json' ;;
         list) echo '--state --since --recipient --limit --json' ;;
         stats) echo '--prometheus --json' ;;
@@ -33,7 +33,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp replay resume schema check config show list locks stats purge version help'
+    local commands='deliver lmtp replay resume schema check route config show list locks stats purge version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()

@@ -81,6 +81,9 @@ struct config {
         char *notify; /* channel; "": none */
     } record;
     struct {
+        char *user; /* of deliveries; "": whoever runs the program */
+    } service;
+    struct {
         enum log_to to;
         enum log_level level;
     } log;

@@ -157,6 +157,8 @@ const struct setting config_table[] = {
     CHOICE(record, level, "text", "how much of a message is recorded"),
     STRING(record, notify, "", 0, "the channel that is told of new mail"),
 
+    STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
+
     CHOICE(log, to, "syslog", "where the log goes"),
     CHOICE(log, level, "info", "how much is logged"),
     {.group = NULL},

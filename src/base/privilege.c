@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * The group, the environment and the caller's name. */
+ * The group, the user, the environment and the caller's name. */
 #include "base/privilege.h"
 
+#include <grp.h>
+#include <linux/capability.h>
 #include <paths.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 bool privilege_drop(void)
@@ -16,6 +19,40 @@ bool privilege_drop(void)
         return true;
     /* Secrets may be in memory already: nobody but root may look into this process (core, ptrace, /proc). */
     return setresgid(group, group, group) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+/* Of what root may, only to read any file; a container may have taken one of the two that allow it. */
+static bool keep_reading(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    const unsigned search = 1U << CAP_DAC_READ_SEARCH, override = 1U << CAP_DAC_OVERRIDE;
+    if (syscall(SYS_capget, &header, sets) != 0)
+        return false;
+    unsigned kept = sets[0].permitted & (sets[0].permitted & search ? search : override);
+    sets[0] = (struct __user_cap_data_struct){.effective = kept, .permitted = kept};
+    sets[1] = (struct __user_cap_data_struct){.effective = 0};
+    return syscall(SYS_capset, &header, sets) == 0;
+}
+
+static bool become(const struct passwd *user, bool reads_all)
+{
+    return (!reads_all || prctl(PR_SET_KEEPCAPS, 1) == 0) && setgroups(1, &user->pw_gid) == 0 &&
+           setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
+           setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0 && (!reads_all || keep_reading());
+}
+
+bool privilege_become(const char *user, bool reads_all, struct fault *fault)
+{
+    const struct passwd *found = geteuid() == 0 && user[0] != '\0' ? getpwnam(user) : NULL;
+    if (found == NULL || found->pw_uid == 0)
+        return true;
+    if (!become(found, reads_all)) {
+        fault_set(fault, "root cannot become the user %s (service.user): %m", user);
+        return false;
+    }
+    setenv("HOME", found->pw_dir, 1); /* where libpq looks for passwords */
+    return true;
 }
 
 void privilege_clear_environment(const char *const *keep)

@@ -2,6 +2,7 @@
  *
  * check: is everything in place? Each item is tried as a delivery would use it, and says what to do when it is not.
  * Whatever is broken, all of it together takes less than a minute: the limits below. */
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,30 +14,45 @@
 #include "cmd/check_postfix.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_check.h"
+#include "ledger/ledger_login.h"
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
-#include "mailbox/mailbox.h"
+#include "route/route.h"
 
 #define DATABASE_MS 10000
 #define LOCK_MS 15000 /* three transactions that may each wait 4 s (ledger_check.h) */
 #define LEDGER_MS 8000
+#define ROUTE_MS 8000
 #define IMAP_MS 17000
 #define IMAP_ANSWER_MS 8000
 #define POSTFIX_MS 7000
 
-#define DAY INT64_C(86400)
-#define RENEW_DAYS 14
-
 /* What the steps need, and what one of them finds out for another: shared between their processes. */
 struct check {
     const struct config *config;
-    const char *account;     /* NULL: none given */
+    const char *address;     /* NULL: none given */
     const char *postfix;     /* directory of its configuration, NULL: the default */
     bool connected, fits;    /* the database answers; it has the right schema */
     int64_t max_connections; /* of the database; 0: not known */
+    struct check_place place;
 };
+
+/* Root has read it already; a delivery has to be able to. */
+static void check_configuration(const struct cmd_options *options, const struct config *config)
+{
+    struct fault fault;
+    struct config *own OD_CLEANUP(config_free) = config_load(options->config_file, options->overrides, &fault);
+    check_item(own != NULL, "configuration", "%s", own != NULL ? options->config_file : fault.text);
+    const char *user = config->service.user;
+    if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(config) && getpwnam(user) == NULL)
+        check_warning("user",
+                      "service.user = %s: there is no such user; set it to the one that deliveries run as: this is"
+                      " tried as root",
+                      user);
+}
 
 static void check_times(const struct config *config)
 {
@@ -95,6 +111,8 @@ static void step_database(void *context)
                     version != NULL ? version : fault.text))
         return;
     check->connected = true;
+    if (!ledger_schema_encoding(ledger, &fault))
+        check_item(false, "encoding", "%s", fault.text);
     check_transport(ledger);
     check->fits = check_schema(ledger);
 }
@@ -123,150 +141,55 @@ static void step_ledger(void *context)
         check_item(false, "ledger", "%s", fault.text);
 }
 
-static const char *date_text(int64_t seconds, char text[32])
+static void note_route(const struct route *route, struct check_place *place)
 {
-    struct tm tm;
-    time_t time = (time_t)seconds;
-    if (gmtime_r(&time, &tm) == NULL || strftime(text, 32, "%Y-%m-%d %H:%M UTC", &tm) == 0)
-        strcpy(text, "an unknown date");
-    return text;
+    place->known = true;
+    snprintf(place->account, sizeof(place->account), "%s", route->account);
+    snprintf(place->inbox, sizeof(place->inbox), "%s", route->inbox);
+    snprintf(place->sent, sizeof(place->sent), "%s", route->sent);
+    check_item(true, "route", "leads to the account %s (%s), inbox %s (%s), sent mail in %s (%s)", route->account,
+               route->account_by, route->inbox, route->inbox_by, route->sent, route->sent_by);
 }
 
-/* why: what is wrong with it, when it is not accepted. Returns whether a delivery gets past it. */
-static bool check_certificate(const struct mailbox_probe *probe, const char *why)
+static void step_route(void *context)
 {
-    char date[32];
-    int64_t left = probe->ends - (int64_t)time(NULL);
-    date_text(probe->ends, date);
-    if (!probe->accepted)
-        return check_item(false, "certificate", "%s; no delivery gets past it. It is %s, signed by %s, and %s %s", why,
-                          probe->subject, probe->issuer, left > 0 ? "ends" : "ended", date);
-    if (left < RENEW_DAYS * DAY)
-        check_warning("certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)", (long long)(left / DAY),
-                      left / DAY == 1 ? "" : "s", date, probe->subject, probe->issuer);
+    struct check *check = context;
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
+    struct fault fault;
+    char *clean OD_CLEANUP(base_free) = address_clean(check->address);
+    bool good = address_parse(clean, &address, &fault);
+    if (good && check->config->route.account_query[0] != '\0')
+        good = (ledger = ledger_open(check->config, NULL, &fault)) != NULL;
+    if (good && route_find(check->config, ledger, &address, &route, &fault) == ROUTE_OK)
+        note_route(&route, &check->place);
     else
-        check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->subject, probe->issuer,
-                   date);
-    return true;
+        check_item(false, "route", "%s", fault.text);
 }
 
-/* What can be seen without a login. False: there is no use in one. */
-static bool check_server(const struct config *config, struct mailbox_probe *probe)
-{
-    struct fault fault;
-    if (config->imap.command[0] != '\0')
-        return check_item(true, "certificate", "none: imap.command needs none");
-    bool done = mailbox_probe(config, probe, &fault);
-    if (config->imap.tls == IMAP_TLS_NONE && done)
-        check_item(true, "certificate", "none: imap.tls = none, which goes no further than this host");
-    if (probe->shown && !check_certificate(probe, fault.text))
-        return false;
-    return done || check_item(false, "imap", "%s", fault.text);
-}
-
-static void check_capabilities(const struct config *config, struct mailbox *mailbox, const struct mailbox_probe *probe)
-{
-    struct mailbox_abilities abilities;
-    struct fault fault;
-    if (!mailbox_abilities(mailbox, &abilities, &fault)) {
-        check_item(false, "capabilities", "%s", fault.text);
-        return;
-    }
-    if (!abilities.uidplus)
-        check_warning("capabilities", "no UIDPLUS: the UIDs of what is delivered are not known");
-    if (!abilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
-        check_warning("capabilities",
-                      "no SPECIAL-USE: which mailbox is for sent mail is not known; set route.sent to its name");
-    if (abilities.append_limit > 0 &&
-        (config->delivery.size_limit == 0 || abilities.append_limit < config->delivery.size_limit))
-        check_warning("capabilities",
-                      "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
-                      " server refuses them; set size_limit to it",
-                      (long long)abilities.append_limit);
-    check_item(true, "capabilities", "before the login: %s; after it: %s",
-               probe->abilities.told[0] != '\0' ? probe->abilities.told : "none that matters",
-               abilities.told[0] != '\0' ? abilities.told : "none that matters");
-}
-
-static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
-{
-    struct mailbox_folder folder;
-    struct fault fault;
-    bool by_use = strcasecmp(name, "\\Sent") == 0;
-    if (!mailbox_folder(mailbox, name, &folder, &fault)) {
-        check_item(false, item, "%s: %s", name, fault.text);
-        return;
-    }
-    if (by_use && !folder.is_sent)
-        check_warning(item,
-                      "no mailbox has the special use Sent: copies go to %s; give one that use, or set route.sent"
-                      " to a name",
-                      folder.name);
-    if (folder.exists)
-        check_item(true, item, "mailbox %s exists", folder.name);
-    else if (strcasecmp(name, "INBOX") == 0)
-        check_item(false, item,
-                   "the account has no INBOX, and it is not ours to make one: does the account exist on the"
-                   " server?");
-    else if (config->imap.create)
-        check_item(true, item, "mailbox %s does not exist yet: it is made when it is needed (imap.create)",
-                   folder.name);
-    else
-        check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", folder.name);
-}
-
-/* Whether that account's mail goes to that account, see delivery/server.h; deliveries are told. */
-static void check_identity(const struct check *check, const char *account)
-{
-    struct fault fault, minor;
-    if (!mailbox_delegates(check->config))
-        return;
-    enum identity_result result = mailbox_identity(check->config, account, &fault);
-    if (!check_item(result == IDENTITY_COUNTS, "identity", "%s",
-                    result == IDENTITY_COUNTS
-                        ? "the server opens the account that is named, and not that of who logs in"
-                        : fault.text) &&
-        result == IDENTITY_UNKNOWN)
-        return;
-    if (!check->fits)
-        return;
-    char *server OD_CLEANUP(base_free) = mailbox_server(check->config);
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &minor);
-    if (ledger == NULL || !ledger_server_record(ledger, server, result == IDENTITY_COUNTS, &minor))
-        check_warning("identity", "that could not be recorded: %s", minor.text);
-}
-
-/* A login needs an account: the one given, or the one that imap.user names. */
 static void step_imap(void *context)
 {
     const struct check *check = context;
-    const struct config *config = check->config;
-    struct mailbox_probe probe = {.shown = false};
-    struct fault fault;
-    const char *account = check->account == NULL && config->imap.user[0] != '\0' ? config->imap.user : check->account;
-    if (!check_server(config, &probe))
-        return;
-    if (account == NULL) {
-        check_warning("imap", "no login was tried: name an account, as in: oncedrop check user@example.org");
-        return;
-    }
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, &fault);
-    if (mailbox == NULL) {
-        check_item(false, "imap", "%s", fault.text);
-        return;
-    }
-    check_item(true, "imap", "logged in as %s", account);
-    check_identity(check, account);
-    check_capabilities(config, mailbox, &probe);
-    check_folder(config, mailbox, "inbox", config->route.inbox);
-    if (config->route.sent_copy != SENT_COPY_OFF)
-        check_folder(config, mailbox, "sent", config->route.sent);
+    check_imap(check->config, &check->place, check->fits);
 }
 
 static void step_postfix(void *context)
 {
     const struct check *check = context;
     check_postfix(check->config, check->max_connections, check->postfix);
+}
+
+/* Without an address a login needs one that imap.user names. */
+static void run_route(struct check *check)
+{
+    const struct config *config = check->config;
+    if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
+        check_warning("route", "not tried: route.account_query asks the database");
+    else if (check->address != NULL)
+        check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
+    else if (config->imap.user[0] != '\0')
+        check->place = check_place_of(config, config->imap.user);
 }
 
 static void run_steps(struct check *check)
@@ -277,6 +200,7 @@ static void run_steps(struct check *check)
     if (check->fits)
         check_step("ledger", LEDGER_MS, "the database does not answer, or a table is locked (see pg_locks)",
                    step_ledger, check);
+    run_route(check);
     check_step("imap", IMAP_MS, "each answer takes its time, and a delivery asks for more of them", step_imap, check);
     check_step("postfix", POSTFIX_MS, "postconf does not end", step_postfix, check);
 }
@@ -286,19 +210,21 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct check *check = check_shared(sizeof(*check));
     bool json = false, colour = terminal_coloured(STDOUT_FILENO);
-    if (!cmd_parse_json(argc, argv, &json) || argc - optind > 1)
+    if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 1, "nothing"))
         return cmd_usage("check");
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     privilege_clear_environment(cmd_environment); /* as a delivery does: its libpq sees no PGHOST either */
     int status = cmd_open(options, &config, NULL);
+    if (status == 0)
+        status = cmd_become_service(config, false);
     if (status != 0)
         return status;
     check_begin(json, colour);
-    check_item(true, "configuration", "%s", options->config_file);
+    check_configuration(options, config);
     check_times(config);
     if (config->imap.timeout > IMAP_ANSWER_MS)
         config->imap.timeout = IMAP_ANSWER_MS; /* after check_times: a delivery has more patience */
-    *check = (struct check){.config = config, .account = optind < argc ? argv[optind] : NULL, .postfix = postfix};
+    *check = (struct check){.config = config, .address = optind < argc ? argv[optind] : NULL, .postfix = postfix};
     run_steps(check);
     return check_end();
 }

@@ -14,17 +14,17 @@
 #define NO_SHELL "0123456789!@%-_=+:,./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t"
 
 /* A setting whose name begins with the transport's. */
-static char *setting(const char *transport, const char *suffix)
+static const char *setting(const struct postconf *postconf, const struct postconf_service *service, const char *suffix)
 {
-    char *name OD_CLEANUP(base_free) = base_printf("%s%s", transport, suffix);
-    return postconf_value(name);
+    char *name OD_CLEANUP(base_free) = base_printf("%s%s", service->name, suffix);
+    return postconf_value_for(postconf, service, name);
 }
 
 /* "1000s", "20m": Postfix's times, in milliseconds; 0: none. */
 static int64_t time_of(const char *text)
 {
     int64_t ms = 0;
-    return text != NULL && config_parse_duration(text, &ms) ? ms : 0;
+    return config_parse_duration(text, &ms) ? ms : 0;
 }
 
 static void check_time(const struct config *config, const char *what, const char *text, int64_t needed)
@@ -37,65 +37,64 @@ static void check_time(const struct config *config, const char *what, const char
                       what, text, (long long)needed / 1000, (long long)config->delivery.deadline / 1000);
 }
 
-static void check_processes(const char *transport, const char *maximum, int64_t max_connections)
+static void check_processes(const struct postconf *postconf, const struct postconf_service *service,
+                            int64_t max_connections)
 {
-    char *limit OD_CLEANUP(base_free) = strcmp(maximum, "-") == 0 ? postconf_value("default_process_limit")
-                                                                  : base_strdup(maximum);
-    int64_t processes = limit != NULL ? g_ascii_strtoll(limit, NULL, 10) : 0;
+    bool own = strcmp(service->processes, "-") != 0;
+    const char *limit = own ? service->processes : postconf_value(postconf, "default_process_limit");
+    int64_t processes = g_ascii_strtoll(limit, NULL, 10);
     if (max_connections > 0 && processes > max_connections - 5)
         check_warning("postfix",
                       "%s: up to %lld processes at once, but the database takes %lld connections: set maxproc in"
                       " master.cf or put a pooler in between",
-                      transport, (long long)processes, (long long)max_connections);
+                      service->name, (long long)processes, (long long)max_connections);
 }
 
-static void check_pipe(const struct config *config, const char *transport)
+static void check_pipe(const struct config *config, const struct postconf *postconf,
+                       const struct postconf_service *service)
 {
-    char *time OD_CLEANUP(base_free) = setting(transport, "_time_limit");
-    char *recipients OD_CLEANUP(base_free) = setting(transport, "_destination_recipient_limit");
-    char *what OD_CLEANUP(base_free) = base_printf("%s_time_limit", transport);
-    check_time(config, what, time, 2 * config->delivery.deadline);
-    if (recipients != NULL && strcmp(recipients, "1") != 0)
+    const char *recipients = setting(postconf, service, "_destination_recipient_limit");
+    char *what OD_CLEANUP(base_free) = base_printf("%s_time_limit", service->name);
+    check_time(config, what, setting(postconf, service, "_time_limit"), 2 * config->delivery.deadline);
+    if (strcmp(recipients, "1") != 0)
         check_warning("postfix",
                       "%s_destination_recipient_limit = %s: must be 1, one process delivers to one recipient",
-                      transport, recipients);
-}
-
-static void check_spawn(const struct config *config, const char *name)
-{
-    char *time OD_CLEANUP(base_free) = setting(name, "_time_limit");
-    check_time(config, "spawn's time limit", time, LMTP_SESSION_MS + 2 * config->delivery.deadline);
+                      service->name, recipients);
 }
 
 /* A client that gives up sends the message again. */
-static void check_client(const struct config *config, const struct postconf_service *service)
+static void check_client(const struct config *config, const struct postconf *postconf,
+                         const struct postconf_service *service)
 {
-    char *text OD_CLEANUP(base_free) = postconf_value_for(service, "lmtp_data_done_timeout");
+    const char *text = postconf_value_for(postconf, service, "lmtp_data_done_timeout");
     int64_t limit = time_of(text);
     if (limit > 0 && limit <= config->delivery.deadline)
-        check_warning(
-            "postfix",
-            "lmtp_data_done_timeout = %s is not above delivery.deadline = %lld s: Postfix does not wait for the"
-            " answer and sends the message again; raise it",
-            text, (long long)config->delivery.deadline / 1000);
+        check_warning("postfix",
+                      "lmtp_data_done_timeout = %s is not above delivery.deadline = %lld s: Postfix does not wait for"
+                      " the answer and sends the message again; raise it",
+                      text, (long long)config->delivery.deadline / 1000);
 }
 
-static void check_service(const struct config *config, const struct postconf_service *service, int64_t max_connections)
+static void check_service(const struct config *config, const struct postconf *postconf,
+                          const struct postconf_service *service, int64_t max_connections)
 {
-    if (strcmp(service->daemon, "lmtp") == 0)
-        check_client(config, service);
-    else if (strcmp(service->daemon, "pipe") == 0)
-        check_pipe(config, service->name);
+    if (strcmp(service->daemon, "lmtp") == 0) {
+        check_client(config, postconf, service);
+        return;
+    }
+    if (strcmp(service->daemon, "pipe") == 0)
+        check_pipe(config, postconf, service);
     else
-        check_spawn(config, service->name);
-    if (strcmp(service->daemon, "lmtp") != 0)
-        check_processes(service->name, service->processes, max_connections);
+        check_time(config, "spawn's time limit", setting(postconf, service, "_time_limit"),
+                   LMTP_SESSION_MS + 2 * config->delivery.deadline);
+    check_processes(postconf, service, max_connections);
 }
 
-static void check_mailbox_command(const struct config *config, const char *command)
+static void check_mailbox_command(const struct config *config, const struct postconf *postconf)
 {
-    char *time OD_CLEANUP(base_free) = postconf_value("command_time_limit");
-    check_time(config, "command_time_limit", time, 2 * config->delivery.deadline);
+    const char *command = postconf_value(postconf, "mailbox_command");
+    check_time(config, "command_time_limit", postconf_value(postconf, "command_time_limit"),
+               2 * config->delivery.deadline);
     if (command[strspn(command, NO_SHELL)] != '\0')
         check_warning("postfix",
                       "mailbox_command has characters for which Postfix starts a shell: then a missing program is"
@@ -117,9 +116,9 @@ static void check_login_account(const struct config *config)
 }
 
 /* What is tried again for a time of ours must still be in Postfix's queue when that is over. */
-static void check_lifetime(const struct config *config)
+static void check_lifetime(const struct config *config, const struct postconf *postconf)
 {
-    char *lifetime OD_CLEANUP(base_free) = postconf_value("maximal_queue_lifetime");
+    const char *lifetime = postconf_value(postconf, "maximal_queue_lifetime");
     int64_t limit = time_of(lifetime), longest = config->delivery.hold_off;
     const char *name = "delivery.hold_off";
     if (config->delivery.sent_retry > longest) {
@@ -139,22 +138,21 @@ static void check_lifetime(const struct config *config)
 
 void check_postfix(const struct config *config, int64_t max_connections, const char *directory)
 {
-    struct postconf_services services OD_CLEANUP(postconf_services_free) = {.count = 0};
-    postconf_use(directory);
-    char *command OD_CLEANUP(base_free) = postconf_value("mailbox_command");
-    if (command == NULL || !postconf_services(&services))
-        return; /* no Postfix here; one without a configuration takes a second to say so, each time */
-    char *soft_bounce OD_CLEANUP(base_free) = postconf_value("soft_bounce");
-    if (soft_bounce != NULL && strcmp(soft_bounce, "yes") == 0)
+    struct postconf *postconf OD_CLEANUP(postconf_free) = postconf_read(directory);
+    size_t count;
+    if (postconf == NULL)
+        return;
+    const struct postconf_service *services = postconf_services(postconf, &count);
+    if (strcmp(postconf_value(postconf, "soft_bounce"), "yes") == 0)
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is tried again for days");
-    check_postfix_way(config, &services, command);
-    if (strstr(command, "oncedrop") != NULL) {
-        check_mailbox_command(config, command);
+    check_postfix_way(config, postconf);
+    if (strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL) {
+        check_mailbox_command(config, postconf);
         check_login_account(config);
     }
-    check_lifetime(config);
-    for (size_t i = 0; i < services.count; i++)
-        if (check_postfix_ours(&services.all[i]))
-            check_service(config, &services.all[i], max_connections);
+    check_lifetime(config, postconf);
+    for (size_t i = 0; i < count; i++)
+        if (check_postfix_ours(&services[i]))
+            check_service(config, postconf, &services[i], max_connections);
     check_item(true, "postfix", "settings read");
 }

@@ -14,9 +14,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
 /* Whether a service of master.cf is one of ours: pipe(8), spawn(8), or the LMTP client in front of it. */
 bool check_postfix_ours(const struct postconf_service *service) OD_MUST;
 
-/* A part of check_postfix: does mail come to us, and do we hear of it what Sent copies need? mailbox_command: its
- * value. */
-void check_postfix_way(const struct config *config, const struct postconf_services *services,
-                       const char *mailbox_command);
+/* A part of check_postfix: does mail come to us, and do we hear of it what Sent copies need? */
+void check_postfix_way(const struct config *config, const struct postconf *postconf);
 
 #endif

@@ -48,49 +48,52 @@ static bool names(char **list, const char *domain)
     return false;
 }
 
-static bool has_in_table(char **list, const char *domain)
+static bool has_in_table(const struct postconf *postconf, char **list, const char *key)
 {
     for (char **word = list; *word != NULL; word++) {
-        char *found OD_CLEANUP(base_free) = is_table(*word) ? postconf_lookup(*word, domain) : NULL;
+        char *found OD_CLEANUP(base_free) = is_table(*word) ? postconf_lookup(postconf, *word, key) : NULL;
         if (found != NULL)
             return true;
     }
     return false;
 }
 
-static void say_overlap(const char *domain, const char *first, const char *second)
+/* The class that is to keep the domain is the one that leads to us. */
+static void say_overlap(const struct postconf *postconf, const char *domain, const char *first, const char *second)
 {
+    bool by_command = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
     check_item(false, "postfix",
-               "%s is in %s and in %s: only the first counts, and its mail is refused or does not come here; take it"
-               " out of %s",
-               domain, first, second, first);
+               "%s is in both %s and %s: Postfix goes by the first, and mail for it is refused or delivered elsewhere;"
+               " remove it from %s",
+               domain, first, second, by_command && strcmp(first, "mydestination") == 0 ? second : first);
 }
 
-static void check_two_classes(const char *first, const char *second)
+static void check_two_classes(const struct postconf *postconf, const char *first, const char *second)
 {
-    char *one OD_CLEANUP(base_free) = postconf_value(first), *two OD_CLEANUP(base_free) = postconf_value(second);
-    char **ones = postconf_words(one != NULL ? one : ""), **twos = postconf_words(two != NULL ? two : "");
+    char **ones = postconf_words(postconf_value(postconf, first));
+    char **twos = postconf_words(postconf_value(postconf, second));
     for (char **word = ones; *word != NULL; word++)
-        if (!is_table(*word) && (names(twos, *word) || has_in_table(twos, *word)))
-            say_overlap(*word, first, second);
+        if (!is_table(*word) && (names(twos, *word) || has_in_table(postconf, twos, *word)))
+            say_overlap(postconf, *word, first, second);
     for (char **word = twos; *word != NULL; word++)
-        if (!is_table(*word) && has_in_table(ones, *word))
-            say_overlap(*word, first, second);
+        if (!is_table(*word) && has_in_table(postconf, ones, *word))
+            say_overlap(postconf, *word, first, second);
     g_strfreev(ones);
     g_strfreev(twos);
 }
 
-static void check_classes(void)
+static void check_classes(const struct postconf *postconf)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(classes); i++)
         for (size_t j = i + 1; j < G_N_ELEMENTS(classes); j++)
-            check_two_classes(classes[i], classes[j]);
+            check_two_classes(postconf, classes[i], classes[j]);
 }
 
 /* Transports */
 
 struct transports_seen {
-    const struct postconf_services *services;
+    const struct postconf_service *services;
+    size_t count;
     bool *used;   /* a flag for each service */
     bool unknown; /* a table may name more */
 };
@@ -104,25 +107,25 @@ static bool leads_to(const char *value, const struct postconf_service *service)
            g_str_has_suffix(value, socket);
 }
 
-static bool is_defined(const struct postconf_services *services, const char *name)
+static bool is_defined(const struct transports_seen *seen, const char *name)
 {
-    for (size_t i = 0; i < services->count; i++)
-        if (strcmp(services->all[i].name, name) == 0)
+    for (size_t i = 0; i < seen->count; i++)
+        if (strcmp(seen->services[i].name, name) == 0)
             return true;
     return false;
 }
 
-static void check_defined(const struct postconf_services *services, const char *setting, const char *value)
+static void check_defined(const struct transports_seen *seen, const char *setting, const char *value)
 {
     char *name OD_CLEANUP(base_free) = base_strndup(value, strcspn(value, ":"));
     const char *socket = strstr(value, ":unix:private/");
     const char *server = socket != NULL ? socket + strlen(":unix:private/") : NULL;
-    const char *missing = !is_defined(services, name) ? name : server;
-    if (missing != NULL && !is_defined(services, missing))
-        check_item(false, "postfix",
-                   "%s = %s, but master.cf has no service %s: its mail is deferred; add it, as oncedrop-postfix(7)"
-                   " shows",
-                   setting, value, missing);
+    const char *missing = !is_defined(seen, name) ? name : server;
+    if (missing != NULL && !is_defined(seen, missing))
+        check_item(
+            false, "postfix",
+            "%s = %s, but master.cf has no service %s: mail is deferred; add the service, see oncedrop-postfix(7)",
+            setting, value, missing);
 }
 
 static void see_setting(const char *name, const char *value, void *context)
@@ -131,35 +134,38 @@ static void see_setting(const char *name, const char *value, void *context)
     if (value[0] == '\0')
         return;
     if (is_one_of(name, transports, G_N_ELEMENTS(transports)))
-        check_defined(seen->services, name, value);
+        check_defined(seen, name, value);
     if (is_one_of(name, transport_tables, G_N_ELEMENTS(transport_tables)))
         seen->unknown = true;
-    for (size_t i = 0; i < seen->services->count; i++)
-        if (leads_to(value, &seen->services->all[i]))
+    for (size_t i = 0; i < seen->count; i++)
+        if (leads_to(value, &seen->services[i]))
             seen->used[i] = true;
 }
 
 /* Another service may name it, as -o virtual_transport=NAME. */
-static bool is_named_by_another(const struct postconf_services *services, const struct postconf_service *service)
+static bool is_named_by_another(const struct transports_seen *seen, const struct postconf_service *service)
 {
     char *value OD_CLEANUP(base_free) = base_printf("=%s", service->name);
     char *socket OD_CLEANUP(base_free) = base_printf("private/%s", service->name);
-    for (size_t i = 0; i < services->count; i++)
-        if (&services->all[i] != service &&
-            (strstr(services->all[i].arguments, value) != NULL || strstr(services->all[i].arguments, socket) != NULL))
+    for (size_t i = 0; i < seen->count; i++) {
+        const char *arguments = seen->services[i].arguments;
+        if (&seen->services[i] != service && (strstr(arguments, value) != NULL || strstr(arguments, socket) != NULL))
             return true;
+    }
     return false;
 }
 
-static void check_transports(const struct postconf_services *services)
+static void check_transports(const struct postconf *postconf)
 {
-    bool *used OD_CLEANUP(base_free) = base_alloc((services->count + 1) * sizeof(*used));
-    struct transports_seen seen = {.services = services, .used = used};
-    postconf_each(see_setting, &seen);
-    for (size_t i = 0; i < services->count; i++) {
-        const struct postconf_service *service = &services->all[i];
+    struct transports_seen seen = {.unknown = false};
+    seen.services = postconf_services(postconf, &seen.count);
+    bool *used OD_CLEANUP(base_free) = base_alloc((seen.count + 1) * sizeof(*used));
+    seen.used = used;
+    postconf_each(postconf, see_setting, &seen);
+    for (size_t i = 0; i < seen.count; i++) {
+        const struct postconf_service *service = &seen.services[i];
         if (check_postfix_ours(service) && strcmp(service->type, "unix") == 0 && !used[i] && !seen.unknown &&
-            !is_named_by_another(services, service))
+            !is_named_by_another(&seen, service))
             check_warning("postfix",
                           "nothing leads to the service %s of master.cf: set virtual_transport or mailbox_transport, or"
                           " remove it",
@@ -169,100 +175,83 @@ static void check_transports(const struct postconf_services *services)
 
 /* What happens on the way */
 
-static bool defers_accidents(const char *tables)
+static void check_filter(const struct postconf *postconf, const char *name, const char *tables)
 {
     bool defers = false;
-    char **words = postconf_words(tables != NULL ? tables : "");
+    char **words = postconf_words(tables);
     for (char **word = words; *word != NULL && !defers; word++) {
-        char *found OD_CLEANUP(base_free) = postconf_lookup(*word, "5.3.0 Command died");
+        char *found OD_CLEANUP(base_free) = postconf_lookup(postconf, *word, "5.3.0 Command died");
         defers = found != NULL && found[0] == '4';
     }
     g_strfreev(words);
-    return defers;
-}
-
-static void check_filter(const char *name, const char *tables)
-{
-    bool set = tables != NULL && tables[0] != '\0';
-    if (!defers_accidents(tables))
+    if (!defers)
         check_warning("postfix",
-                      "%s %s%s%s: when the program cannot be loaded, as in an upgrade, mail bounces; set it to"
+                      "%s %s%s%s: mail bounces while the program cannot be loaded, as during an upgrade; set it to"
                       " regexp:/etc/postfix/oncedrop_status",
-                      name, set ? "= " : "is not set", set ? tables : "", set ? " does not turn 5.3.0 into 4.3.0" : "");
+                      name, tables[0] != '\0' ? "= " : "is not set", tables,
+                      tables[0] != '\0' ? " does not turn 5.3.0 into 4.3.0" : "");
 }
 
-static void check_filters(const struct postconf_services *services, const char *mailbox_command)
+static void check_pipe_filters(const struct postconf *postconf)
 {
-    for (size_t i = 0; i < services->count; i++) {
-        const struct postconf_service *service = &services->all[i];
-        if (strcmp(service->daemon, "pipe") != 0 || !check_postfix_ours(service))
-            continue;
-        char *tables OD_CLEANUP(base_free) = postconf_value_for(service, "pipe_delivery_status_filter");
-        check_filter("pipe_delivery_status_filter", tables);
-    }
-    if (strstr(mailbox_command, "oncedrop") == NULL)
-        return;
-    char *tables OD_CLEANUP(base_free) = postconf_value("local_delivery_status_filter");
-    check_filter("local_delivery_status_filter", tables);
+    size_t count;
+    const struct postconf_service *services = postconf_services(postconf, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(services[i].daemon, "pipe") == 0 && check_postfix_ours(&services[i]))
+            check_filter(postconf, "pipe_delivery_status_filter",
+                         postconf_value_for(postconf, &services[i], "pipe_delivery_status_filter"));
 }
 
 /* pipe(8) can tell the login; over LMTP it is known from the Received field alone. */
-static void check_login_is_told(const struct postconf_services *services)
+static void check_login_is_told(const struct postconf *postconf)
 {
-    bool needed = false, told = false;
-    for (size_t i = 0; i < services->count; i++) {
-        const struct postconf_service *service = &services->all[i];
-        needed = needed || (check_postfix_ours(service) && strstr(service->arguments, "sasl_username") == NULL);
-        told = told || strstr(service->arguments, "smtpd_sasl_authenticated_header=yes") != NULL;
+    size_t count;
+    const struct postconf_service *services = postconf_services(postconf, &count);
+    const char *header = postconf_value(postconf, "smtpd_sasl_authenticated_header");
+    bool needed = false, told = header[0] == '\0' || strcmp(header, "yes") == 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *arguments = services[i].arguments;
+        needed = needed || (check_postfix_ours(&services[i]) && strstr(arguments, "sasl_username") == NULL);
+        told = told || strstr(arguments, "smtpd_sasl_authenticated_header=yes") != NULL;
     }
-    if (!needed || told)
-        return;
-    char *header OD_CLEANUP(base_free) = postconf_value("smtpd_sasl_authenticated_header");
-    if (header != NULL && strcmp(header, "yes") != 0)
+    if (needed && !told)
         check_warning(
             "postfix",
-            "smtpd_sasl_authenticated_header = %s: who logged in to send a message is unknown, and Sent gets no"
-            " copy; set it to yes, or route.sent_copy = off",
+            "smtpd_sasl_authenticated_header = %s: who logged in to send a message stays unknown, and no Sent copy"
+            " is made; set it to yes, or set route.sent_copy = off",
             header);
 }
 
-static void check_mailbox_transport(void)
-{
-    char *transport OD_CLEANUP(base_free) = postconf_value("mailbox_transport");
-    if (transport != NULL && transport[0] != '\0')
-        check_warning("postfix",
-                      "mailbox_transport = %s comes before mailbox_command, which is not run: unset one of them",
-                      transport);
-}
-
 /* local(8) runs no command as root, but as nobody, whose login leads to no account. */
-static void check_mail_for_root(void)
+static void check_mail_for_root(const struct postconf *postconf)
 {
-    char *tables OD_CLEANUP(base_free) = postconf_value("alias_maps");
-    char **words = postconf_words(tables != NULL ? tables : "");
-    if (!has_in_table(words, "root"))
+    char **words = postconf_words(postconf_value(postconf, "alias_maps"));
+    if (!has_in_table(postconf, words, "root"))
         check_warning(
             "postfix",
-            "mail for root has no reader, and is deferred: name one in /etc/aliases, as in root: lisa, and run"
-            " newaliases");
+            "alias_maps has no entry for root, whose mail is deferred: add a line such as root: lisa to /etc/aliases"
+            " and run newaliases");
     g_strfreev(words);
 }
 
-static void check_mailbox_command(const char *command)
+static void check_mailbox_command(const struct postconf *postconf)
 {
-    if (strstr(command, "oncedrop") == NULL)
-        return;
-    check_mailbox_transport();
-    check_mail_for_root();
+    const char *transport = postconf_value(postconf, "mailbox_transport");
+    if (transport[0] != '\0')
+        check_warning("postfix",
+                      "mailbox_transport = %s overrides mailbox_command, which is never run: unset one of them",
+                      transport);
+    check_mail_for_root(postconf);
+    check_filter(postconf, "local_delivery_status_filter", postconf_value(postconf, "local_delivery_status_filter"));
 }
 
-void check_postfix_way(const struct config *config, const struct postconf_services *services,
-                       const char *mailbox_command)
+void check_postfix_way(const struct config *config, const struct postconf *postconf)
 {
-    check_classes();
-    check_transports(services);
-    check_mailbox_command(mailbox_command);
-    check_filters(services, mailbox_command);
+    check_classes(postconf);
+    check_transports(postconf);
+    check_pipe_filters(postconf);
+    if (strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL)
+        check_mailbox_command(postconf);
     if (config->route.sent_copy == SENT_COPY_AUTHENTICATED)
-        check_login_is_told(services);
+        check_login_is_told(postconf);
 }

@@ -83,14 +83,33 @@ static void print_new(void)
     fflush(stdout);
 }
 
+static size_t count_of(enum status status, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < report->count; i++)
+        count += report->items[i].status == status && (name == NULL || strcmp(report->items[i].name, name) == 0);
+    return count;
+}
+
+/* "database: no connection" behind the name of the item database. */
+static void strip_name(struct item *item)
+{
+    size_t length = strlen(item->name);
+    if (strncmp(item->text, item->name, length) == 0 && strncmp(item->text + length, ": ", 2) == 0)
+        memmove(item->text, item->text + length + 2, strlen(item->text + length + 2) + 1);
+}
+
 OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char *format, va_list arguments)
 {
     if (report->count == ITEMS_MAX)
         abort();
+    if (status == STATUS_OK && count_of(STATUS_WARNING, name) + count_of(STATUS_FAILED, name) > 0)
+        return;
     struct item *item = &report->items[report->count];
     item->status = status;
     snprintf(item->name, sizeof(item->name), "%s", name);
     vsnprintf(item->text, sizeof(item->text), format, arguments);
+    strip_name(item);
     report->count++;
     if (!in_step)
         print_new();
@@ -163,13 +182,19 @@ static void print_json(void)
     json_decref(array);
 }
 
+static void print_counts(void)
+{
+    size_t warnings = count_of(STATUS_WARNING, NULL);
+    printf("%zu ok, %zu warning%s, %zu failed\n", count_of(STATUS_OK, NULL), warnings, warnings == 1 ? "" : "s",
+           count_of(STATUS_FAILED, NULL));
+}
+
 int check_end(void)
 {
-    bool failed = false;
-    for (size_t i = 0; i < report->count; i++)
-        failed = failed || report->items[i].status == STATUS_FAILED;
     if (as_json)
         print_json();
+    else
+        print_counts();
     fflush(stdout);
-    return failed ? 1 : 0;
+    return count_of(STATUS_FAILED, NULL) > 0 ? 1 : 0;
 }

@@ -3,7 +3,6 @@
  * The table of commands, what they share, and those that need no database: config, version, help. */
 #include "cmd/cmd.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/privilege.h"
 #include "base/terminal.h"
+#include "cmd/nearest.h"
+#include "cmd/usage.h"
+#include "ledger/ledger_login.h"
 #include "route/route.h"
 
 const char *const cmd_environment[] = {
@@ -46,19 +49,26 @@ const struct cmd cmd_table[] = {
      "these may run at a time, on any number of hosts; -j N works on N messages at once.\n"
      "Exit status 0: all are in place; 75: some are deferred still, run it again; 65: some were refused for good.\n"},
     {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
-     "install creates the schema of the setting database.schema, upgrade brings it to this program's version, print\n"
-     "writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"
+     "install creates the schema of the setting database.schema, upgrade brings it to this program's version; where there\n"
+     "is nothing to do both are silent. print writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"
      "a schema. A delivery needs only those of the role SCHEMA_delivery, which install creates; show, list, locks, stats,\n"
      "resume and purge need those of SCHEMA_operator.\n"},
-    {"check", cmd_check, false, "[--json] [ACCOUNT]", "see whether everything is in place",
-     "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), the IMAP\n"
-     "server's certificate, a login as ACCOUNT, capabilities and mailboxes, and compares times with each other. When\n"
-     "postconf(1) is there, it looks at Postfix: does mail come here, and do its limits fit? Each item is ok, warning or\n"
-     "failed, with what to do. Takes less than a minute, whatever is broken.\n\n"
+    {"check", cmd_check, false, "[--json] [ADDRESS]", "see whether everything is in place",
+     "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), where\n"
+     "ADDRESS, a recipient as Postfix gives it, leads to, the IMAP server's certificate, a login for that account,\n"
+     "capabilities and mailboxes, and compares times with each other. When postconf(1) is there, it looks at Postfix: does\n"
+     "mail come here, and do its limits fit? Each item is ok, warning or failed, with what to do; the last line counts\n"
+     "them. Takes less than a minute, whatever is broken. Root runs it as the user that deliveries run as (service.user).\n\n"
      "  --json      an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
-    {"config", cmd_config, false, "[-n | -d]", "print the settings in force",
-     "-n prints those that differ from the defaults, -d the defaults.\n"},
+    {"route", cmd_route, false, "[--json] ADDRESS...", "tell the account and the mailboxes that an address leads to",
+     "As a delivery to ADDRESS finds them: account, inbox and sent, each with the setting that decides.\n\n"
+     "  --json      an array of objects: address, account, inbox, sent, and account_by, inbox_by, sent_by; error when there\n"
+     "              is no account\n\n"
+     "Exit status 0: each address has an account; 1: one has none; 69: the database was to be asked and could not be.\n"},
+    {"config", cmd_config, false, "[-n | -d | --test]", "print the settings in force",
+     "-n prints those that differ from the defaults, -d the defaults. --test prints nothing when the configuration is right.\n"
+     "Exit status 0: it is right; 78: it is not.\n"},
     {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
      "tell everything known of a message, why a copy was or was not made, and the key of its lock",
      "The id may stand in <>. --digest: it is a content digest and nothing else. For an id that is not known the lock key\n"
@@ -67,7 +77,7 @@ const struct cmd cmd_table[] = {
     {"list", cmd_list, false, "[--state S] [--since T] [--recipient A] [--limit N] [--json]",
      "list copies of messages, newest first",
      "  --state S       pending, appending, stored, failed, or unfinished (the first two)\n"
-     "  --since T       so long ago (30m, 2h, 7d) or a date (2025-08-01, 2025-08-01T10:00Z)\n"
+     "  --since T       so long ago (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z)\n"
      "  --recipient A   of this envelope recipient or account\n"
      "  --limit N       at most so many; 50 if not given\n"},
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress",
@@ -89,6 +99,16 @@ const struct cmd *cmd_find(const char *name)
         if (strcmp(cmd->name, name) == 0)
             return cmd;
     return NULL;
+}
+
+const char *cmd_nearest(const char *name)
+{
+    const char *nearest[NEAREST_MOST];
+    char *names[sizeof(cmd_table) / sizeof(cmd_table[0])];
+    struct ledger_table table = {.columns = 1, .cells = names};
+    for (const struct cmd *cmd = cmd_table; cmd->name != NULL; cmd++)
+        names[table.rows++] = (char *)(uintptr_t)cmd->name; /* only read */
+    return nearest_find(&table, name, nearest) > 0 ? nearest[0] : NULL;
 }
 
 int cmd_fail(int status, const char *format, ...)
@@ -115,9 +135,8 @@ int cmd_usage(const char *name)
 bool cmd_parse_json(int argc, char **argv, bool *ret)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
-        if (c != 'J')
+    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
+        if (c == USAGE_WRONG)
             return false;
         *ret = true;
     }
@@ -159,24 +178,43 @@ int cmd_open(const struct cmd_options *options, struct config **config, struct l
     return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
 }
 
+int cmd_become_service(const struct config *config, bool reads_all)
+{
+    struct fault fault;
+    if (!ledger_login_is_service(config) || privilege_become(config->service.user, reads_all, &fault))
+        return 0;
+    return cmd_fail(EX_OSERR, "%s", fault.text);
+}
+
+/* n, d: print those that are not default, or the defaults; t: only look whether it is right; 0: print all. */
+static bool parse_config(int argc, char **argv, int *ret)
+{
+    static const struct option words[] = {{"test", no_argument, NULL, 't'}, {0}};
+    for (int c; (c = usage_option(argc, argv, "nd", words)) != -1;) {
+        if (c == USAGE_WRONG)
+            return false;
+        if (*ret != 0)
+            return usage_wrong(argv, "one of -n, -d and --test");
+        *ret = c;
+    }
+    return usage_operands(argc, argv, 0, 0, "nothing");
+}
+
 int cmd_config(const struct cmd_options *options, int argc, char **argv)
 {
-    enum config_print which = CONFIG_PRINT_ALL;
-    if (argc == 2 && strcmp(argv[1], "-n") == 0)
-        which = CONFIG_PRINT_NON_DEFAULT;
-    else if (argc == 2 && strcmp(argv[1], "-d") == 0)
-        which = CONFIG_PRINT_DEFAULTS;
-    else if (argc != 1)
-        return cmd_usage("config");
     struct config *config OD_CLEANUP(config_free) = NULL;
-    if (which == CONFIG_PRINT_DEFAULTS) {
+    int which = 0;
+    if (!parse_config(argc, argv, &which))
+        return cmd_usage("config");
+    int status = which == 'd' ? 0 : cmd_open(options, &config, NULL);
+    if (status != 0 || which == 't')
+        return status;
+    if (which == 'd')
         config = config_defaults();
-    } else {
-        int status = cmd_open(options, &config, NULL);
-        if (status != 0)
-            return status;
-    }
-    config_print(stdout, config, which);
+    config_print(stdout, config,
+                 which == 'd'   ? CONFIG_PRINT_DEFAULTS
+                 : which == 'n' ? CONFIG_PRINT_NON_DEFAULT
+                                : CONFIG_PRINT_ALL);
     return 0;
 }
 
@@ -195,18 +233,26 @@ static void print_summary(const struct cmd *cmd)
     terminal_print_prose(stdout, line);
 }
 
+void cmd_print_help(const struct cmd *cmd)
+{
+    char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments, cmd->summary,
+                                                    cmd->help[0] != '\0' ? "." : "");
+    terminal_print_prose(stdout, usage);
+    fputs(cmd->help[0] != '\0' ? "\n" : "", stdout);
+    terminal_print_prose(stdout, cmd->help);
+}
+
 int cmd_help(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
     const struct cmd *cmd = argc > 1 ? cmd_find(argv[1]) : NULL;
-    if (argc > 1 && cmd == NULL)
-        return cmd_fail(EX_USAGE, "no such command: %s; see oncedrop help", argv[1]);
+    if (argc > 1 && cmd == NULL) {
+        const char *nearest = cmd_nearest(argv[1]);
+        return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", argv[1],
+                        nearest != NULL ? "; nearest: " : "", nearest != NULL ? nearest : "");
+    }
     if (cmd != NULL) {
-        char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments,
-                                                        cmd->summary, cmd->help[0] != '\0' ? "." : "");
-        terminal_print_prose(stdout, usage);
-        fputs(cmd->help[0] != '\0' ? "\n" : "", stdout);
-        terminal_print_prose(stdout, cmd->help);
+        cmd_print_help(cmd);
         return 0;
     }
     puts(

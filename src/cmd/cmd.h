@@ -28,10 +28,17 @@ extern const struct cmd cmd_table[];
 
 const struct cmd *cmd_find(const char *name) OD_MUST;
 
+/* The name of the command that is nearest to one that was mistyped, or NULL. */
+const char *cmd_nearest(const char *name) OD_MUST;
+
+/* Prints what `help COMMAND` does. */
+void cmd_print_help(const struct cmd *cmd);
+
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv);
 int cmd_lmtp(const struct cmd_options *options, int argc, char **argv);
 int cmd_schema(const struct cmd_options *options, int argc, char **argv);
 int cmd_check(const struct cmd_options *options, int argc, char **argv);
+int cmd_route(const struct cmd_options *options, int argc, char **argv);
 int cmd_config(const struct cmd_options *options, int argc, char **argv);
 int cmd_replay(const struct cmd_options *options, int argc, char **argv);
 int cmd_resume(const struct cmd_options *options, int argc, char **argv);
@@ -60,8 +67,14 @@ struct config *cmd_config_load(const struct cmd_options *options, int log_fd, st
  * why on stderr and returns the exit status: EX_CONFIG or EX_UNAVAILABLE; else 0. */
 int cmd_open(const struct cmd_options *options, struct config **config, struct ledger **ledger) OD_MUST;
 
+/* For commands that do what a delivery does: root becomes service.user for good, unless conninfo names another database
+ * user. reads_all: but reads every file that root can. Returns 0, or the exit status when why not was said on stderr. */
+int cmd_become_service(const struct config *config, bool reads_all) OD_MUST;
+
 /* For commands whose only option is --json: optind is the first argument behind it. */
 bool cmd_parse_json(int argc, char **argv, bool *ret) OD_MUST;
+
+#define CMD_JOBS_ALLOWED "a number from 1 to 64"
 
 /* The value of -j: a number of workers, from 1 to 64. */
 bool cmd_parse_jobs(const char *text, size_t *ret) OD_MUST;

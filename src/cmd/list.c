@@ -2,7 +2,6 @@
  *
  * list: copies by state, time and recipient. */
 #include <errno.h>
-#include <getopt.h>
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +9,16 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/since.h"
 #include "cmd/table.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_list.h"
 
 #define DEFAULT_LIMIT 50
 
 struct options {
     struct ledger_filter filter;
-    char since[24]; /* milliseconds, or @ and seconds since 1970 */
+    char since[SINCE_SIZE];
     char *recipient;
     bool json;
 };
@@ -28,40 +29,6 @@ static bool is_state(const char *text)
     return g_strv_contains(states, text);
 }
 
-/* A date, perhaps with a time, perhaps with a zone: UTC, as everything is printed, when it names none. */
-static bool take_time(struct options *options, const char *text)
-{
-    int year, month, day, hour = 0, minute = 0, second = 0, end = 0;
-    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3)
-        return false;
-    text += end;
-    if (*text == 'T' || *text == ' ') {
-        if (sscanf(++text, "%2d:%2d%n", &hour, &minute, &end) != 2)
-            return false;
-        text += end;
-        text += sscanf(text, ":%2d%n", &second, &end) == 1 ? end : 0;
-    }
-    GTimeZone *zone = g_time_zone_new_identifier(*text != '\0' ? text : "Z");
-    GDateTime *time = zone != NULL ? g_date_time_new(zone, year, month, day, hour, minute, second) : NULL;
-    if (time != NULL)
-        g_snprintf(options->since, sizeof(options->since), "@%" G_GINT64_FORMAT, g_date_time_to_unix(time));
-    g_clear_pointer(&zone, g_time_zone_unref);
-    bool valid = time != NULL;
-    g_clear_pointer(&time, g_date_time_unref);
-    return valid;
-}
-
-/* "2h", "7d": so long ago; else a date. */
-static bool take_since(struct options *options, const char *text)
-{
-    int64_t ms;
-    options->filter.since = options->since;
-    if (!config_parse_duration(text, &ms) || strspn(text, "0123456789") == strlen(text))
-        return take_time(options, text);
-    g_snprintf(options->since, sizeof(options->since), "%" G_GINT64_FORMAT, (gint64)ms);
-    return true;
-}
-
 static bool take_limit(const char *text, int64_t *ret)
 {
     char *end;
@@ -70,21 +37,24 @@ static bool take_limit(const char *text, int64_t *ret)
     return *text != '\0' && *end == '\0' && *ret > 0 && errno == 0;
 }
 
-static bool take_option(int c, struct options *options)
+static bool take_option(int c, char **argv, struct options *options)
 {
     switch (c) {
     case 's':
         options->filter.state = optarg;
-        return is_state(optarg);
+        return is_state(optarg) ||
+               usage_value(argv, "--state", optarg,
+                           "pending, appending, stored, failed or unfinished (pending and appending)");
     case 't':
-        return take_since(options, optarg);
+        options->filter.since = options->since;
+        return since_parse(optarg, options->since) || usage_value(argv, "--since", optarg, SINCE_ALLOWED);
     case 'r':
         base_free(&options->recipient);
         options->recipient = g_utf8_strdown(optarg, -1);
         options->filter.recipient = options->recipient;
         return true;
     case 'l':
-        return take_limit(optarg, &options->filter.limit);
+        return take_limit(optarg, &options->filter.limit) || usage_value(argv, "--limit", optarg, "a number from 1");
     case 'J':
         options->json = true;
         return true;
@@ -103,11 +73,10 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"json", no_argument, NULL, 'J'},
         {0},
     };
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;)
-        if (!take_option(c, options))
+    for (int c; (c = usage_option(argc, argv, "", words)) != -1;)
+        if (!take_option(c, argv, options))
             return false;
-    return optind == argc;
+    return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
 static int list(const struct cmd_options *options, const struct options *own)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
  * locks: who is at what just now. */
-#include <getopt.h>
 #include <stdio.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_list.h"
 
 int cmd_locks(const struct cmd_options *options, int argc, char **argv)
@@ -15,7 +15,7 @@ int cmd_locks(const struct cmd_options *options, int argc, char **argv)
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct fault fault;
     bool json = false;
-    if (!cmd_parse_json(argc, argv, &json) || optind < argc)
+    if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 0, "nothing"))
         return cmd_usage("locks");
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)

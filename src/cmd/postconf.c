@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each answer is one run of a program of Postfix's: they know its defaults, its references and its tables. */
+ * Postfix's own programs are asked, for they know its defaults, references and tables: once for all settings, since each
+ * run takes a while. */
 #include "cmd/postconf.h"
 
 #include <glib.h>
@@ -8,26 +9,28 @@
 
 #define COLUMNS 8 /* of master.cf, up to the daemon's name */
 
-static const char *config_directory; /* NULL: Postfix's default */
+struct postconf {
+    const char *directory; /* NULL: Postfix's default */
+    GHashTable *values;    /* name → value, of main.cf and its defaults */
+    GHashTable *own;       /* those that main.cf itself has */
+    GHashTable *overrides; /* service/type/name → value, of -o in master.cf */
+    size_t count;
+    struct postconf_service *services;
+};
 
-void postconf_use(const char *directory)
-{
-    config_directory = directory;
-}
-
-/* Output of PROGRAM [-c directory] OPTION FIRST [SECOND] without its last line end; a new string or NULL. */
-static char *run(const char *program, const char *option, const char *first, const char *second)
+/* Output of PROGRAM [-c directory] OPTION [FIRST SECOND] without its last line end; a new string or NULL. */
+static char *run(const char *directory, const char *program, const char *option, const char *first, const char *second)
 {
     char **argv = g_new0(char *, 7), **to = argv, *output = NULL;
     int status;
     *to++ = g_strdup(program);
-    if (config_directory != NULL) {
+    if (directory != NULL) {
         *to++ = g_strdup("-c");
-        *to++ = g_strdup(config_directory);
+        *to++ = g_strdup(directory);
     }
     *to++ = g_strdup(option);
     *to++ = g_strdup(first);
-    *to = first != NULL ? g_strdup(second) : NULL;
+    *to = g_strdup(second);
     bool ran = g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output,
                             NULL, &status, NULL);
     g_strfreev(argv);
@@ -40,33 +43,23 @@ static char *run(const char *program, const char *option, const char *first, con
     return g_strchomp(output);
 }
 
-char *postconf_value(const char *name)
+/* Lines "name = value"; NULL when postconf(1) fails. */
+static GHashTable *read_settings(const char *directory, const char *option)
 {
-    return run("postconf", "-xh", name, NULL);
-}
-
-char *postconf_value_for(const struct postconf_service *service, const char *name)
-{
-    char *path OD_CLEANUP(base_free) = base_printf("%s/%s/%s", service->name, service->type, name);
-    char *value = run("postconf", "-xhP", path, NULL);
-    if (value != NULL && value[0] != '\0')
-        return value;
-    g_free(value);
-    return postconf_value(name);
-}
-
-void postconf_each(void (*use)(const char *name, const char *value, void *context), void *context)
-{
-    char *all OD_CLEANUP(base_free) = run("postconf", "-nx", NULL, NULL);
-    char **lines = g_strsplit(all != NULL ? all : "", "\n", -1);
+    char *text OD_CLEANUP(base_free) = run(directory, "postconf", option, NULL, NULL);
+    if (text == NULL)
+        return NULL;
+    GHashTable *settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    char **lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; *line != NULL; line++) {
         char *equals = strchr(*line, '=');
         if (equals == NULL)
             continue;
         *equals = '\0';
-        use(g_strchomp(*line), g_strchug(equals + 1), context);
+        g_hash_table_insert(settings, g_strdup(g_strchomp(*line)), g_strdup(g_strchug(equals + 1)));
     }
     g_strfreev(lines);
+    return settings;
 }
 
 /* Without empty words. */
@@ -82,11 +75,6 @@ static char **split(const char *text, const char *separators)
     }
     g_free(all);
     return words;
-}
-
-char **postconf_words(const char *value)
-{
-    return split(value, ", \t");
 }
 
 /* A line: name type private unpriv chroot wakeup maxproc command arguments. */
@@ -106,37 +94,92 @@ static bool read_service(const char *line, struct postconf_service *ret)
     return whole;
 }
 
-bool postconf_services(struct postconf_services *ret)
+static void read_services(struct postconf *postconf)
 {
-    char *text OD_CLEANUP(base_free) = run("postconf", "-M", NULL, NULL);
-    if (text == NULL)
-        return false;
-    char **lines = g_strsplit(text, "\n", -1);
-    struct postconf_services found = {.all = base_alloc((g_strv_length(lines) + 1) * sizeof(*found.all))};
+    char *text OD_CLEANUP(base_free) = run(postconf->directory, "postconf", "-M", NULL, NULL);
+    char **lines = g_strsplit(text != NULL ? text : "", "\n", -1);
+    postconf->services = base_alloc((g_strv_length(lines) + 1) * sizeof(*postconf->services));
     for (char **line = lines; *line != NULL; line++)
-        if (read_service(*line, &found.all[found.count]))
-            found.count++;
+        if (read_service(*line, &postconf->services[postconf->count]))
+            postconf->count++;
     g_strfreev(lines);
-    *ret = found;
-    return true;
 }
 
-void postconf_services_free(struct postconf_services *services)
+struct postconf *postconf_read(const char *directory)
 {
-    for (size_t i = 0; i < services->count; i++) {
-        struct postconf_service *service = &services->all[i];
-        base_free(&service->name);
-        base_free(&service->type);
-        base_free(&service->processes);
-        base_free(&service->daemon);
-        base_free(&service->arguments);
+    GHashTable *values = read_settings(directory, "-x");
+    if (values == NULL)
+        return NULL; /* one without a configuration takes a second to say so, each time */
+    struct postconf *postconf = base_alloc(sizeof(*postconf));
+    *postconf = (struct postconf){
+        .directory = directory,
+        .values = values,
+        .own = read_settings(directory, "-nx"),
+        .overrides = read_settings(directory, "-Px"),
+    };
+    read_services(postconf);
+    return postconf;
+}
+
+void postconf_free(struct postconf **postconf)
+{
+    struct postconf *old = *postconf;
+    if (old == NULL)
+        return;
+    g_clear_pointer(&old->values, g_hash_table_unref);
+    g_clear_pointer(&old->own, g_hash_table_unref);
+    g_clear_pointer(&old->overrides, g_hash_table_unref);
+    for (size_t i = 0; i < old->count; i++) {
+        base_free(&old->services[i].name);
+        base_free(&old->services[i].type);
+        base_free(&old->services[i].processes);
+        base_free(&old->services[i].daemon);
+        base_free(&old->services[i].arguments);
     }
-    base_free(&services->all);
-    services->count = 0;
+    base_free(&old->services);
+    base_free(postconf);
+}
+
+const char *postconf_value(const struct postconf *postconf, const char *name)
+{
+    const char *value = g_hash_table_lookup(postconf->values, name);
+    return value != NULL ? value : "";
+}
+
+const char *postconf_value_for(const struct postconf *postconf, const struct postconf_service *service,
+                               const char *name)
+{
+    char *path OD_CLEANUP(base_free) = base_printf("%s/%s/%s", service->name, service->type, name);
+    const char *value = postconf->overrides != NULL ? g_hash_table_lookup(postconf->overrides, path) : NULL;
+    return value != NULL ? value : postconf_value(postconf, name);
+}
+
+void postconf_each(const struct postconf *postconf, void (*use)(const char *name, const char *value, void *context),
+                   void *context)
+{
+    GHashTableIter each;
+    void *name, *value;
+    if (postconf->own == NULL)
+        return;
+    g_hash_table_iter_init(&each, postconf->own);
+    while (g_hash_table_iter_next(&each, &name, &value))
+        use(name, value, context);
+}
+
+const struct postconf_service *postconf_services(const struct postconf *postconf, size_t *ret_count)
+{
+    *ret_count = postconf->count;
+    return postconf->services;
 }
 
 /* proxymap(8) answers root and Postfix alone; what it would read may be read without it. */
-char *postconf_lookup(const char *table, const char *key)
+char *postconf_lookup(const struct postconf *postconf, const char *table, const char *key)
 {
-    return run("postmap", "-q", key, g_str_has_prefix(table, "proxy:") ? table + strlen("proxy:") : table);
+    const char *direct = g_str_has_prefix(table, "proxy:") ? table + strlen("proxy:") : table;
+    return run(postconf->directory, "postmap", "-q", key, direct);
+}
+
+char **postconf_words(const char *value)
+{
+    return split(value, ", \t");
 }

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* A service of master.cf. Strings are never NULL and belong to it. */
+/* A service of master.cf. Strings are never NULL. */
 struct postconf_service {
     char *name;
     char *type;      /* unix, inet, … */
@@ -15,34 +15,33 @@ struct postconf_service {
     char *arguments; /* what is behind that, on one line */
 };
 
-/* All of master.cf; to be freed with postconf_services_free. */
-struct postconf_services {
-    size_t count;
-    struct postconf_service *all;
-};
+/* What was read of a Postfix; everything that is returned below belongs to it. */
+struct postconf;
 
-/* directory: of Postfix's configuration, NULL: the default. It counts from now on and is not copied. */
-void postconf_use(const char *directory);
+/* directory: of Postfix's configuration, NULL: the default; it is not copied. NULL: Postfix is not here, or is not
+ * configured. */
+struct postconf *postconf_read(const char *directory) OD_MUST;
 
-/* The value of a setting of main.cf with what it refers to put in, a new string; NULL: Postfix is not here, is not
- * configured, or does not know the name. */
-char *postconf_value(const char *name) OD_MUST;
+void postconf_free(struct postconf **postconf);
+
+/* The value of a setting of main.cf, or its default, with what it refers to put in; "" when Postfix does not know it. */
+const char *postconf_value(const struct postconf *postconf, const char *name) OD_MUST;
 
 /* The same for a service: its own -o counts before main.cf. */
-char *postconf_value_for(const struct postconf_service *service, const char *name) OD_MUST;
+const char *postconf_value_for(const struct postconf *postconf, const struct postconf_service *service,
+                               const char *name) OD_MUST;
 
 /* Calls use for each setting that main.cf itself has, with its value as above. */
-void postconf_each(void (*use)(const char *name, const char *value, void *context), void *context);
+void postconf_each(const struct postconf *postconf, void (*use)(const char *name, const char *value, void *context),
+                   void *context);
 
-/* False: as postconf_value's NULL. */
-bool postconf_services(struct postconf_services *ret) OD_MUST;
+/* All of master.cf. */
+const struct postconf_service *postconf_services(const struct postconf *postconf, size_t *ret_count) OD_MUST;
 
-void postconf_services_free(struct postconf_services *services);
+/* What the lookup table (type:name) has for a key, a new string; NULL: nothing, or the table cannot be read. */
+char *postconf_lookup(const struct postconf *postconf, const char *table, const char *key) OD_MUST;
 
-/* What a lookup table (type:name) has for a key, a new string; NULL: nothing, or the table cannot be read. */
-char *postconf_lookup(const char *table, const char *key) OD_MUST;
-
-/* The words of a value that is a list, a new vector for g_strfreev; empty words are left out. */
+/* The words of a value that is a list, without empty ones; a new vector for g_strfreev. */
 char **postconf_words(const char *value) OD_MUST;
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
  * purge: old records go, or are only counted. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_purge.h"
 
 struct options {
@@ -23,14 +23,17 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"json", no_argument, NULL, 'J'},
         {0},
     };
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
-        if (c == 'o' ? !config_parse_duration(optarg, &options->older_than_ms) : c != 'n' && c != 'J')
+    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
+        if (c == USAGE_WRONG)
             return false;
+        if (c == 'o' && !config_parse_duration(optarg, &options->older_than_ms))
+            return usage_value(argv, "--older-than", optarg, "an age of at least 7d (30d, 90d)");
         options->dry_run = options->dry_run || c == 'n';
         options->json = options->json || c == 'J';
     }
-    return optind == argc && options->older_than_ms >= 0;
+    if (options->older_than_ms < 0)
+        return usage_wrong(argv, "--older-than AGE is missing (30d, 90d)");
+    return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
 static void report(const struct options *options, int64_t messages)
@@ -67,7 +70,7 @@ int cmd_purge(const struct cmd_options *options, int argc, char **argv)
     if (!parse_arguments(argc, argv, &own))
         return cmd_usage("purge");
     if (own.older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
-        return cmd_fail(EX_USAGE, "nothing younger than 7 days is removed: Postfix may still come again with it");
+        return cmd_fail(EX_USAGE, "purge: --older-than: nothing younger than 7 days goes: Postfix may still retry it");
     int status = cmd_open(options, &config, &ledger);
     return status != 0 ? status : purge(ledger, &own);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
  * replay: messages in files go through the same delivery as those from Postfix. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "replay/replay_envelope.h"
 #include "replay/replay_files.h"
 
@@ -18,7 +18,7 @@ struct options {
     bool dry_run, json;
 };
 
-static bool take_option(int c, struct options *options)
+static bool take_option(int c, char **argv, struct options *options)
 {
     switch (c) {
     case 'd':
@@ -28,14 +28,14 @@ static bool take_option(int c, struct options *options)
         options->envelope.sender = optarg;
         return true;
     case 'j':
-        return cmd_parse_jobs(optarg, &options->jobs);
+        return cmd_parse_jobs(optarg, &options->jobs) || usage_value(argv, "-j", optarg, CMD_JOBS_ALLOWED);
     case 'n':
         options->dry_run = true;
         return true;
     case 'v':
     case 'F':
         if (options->again != AGAIN_NO)
-            return false; /* --verify and --force want different things */
+            return usage_wrong(argv, "one of --verify and --force, and once: they want different things");
         options->again = c == 'v' ? AGAIN_VERIFY : AGAIN_FORCE;
         return true;
     case 'J':
@@ -55,15 +55,14 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"json", no_argument, NULL, 'J'},
         {0},
     };
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "d:f:j:", words, NULL)) != -1;)
-        if (!take_option(c, options))
+    for (int c; (c = usage_option(argc, argv, "d:f:j:", words)) != -1;)
+        if (!take_option(c, argv, options))
             return false;
     if (options->recipients->len > 0) {
         g_ptr_array_add(options->recipients, NULL);
         options->envelope.recipients = (const char *const *)options->recipients->pdata;
     }
-    return optind < argc;
+    return usage_operands(argc, argv, 1, argc, "PATH");
 }
 
 static int run(const struct config *config, const struct options *options, struct replay_files *files)
@@ -101,6 +100,8 @@ int cmd_replay(const struct cmd_options *options, int argc, char **argv)
             status = cmd_fail(EX_NOINPUT, "%s", fault.text);
     if (status == 0)
         status = cmd_open(options, &config, NULL);
+    if (status == 0)
+        status = cmd_become_service(config, true);
     if (status == 0)
         status = run(config, &own, files);
     g_ptr_array_unref(own.recipients);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
  * resume: what was recorded and never finished is finished, by the same delivery. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_resume.h"
 #include "replay/replay_ledger.h"
 
@@ -19,14 +19,14 @@ struct options {
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "j:", words, NULL)) != -1;) {
-        if (c == 'J')
-            options->json = true;
-        else if (c != 'j' || !cmd_parse_jobs(optarg, &options->jobs))
+    for (int c; (c = usage_option(argc, argv, "j:", words)) != -1;) {
+        if (c == USAGE_WRONG)
             return false;
+        if (c == 'j' && !cmd_parse_jobs(optarg, &options->jobs))
+            return usage_value(argv, "-j", optarg, CMD_JOBS_ALLOWED);
+        options->json = options->json || c == 'J';
     }
-    return optind == argc;
+    return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
 /* What cannot be finished here is said too: else it would be taken for done. */

@@ -6,7 +6,10 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_schema.h"
+
+#define WORDS "install, upgrade, print or version"
 
 static int print_sql(const struct cmd_options *options)
 {
@@ -19,19 +22,29 @@ static int print_sql(const struct cmd_options *options)
     return 0;
 }
 
+/* Whoever delivers or reads must not be able to change the tables. */
+static int fail(const struct config *config, const struct fault *fault)
+{
+    bool refused = strcmp(fault->code, "42501") == 0 || strcmp(fault->code, LEDGER_NO_ROLE) == 0;
+    if (!refused)
+        return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", config->database.schema, fault->text);
+    return cmd_fail(EX_UNAVAILABLE,
+                    "schema %s: %s; it is made by its owner, as in: oncedrop -o 'database.conninfo=host=localhost"
+                    " dbname=oncedrop user=oncedrop_owner' schema install",
+                    config->database.schema, fault->text);
+}
+
 static int upgrade(struct ledger *ledger, const struct config *config, bool install)
 {
     struct fault fault;
     int from;
     if (!ledger_schema_version(ledger, &from, &fault))
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
+        return fail(config, &fault);
     if (!install && from == 0)
         return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", config->database.schema);
     if (!ledger_schema_upgrade(ledger, &from, &fault))
-        return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", config->database.schema, fault.text);
-    if (from == ledger_schema_needed())
-        printf("schema %s: version %d is there already\n", config->database.schema, from);
-    else
+        return fail(config, &fault);
+    if (from != ledger_schema_needed()) /* else nothing changed */
         printf("schema %s: version %d %s\n", config->database.schema, ledger_schema_needed(),
                from == 0 ? "installed" : "upgraded to");
     return 0;
@@ -49,17 +62,25 @@ static int version(struct ledger *ledger, const struct config *config)
 
 int cmd_schema(const struct cmd_options *options, int argc, char **argv)
 {
+    static const struct option none[] = {{0}};
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    if (argc != 2)
+    struct fault fault;
+    if (usage_option(argc, argv, "", none) != -1 || !usage_operands(argc, argv, 1, 1, WORDS))
         return cmd_usage("schema");
-    if (strcmp(argv[1], "print") == 0)
+    const char *word = argv[optind];
+    if (strcmp(word, "print") == 0)
         return print_sql(options);
-    bool install = strcmp(argv[1], "install") == 0, tell = strcmp(argv[1], "version") == 0;
-    if (!install && !tell && strcmp(argv[1], "upgrade") != 0)
+    bool install = strcmp(word, "install") == 0, tell = strcmp(word, "version") == 0;
+    if (!install && !tell && strcmp(word, "upgrade") != 0) {
+        usage_wrong(argv, "%.80s: must be " WORDS, word);
         return cmd_usage("schema");
-    int status = cmd_open(options, &config, &ledger);
+    }
+    int status = cmd_open(options, &config, NULL);
     if (status != 0)
         return status;
+    ledger = ledger_open(config, NULL, &fault);
+    if (ledger == NULL)
+        return fail(config, &fault);
     return tell ? version(ledger, config) : upgrade(ledger, config, install);
 }

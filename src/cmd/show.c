@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * show: everything known of a message, and why a copy was or was not made. */
-#include <getopt.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
 #include "cmd/table.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_show.h"
 #include "message/message.h"
 
@@ -54,21 +54,20 @@ static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_S
 static bool parse_arguments(int argc, char **argv, struct question *question)
 {
     static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {"digest", no_argument, NULL, 'D'}, {0}};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
-        if (c != 'J' && c != 'D')
+    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
+        if (c == USAGE_WRONG)
             return false;
         question->json = question->json || c == 'J';
         question->digest_only = question->digest_only || c == 'D';
     }
-    if (optind + 1 != argc)
+    if (!usage_operands(argc, argv, 1, 1, "the id of a message"))
         return false;
     const char *id = argv[optind];
     size_t length = strlen(id);
     bool brackets = length >= 2 && id[0] == '<' && id[length - 1] == '>';
     question->id = brackets ? base_strndup(id + 1, length - 2) : base_strdup(id);
     question->is_digest = parse_digest(question->id, question->digest);
-    return !question->digest_only || question->is_digest;
+    return !question->digest_only || question->is_digest || usage_value(argv, "--digest", id, "64 hexadecimal digits");
 }
 
 /* The why is text to be read, the rest are tables. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * stats: totals and hours, for people, as JSON, or for Prometheus. */
-#include <getopt.h>
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
+#include "cmd/usage.h"
 #include "ledger/ledger_list.h"
 
 #define HOURS 24
@@ -26,14 +26,15 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
     static const struct option words[] = {{"json", no_argument, NULL, 'J'},
                                           {"prometheus", no_argument, NULL, 'P'},
                                           {0}};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
-        if (c != 'J' && c != 'P')
+    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
+        if (c == USAGE_WRONG)
             return false;
         options->json = options->json || c == 'J';
         options->prometheus = options->prometheus || c == 'P';
     }
-    return optind == argc && !(options->json && options->prometheus);
+    if (options->json && options->prometheus)
+        return usage_wrong(argv, "one of --json and --prometheus");
+    return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
 static double number(const struct ledger_table *table, size_t row, size_t column)

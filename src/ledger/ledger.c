@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "ledger/ledger_login.h"
 #include "ledger/ledger_session.h"
 
 static const char *const state_names[] = {
@@ -60,6 +61,8 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault)
     ledger->in_transaction = false;
     ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
                          ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
+    if (ledger->pg == NULL)
+        ledger_login_add_remedy(ledger->config, fault);
     return ledger->pg != NULL;
 }
 

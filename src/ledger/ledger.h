@@ -19,6 +19,8 @@
 
 #define LEDGER_HASH_SIZE 32
 
+#define LEDGER_NO_ROLE "28000" /* the fault's code when the database refuses the user that the process runs as */
+
 struct ledger;
 struct decoded;
 

@@ -4,6 +4,7 @@
 #include "ledger/ledger_schema.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "ledger/ledger_session.h"
 #include "schema_sql.h"
@@ -42,6 +43,21 @@ bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
     return true;
 }
 
+bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault)
+{
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_DELIVERY, "SELECT pg_catalog.current_setting('server_encoding')", 0, NULL, fault);
+    if (result == NULL)
+        return false;
+    const char *encoding = PQgetvalue(result, 0, 0);
+    if (strcmp(encoding, "UTF8") != 0)
+        fault_set(fault,
+                  "the database's encoding is %s and has to be UTF8, which cannot be changed: make another, with"
+                  " createdb --template=template0 --encoding=UTF8",
+                  encoding);
+    return strcmp(encoding, "UTF8") == 0;
+}
+
 /* The configuration allows only letters, digits and _ in the name, so it needs no quotes; they keep its case. */
 static void fill_in(GString *sql, const char *schema)
 {
@@ -75,6 +91,8 @@ static bool upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
 {
     int from;
     if (!pg_script(ledger->pg, INSTALLER_BEGIN, fault) || !ledger_schema_version(ledger, &from, fault))
+        return false;
+    if (from == 0 && !ledger_schema_encoding(ledger, fault))
         return false;
     if (from < ledger_schema_needed()) {
         char *sql OD_CLEANUP(base_free) = ledger_schema_sql(ledger->config, from);

@@ -12,8 +12,12 @@ int ledger_schema_needed(void) OD_MUST;
 /* The version in the database; *ret is 0 when the schema is not installed. */
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault) OD_MUST;
 
+/* Whether the database keeps text as UTF-8. What is refused here works for a while, until a message has other text than
+ * ASCII. False with the fault set when it does not, or does not answer. */
+bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault) OD_MUST;
+
 /* Applies every file newer than the version in the database, all in one transaction, one installer at a
- * time. Nothing to do is success. *ret_from is the version found. */
+ * time. Nothing to do is success; a new schema only in a database that keeps UTF-8. *ret_from is the version found. */
 bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *fault) OD_MUST;
 
 /* The SQL of all versions after `from`, with the schema's name filled in: a new string (free(3)). */

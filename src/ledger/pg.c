@@ -14,8 +14,8 @@
 
 bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
 {
-    const char *message = PQerrorMessage(pg->conn);
-    fault_set(fault, "database: %s%s%s", what, *message ? ": " : "", message);
+    char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
+    fault_set(fault, "database: %s%s%s", what, *reason ? ": " : "", reason);
     pg->lost = true;
     pg->sqlstate[0] = '\0';
     return false;
@@ -85,9 +85,13 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         {"keepalives_idle", "30"},     {"keepalives_interval", "10"}, {"keepalives_count", "3"},
         {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
     };
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    if (options == NULL) { /* libpq would say where, by quoting what may be a password */
-        fault_set(fault, "[database] conninfo: no libpq connection string (values with blanks stand in '')");
+    char *message = NULL;
+    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
+    if (options == NULL) {
+        char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
+        PQfreemem(message);
+        fault_set(fault, "[database] conninfo: no libpq connection string: %s (values with blanks stand in '')",
+                  reason);
         return false;
     }
     struct keywords keywords = {.count = 0};
@@ -124,7 +128,21 @@ static bool finish_connecting(struct pg *pg, bool verify, struct fault *fault)
             return false;
         status = PQconnectPoll(pg->conn);
     }
-    return pg_lose(pg, fault, "no connection");
+    (void)pg_lose(pg, fault, "no connection");
+    if (pg_reason_is_login(pg->conn))
+        strcpy(fault->code, "28000"); /* libpq hands none out for a failed connection */
+    return false;
+}
+
+char *pg_conninfo_value(const char *conninfo, const char *keyword)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    char *value = NULL;
+    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL; option++)
+        if (strcmp(option->keyword, keyword) == 0)
+            value = base_strdup(option->val);
+    PQconninfoFree(options);
+    return value;
 }
 
 struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)

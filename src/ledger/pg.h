@@ -25,9 +25,13 @@ struct pg;
  * schema       takes the place of @schema@ in every statement, quoted
  * verify       over the network only with sslmode=verify-full: nothing is sent to what is refused (pg_peer.h)
  *
- * Returns a connection, or NULL with the fault set. */
+ * Returns a connection, or NULL with the fault set; its code is 28000 (invalid_authorization_specification) when the server at a unix socket refused the
+ * user who is named as the process's own. */
 struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify,
                    struct fault *fault) OD_MUST;
+
+/* What a conninfo says for a keyword, a new string; NULL when it says nothing or is none. */
+char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
 
 /* How the connection is secured, as pg_peer_describe says it. */
 const char *pg_secured(const struct pg *pg, bool *ret_good) OD_MUST;

@@ -35,6 +35,15 @@ struct pg_statement {
     bool stands;   /* ... which said that it is prepared */
 };
 
+/* A message of libpq's as one line, each of its lines once; a new string. */
+char *pg_reason(const char *message) OD_MUST;
+
+/* The same for what it says of a conninfo, without what it quotes from one that may have a password in it. */
+char *pg_reason_conninfo(const char *conninfo, const char *message) OD_MUST;
+
+/* Whether a failed connection was refused for who we are: by a server on this machine, under our own login name. */
+bool pg_reason_is_login(const PGconn *conn) OD_MUST;
+
 /* Sets the fault to `what` and libpq's own words: nothing more can be done with the connection. False. */
 bool pg_lose(struct pg *pg, struct fault *fault, const char *what);
 

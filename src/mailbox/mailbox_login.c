@@ -123,17 +123,30 @@ static bool log_in(struct mailbox *mailbox, const char *user, const char *passwo
            mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
 }
 
+static void explain(const struct identity *identity, const char *said, const char *doubt, struct fault *fault)
+{
+    bool master = *identity->master != '\0';
+    fault_set(fault,
+              "IMAP login of %s%s%s %s (%scheck that this account exists, imap.user, imap.master_user and"
+              " imap.password_file)",
+              identity->login, master ? " as master user " : "", identity->master, said, doubt);
+}
+
 static void explain_refusal(const struct identity *identity, const char *secret, const struct mailbox_reply *reply,
                             struct fault *fault)
 {
     const char *said = reply->data;
     if (strstr(said, secret) != NULL || strstr(said, identity->password) != NULL)
         said = "(the server's words repeat the password)";
-    bool master = *identity->master != '\0';
-    fault_set(fault,
-              "IMAP login of %s%s%s refused: %s (check that this account exists, imap.user, imap.master_user and"
-              " imap.password_file)",
-              identity->login, master ? " as master user " : "", identity->master, said);
+    char *text OD_CLEANUP(base_free) = base_printf("refused: %s", said);
+    explain(identity, text, "", fault);
+}
+
+/* Dovecot closes the connection for some accounts that it does not have. */
+static void explain_end(const struct identity *identity, struct fault *fault)
+{
+    char *text OD_CLEANUP(base_free) = base_printf("not answered: %s", fault->text);
+    explain(identity, text, "some servers refuse a login so: ", fault);
 }
 
 const char *mailbox_login_name(const struct config *config, const char *account)
@@ -163,8 +176,9 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
         answered =
             authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, &reply, fault);
     }
-    /* Dovecot closes the connection for some accounts that it does not have */
     mailbox->refused = answered ? reply.status == STATUS_NO : base_now_ms() - started < mailbox->timeout;
+    if (!answered && mailbox->refused)
+        explain_end(&identity, fault);
     if (!answered)
         return false;
     if (reply.status != STATUS_OK) {

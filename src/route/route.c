@@ -8,6 +8,8 @@
 
 #include "mailbox/mailbox.h"
 
+#define QUERY "route.account_query"
+
 /* Strangers choose the detail: it may name a folder, but no path and no pattern. */
 static bool detail_is_folder(const char *detail)
 {
@@ -86,6 +88,9 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     if (result != ROUTE_OK)
         return result;
     bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address->detail);
+    route.account_by = config->route.account_query[0] != '\0' ? QUERY : "route.account";
+    route.inbox_by = folder ? "route.detail" : columns[1] != NULL ? QUERY : "route.inbox";
+    route.sent_by = columns[2] != NULL ? QUERY : "route.sent";
     route.account = choose(&columns[0], "");
     route.inbox = one_name(folder ? base_strdup(address->detail) : choose(&columns[1], config->route.inbox));
     route.sent = one_name(choose(&columns[2], config->route.sent));

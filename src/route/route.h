@@ -15,6 +15,7 @@ struct route {
     char *account;
     char *inbox; /* mailbox for mail to this address; INBOX, however it was written (RFC 3501, 5.1) */
     char *sent;  /* mailbox for mail from this address; \Sent likewise */
+    const char *account_by, *inbox_by, *sent_by; /* the settings that decided: "route.account" */
 };
 
 enum route_result {

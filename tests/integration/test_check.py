@@ -87,8 +87,11 @@ def test_as_lines(site):
     scuba = site.account()
     site.settings["imap.create"] = "no"
     done = site.run("check", scuba)
-    lines = [line.split(None, 2) for line in done.out.splitlines()]
+    *lines, counts = [line.split(None, 2) for line in done.out.splitlines()]
     assert done.exit == 1 and not done.err, done
+    counted = [sum(status == one for status, _, _ in lines) for one in ("ok", "warning", "failed")]
+    assert " ".join(counts) == "{} ok, {} warning{}, {} failed".format(
+        counted[0], counted[1], "" if counted[1] == 1 else "s", counted[2])
     assert {"ok", "warning", "failed"} == {status for status, _, _ in lines}
     said = [(item["status"], item["item"], item["text"]) for item in json.loads(site.run("check", "--json", scuba).out)]
     assert [*map(without_days, said)] == [
@@ -387,7 +390,7 @@ def test_without_an_account(site):
     """What needs no login is looked at all the same."""
     said = check(site)
     assert of(said, "failed") == [] and "certificate" in said and "capabilities" not in said
-    says(said, "imap", "warning", "name an account")
+    says(said, "imap", "warning", "name an address")
 
 
 def test_a_server_that_opens_one_mailbox_for_all(site):

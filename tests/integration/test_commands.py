@@ -10,7 +10,7 @@ import pytest
 from lab import lab as lab_module
 from lab.messages import message, new_id
 
-COMMANDS = ["deliver", "replay", "resume", "schema", "check", "config", "show", "list", "locks", "stats", "purge", "version", "help"]
+COMMANDS = ["deliver", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats", "purge", "version", "help"]
 
 
 def test_version(site):

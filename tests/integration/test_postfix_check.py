@@ -24,18 +24,21 @@ GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_del
 
 
 def said(site, main, master, maxproc):
-    """What is said of Postfix, as (status, text), without the last item."""
+    """What is said against Postfix, as (status, text). Only its processes are compared with something of other servers:
+    without that these are left out, for they take longer than the rest."""
     settings = {"compatibility_level": "3.6", **main}
     text = "".join(f"{name} = {value}\n" for name, value in settings.items() if value is not None)
     directory = site.lab.postfix_directory(text, master.format(maxproc=maxproc))
     site.settings["lock.wait"] = "10s"
     site.settings["delivery.hold_off"] = "300s"
-    done = site.check(site.account(), env={"MAIL_CONFIG": directory})
+    if maxproc == "20":
+        site.settings.update({"database.conninfo": "host=127.0.0.1 port=1 dbname=x user=x", "imap.port": 1})
+    done = site.check(env={"MAIL_CONFIG": directory})
     lines = [line.split(None, 2) for line in done.out.splitlines()]
-    items = [(kind, text) for kind, name, text in lines if name == "postfix"]
-    assert items.pop() == ("ok", "settings read"), done.out
-    assert done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
-    return items
+    items = [(line[0], line[2]) for line in lines if line[1:2] == ["postfix"]]
+    assert maxproc == "20" or done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
+    assert items, done.out
+    return [] if items == [("ok", "settings read")] else items
 
 
 def warned(site, main, master, maxproc="20"):
@@ -82,7 +85,12 @@ def test_a_domain_in_two_classes(site, main, table, first):
     path = site.write("domains", f"{table}\n")
     main = {name: value.format(table=path) for name, value in main.items()}
     text = failed(site, {**GOOD, **main}, PIPE)
-    assert "example.org is in" in text.lower() and text.endswith(f"take it out of {first}")
+    assert "example.org is in both" in text.lower() and text.endswith(f"remove it from {first}")
+
+
+def test_a_domain_of_mailbox_command_in_two_classes(site):
+    main = {"mydestination": "example.org", "virtual_mailbox_domains": "example.org"}
+    assert failed(site, {**GOOD_COMMAND, **main}, "").endswith("remove it from virtual_mailbox_domains")
 
 
 @pytest.mark.parametrize("main,master,missing", [
@@ -91,7 +99,7 @@ def test_a_domain_in_two_classes(site, main, table, first):
     (GOOD_LMTP, LMTP.split("\n", maxsplit=1)[1], "oncedrop-lmtp"),
 ])
 def test_a_transport_that_is_not_defined(site, main, master, missing):
-    assert f"master.cf has no service {missing}:" in failed(site, main, master)
+    assert f"master.cf has no service {missing}:" in failed(site, main, master, maxproc="40")
 
 
 @pytest.mark.parametrize("main,master,service", [
@@ -109,7 +117,7 @@ def test_a_transport_that_is_not_used(site, main, master, service):
 
 def test_a_mailbox_command_that_is_not_run(site):
     main = {**GOOD_COMMAND, "mailbox_transport": "other"}
-    assert "mailbox_transport = other comes before mailbox_command" in warned(site, main, OTHER)
+    assert "mailbox_transport = other overrides mailbox_command" in warned(site, main, OTHER)
 
 
 def test_mail_for_root_that_nobody_reads(site):

@@ -24,8 +24,7 @@ def file(*name):
 
 def blocks():
     """(step, text) of each block of the set-up, in order."""
-    text = file("README.md")
-    text = text[text.index("\n## Set-up in five minutes\n"):text.index("\n## Settings\n")]
+    [text] = [section for section in file("README.md").split("\n## ") if section.startswith("Set-up")]
     step, found = None, []
     for match in re.finditer(r"^\*\*(\d[a-c]?)\. |^```(\w*)\n(.*?)^```$", text, re.M | re.S):
         if match[1]:

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: ISC
 """From an address to an account and its mailboxes, and whose Sent mailbox gets a copy."""
 
+import json
+
 import expect
 import pytest
+from lab.fake_imap import FakeImap
 from lab.messages import message
 
 
@@ -174,3 +177,51 @@ def test_from_a_stranger_makes_no_sent_copy(site):
     scuba = site.account()
     expect.stored(site.deliver(message(sender="stranger@elsewhere.example"), scuba))
     assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
+
+
+# oncedrop route, and check's
+
+def test_the_command_says_where_and_by_which_rule(site, directory):
+    directory("info@example.org", "desk", "Eingang", None)
+    directory("lisa@example.org", "lisa", None, "Outbox")
+    site.settings["route.detail"] = "folder"
+    done = site.run("route", "<Info@Example.org>", "lisa+work@example.org")
+    assert done.exit == 0 and done.out.split("\n\n") == [
+        "address: <Info@Example.org>\naccount: desk (route.account_query)\ninbox: Eingang (route.account_query)\n"
+        "sent: Sent (route.sent)",
+        "address: lisa+work@example.org\naccount: lisa (route.account_query)\ninbox: work (route.detail)\n"
+        "sent: Outbox (route.account_query)\n"], done
+    site.settings["route.account_query"] = None
+    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"      # not asked
+    [row] = json.loads(site.run("route", "--json", "lisa@example.org").out)
+    assert row == {"address": "lisa@example.org", "account": "lisa@example.org", "inbox": "INBOX", "sent": "Sent",
+                   "account_by": "route.account", "inbox_by": "route.inbox", "sent_by": "route.sent"}
+
+
+def test_the_command_ends_as_postmap_does(site, directory):
+    directory("info@example.org", "desk", None, None)
+    done = site.run("route", "nobody@example.org", "info@example.org", "@")
+    assert done.exit == 1 and "account: desk" in done.out and "nobody@example.org: no such account" in done.err, done
+    rows = json.loads(site.run("route", "--json", "nobody@example.org", "info@example.org").out)
+    assert [row["account"] for row in rows] == [None, "desk"] and "no such account" in rows[0]["error"]
+    site.settings["route.account_query"] = "SELECT nonsense"
+    done = site.run("route", "info@example.org")
+    assert done.exit == 69 and "account_query" in done.err, done
+
+
+def test_check_goes_through_the_route(site, directory):
+    scuba = site.account()
+    directory("info@example.org", scuba, "Eingang", None)
+    said = {item["item"]: item for item in json.loads(site.check("--json", "Info+x@example.org").out)}
+    assert said["route"]["status"] == "ok" and scuba in said["route"]["text"], said
+    assert scuba in said["imap"]["text"] and "Eingang" in said["inbox"]["text"], said
+    done = site.check("--json", "nobody@example.org")
+    said = {item["item"]: item["status"] for item in json.loads(done.out)}
+    assert done.exit == 1 and (said["route"], said["imap"]) == ("failed", "warning"), said
+
+
+def test_a_login_that_is_refused_without_a_word(site):
+    """As Dovecot does with half of the accounts that it does not have: it closes the connection."""
+    server = site.use(FakeImap(script={"AUTHENTICATE": lambda client, *_: client.close()}))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none"})
+    expect.deferred(site.deliver(message(), "scuba@example.org"), r"4\.4\.1", "check that this account exists")

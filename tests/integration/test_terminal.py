@@ -26,9 +26,9 @@ WIDTHS = [200, 80]
 TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
           ["purge", "--older-than", "30d", "--dry-run"], ["check", "{account}"],
           ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
-          ["resume"], ["schema", "version"], ["version"], ["help"]]
+          ["resume"], ["route", "{account}"], ["schema", "version"], ["version"], ["help"]]
 HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "show", "list", "locks", "stats", "purge",
-                                    "schema", "check", "config", "version", "help")]
+                                    "schema", "check", "route", "config", "version", "help")]
 
 
 def width(text):

@@ -39,8 +39,8 @@ class Postgres(process.Server):
         subprocess.run([self.program("initdb"), "-D", self.path("data"), "-U", "admin", "-A", "scram-sha-256",
                         "--pwfile", password_file, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
                        check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
-        # By the unix socket we are the administrator, without the time that SCRAM takes.
-        self.put_first("pg_hba.conf", "local all admin peer map=tests\n")
+        # By the unix socket we are the administrator, without the time that SCRAM takes; and two users come as on Debian.
+        self.put_first("pg_hba.conf", "local all admin peer map=tests\nlocal all root,games peer\n")
         self.put_first("pg_ident.conf", f"tests {pwd.getpwuid(os.getuid()).pw_name} admin\n")
 
     def put_first(self, name, line):

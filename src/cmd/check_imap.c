@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * check's look at the IMAP server: its certificate, a login as a delivery does it, and what is there for the account. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "cmd/check_report.h"
+#include "ledger/ledger_server.h"
+#include "mailbox/mailbox.h"
+
+#define DAY INT64_C(86400)
+#define RENEW_DAYS 14
+
+static const char *date_text(int64_t seconds, char text[32])
+{
+    struct tm tm;
+    time_t time = (time_t)seconds;
+    if (gmtime_r(&time, &tm) == NULL || strftime(text, 32, "%Y-%m-%d %H:%M UTC", &tm) == 0)
+        strcpy(text, "an unknown date");
+    return text;
+}
+
+/* why: what is wrong with it, when it is not accepted. Returns whether a delivery gets past it. */
+static bool check_certificate(const struct mailbox_probe *probe, const char *why)
+{
+    char date[32];
+    int64_t left = probe->ends - (int64_t)time(NULL);
+    date_text(probe->ends, date);
+    if (!probe->accepted)
+        return check_item(false, "certificate", "%s; no delivery gets past it. It is %s, signed by %s, and %s %s", why,
+                          probe->subject, probe->issuer, left > 0 ? "ends" : "ended", date);
+    if (left < RENEW_DAYS * DAY)
+        check_warning("certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)", (long long)(left / DAY),
+                      left / DAY == 1 ? "" : "s", date, probe->subject, probe->issuer);
+    else
+        check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->subject, probe->issuer,
+                   date);
+    return true;
+}
+
+/* What can be seen without a login. False: there is no use in one. */
+static bool check_server(const struct config *config, struct mailbox_probe *probe)
+{
+    struct fault fault;
+    if (config->imap.command[0] != '\0')
+        return check_item(true, "certificate", "none: imap.command needs none");
+    bool done = mailbox_probe(config, probe, &fault);
+    if (config->imap.tls == IMAP_TLS_NONE && done)
+        check_item(true, "certificate", "none: imap.tls = none, which goes no further than this host");
+    if (probe->shown && !check_certificate(probe, fault.text))
+        return false;
+    return done || check_item(false, "imap", "%s", fault.text);
+}
+
+static void check_capabilities(const struct config *config, struct mailbox *mailbox, const struct mailbox_probe *probe)
+{
+    struct mailbox_abilities abilities;
+    struct fault fault;
+    if (!mailbox_abilities(mailbox, &abilities, &fault)) {
+        check_item(false, "capabilities", "%s", fault.text);
+        return;
+    }
+    if (!abilities.uidplus)
+        check_warning("capabilities", "no UIDPLUS: the UIDs of what is delivered are not known");
+    if (!abilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
+        check_warning("capabilities",
+                      "no SPECIAL-USE: which mailbox is for sent mail is not known; set route.sent to its name");
+    if (abilities.append_limit > 0 &&
+        (config->delivery.size_limit == 0 || abilities.append_limit < config->delivery.size_limit))
+        check_warning("capabilities",
+                      "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
+                      " server refuses them; set size_limit to it",
+                      (long long)abilities.append_limit);
+    check_item(true, "capabilities", "before the login: %s; after it: %s",
+               probe->abilities.told[0] != '\0' ? probe->abilities.told : "none that matters",
+               abilities.told[0] != '\0' ? abilities.told : "none that matters");
+}
+
+static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
+{
+    struct mailbox_folder folder;
+    struct fault fault;
+    bool by_use = strcasecmp(name, "\\Sent") == 0;
+    if (!mailbox_folder(mailbox, name, &folder, &fault)) {
+        check_item(false, item, "%s: %s", name, fault.text);
+        return;
+    }
+    if (by_use && !folder.is_sent)
+        check_warning(item,
+                      "no mailbox has the special use Sent: copies go to %s; give one that use, or set route.sent"
+                      " to a name",
+                      folder.name);
+    if (folder.exists)
+        check_item(true, item, "mailbox %s exists", folder.name);
+    else if (strcasecmp(name, "INBOX") == 0)
+        check_item(false, item,
+                   "the account has no INBOX, and it is not ours to make one: does the account exist on the"
+                   " server?");
+    else if (config->imap.create)
+        check_item(true, item, "mailbox %s does not exist yet: it is made when it is needed (imap.create)",
+                   folder.name);
+    else
+        check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", folder.name);
+}
+
+/* Whether that account's mail goes to that account, see delivery/server.h; deliveries are told. */
+static void check_identity(const struct config *config, const char *account, bool fits)
+{
+    struct fault fault, minor;
+    if (!mailbox_delegates(config))
+        return;
+    enum identity_result result = mailbox_identity(config, account, &fault);
+    if (!check_item(result == IDENTITY_COUNTS, "identity", "%s",
+                    result == IDENTITY_COUNTS
+                        ? "the server opens the account that is named, and not that of who logs in"
+                        : fault.text) &&
+        result == IDENTITY_UNKNOWN)
+        return;
+    if (!fits)
+        return;
+    char *server OD_CLEANUP(base_free) = mailbox_server(config);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
+    if (ledger == NULL || !ledger_server_record(ledger, server, result == IDENTITY_COUNTS, &minor))
+        check_warning("identity", "that could not be recorded: %s", minor.text);
+}
+
+struct check_place check_place_of(const struct config *config, const char *account)
+{
+    struct check_place place = {.known = true};
+    snprintf(place.account, sizeof(place.account), "%s", account);
+    snprintf(place.inbox, sizeof(place.inbox), "%s", config->route.inbox);
+    snprintf(place.sent, sizeof(place.sent), "%s", config->route.sent);
+    return place;
+}
+
+void check_imap(const struct config *config, const struct check_place *place, bool fits)
+{
+    struct mailbox_probe probe = {.shown = false};
+    struct fault fault;
+    if (!check_server(config, &probe))
+        return;
+    if (!place->known) {
+        check_warning("imap",
+                      "no login was tried: name an address that has an account, as in: oncedrop check"
+                      " user@example.org");
+        return;
+    }
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, place->account, &fault);
+    if (mailbox == NULL) {
+        check_item(false, "imap", "%s", fault.text);
+        return;
+    }
+    check_item(true, "imap", "logged in as %s", place->account);
+    check_identity(config, place->account, fits);
+    check_capabilities(config, mailbox, &probe);
+    check_folder(config, mailbox, "inbox", place->inbox);
+    if (config->route.sent_copy != SENT_COPY_OFF)
+        check_folder(config, mailbox, "sent", place->sent);
+}

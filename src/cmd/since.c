@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * An age, a day, a date. */
+#include "cmd/since.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/config.h"
+
+static bool take_age(const char *text, char ret[SINCE_SIZE])
+{
+    int64_t ms;
+    if (strspn(text, "0123456789") == strlen(text) || !config_parse_duration(text, &ms))
+        return false; /* a number alone may be a year */
+    g_snprintf(ret, SINCE_SIZE, "%" G_GINT64_FORMAT, (gint64)ms);
+    return true;
+}
+
+/* Takes the reference to a time; NULL is none. */
+static bool take_time(GDateTime *time, char ret[SINCE_SIZE])
+{
+    if (time == NULL)
+        return false;
+    g_snprintf(ret, SINCE_SIZE, "@%" G_GINT64_FORMAT, g_date_time_to_unix(time));
+    g_date_time_unref(time);
+    return true;
+}
+
+static bool take_day(const char *text, char ret[SINCE_SIZE])
+{
+    bool yesterday = g_ascii_strcasecmp(text, "yesterday") == 0;
+    if (!yesterday && g_ascii_strcasecmp(text, "today") != 0)
+        return false;
+    GDateTime *now = g_date_time_new_now_utc();
+    GDateTime *then = g_date_time_add_days(now, yesterday ? -1 : 0);
+    bool taken = take_time(g_date_time_new_utc(g_date_time_get_year(then), g_date_time_get_month(then),
+                                               g_date_time_get_day_of_month(then), 0, 0, 0),
+                           ret);
+    g_date_time_unref(then);
+    g_date_time_unref(now);
+    return taken;
+}
+
+static bool take_date(const char *text, char ret[SINCE_SIZE])
+{
+    int year, month, day, hour = 0, minute = 0, second = 0, end = 0;
+    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3)
+        return false;
+    text += end;
+    if (*text == 'T' || *text == ' ') {
+        if (sscanf(++text, "%2d:%2d%n", &hour, &minute, &end) != 2)
+            return false;
+        text += end;
+        text += sscanf(text, ":%2d%n", &second, &end) == 1 ? end : 0;
+    }
+    GTimeZone *zone = g_time_zone_new_identifier(*text != '\0' ? text : "Z");
+    if (zone == NULL)
+        return false;
+    bool taken = take_time(g_date_time_new(zone, year, month, day, hour, minute, second), ret);
+    g_time_zone_unref(zone);
+    return taken;
+}
+
+bool since_parse(const char *text, char ret[SINCE_SIZE])
+{
+    return take_age(text, ret) || take_day(text, ret) || take_date(text, ret);
+}

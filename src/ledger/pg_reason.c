@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * libpq's own words, fit for one line, and never with a password in them. */
+#include <glib.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/pg_internal.h"
+
+/* It has a line for each address and for each way that was tried, often the same; one that is indented goes on. */
+char *pg_reason(const char *message)
+{
+    GString *text = g_string_new(NULL);
+    char **lines = g_strsplit(message, "\n", -1);
+    for (char **line = lines; *line != NULL; line++) {
+        bool goes_on = g_ascii_isspace(**line);
+        g_strstrip(*line);
+        if (**line == '\0' || strstr(text->str, *line) != NULL)
+            continue;
+        g_string_append_printf(text, "%s%s", text->len == 0 ? "" : goes_on ? " " : "; ", *line);
+    }
+    g_strfreev(lines);
+    return g_string_free(text, FALSE);
+}
+
+/* Leaves out what is quoted: it may be half a password, or all of a URI. */
+static void mask_quoted(GString *text)
+{
+    for (char *open = strchr(text->str, '"'); open != NULL;) {
+        size_t start = (size_t)(open - text->str) + 1;
+        size_t length = strcspn(text->str + start, "\"");
+        if (text->str[start + length] == '\0')
+            length = text->len - start;
+        if (length > 1) { /* one is an '=' or a bracket that is missing */
+            g_string_erase(text, (gssize)start, (gssize)length);
+            g_string_insert(text, (gssize)start, "...");
+            length = 3;
+        }
+        open = start + length < text->len ? strchr(text->str + start + length + 1, '"') : NULL;
+    }
+}
+
+char *pg_reason_conninfo(const char *conninfo, const char *message)
+{
+    char *reason OD_CLEANUP(base_free) = pg_reason(message);
+    GString *text = g_string_new(reason);
+    if (strcasestr(conninfo, "pass") != NULL || strstr(conninfo, "://") != NULL)
+        mask_quoted(text);
+    return g_string_free(text, FALSE);
+}
+
+bool pg_reason_is_login(const PGconn *conn)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    const char *host = PQhost(conn), *name = PQuser(conn);
+    const char *said = strstr(PQerrorMessage(conn), "failed: "); /* before it stands the socket's name */
+    bool by_socket = host != NULL && host[0] == '/';
+    return by_socket && user != NULL && name != NULL && strcmp(user->pw_name, name) == 0 && said != NULL &&
+           strstr(said, name) != NULL;
+}

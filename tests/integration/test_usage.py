@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: ISC
+"""What is said of a command line that is wrong, of a database that is, and of a configuration: the cause, once, and what
+is allowed.
+
+Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the remedy
+for a missing schema left out; --help taken for success where somebody sends a message."""
+
+import os
+import re
+import subprocess
+
+import expect
+import pytest
+from lab import lab as lab_module, terminal
+from lab.messages import message
+
+COMMANDS = ["deliver", "lmtp", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats",
+            "purge", "version", "help"]
+
+# What is typed, and words of the answer.
+WRONG = [
+    ("list --state foo", "--state foo", "pending, appending, stored, failed or unfinished"),
+    ("list --since banana", "--since banana", "yesterday", "2h", "2025-08-01T10:00Z"),
+    ("list --since 5", "--since 5", "2h"),
+    ("list --since 2025-02-30", "--since 2025-02-30"),
+    ("list --limit many", "--limit many", "a number from 1"),
+    ("list --limit", "--limit needs a value"),
+    ("list --recipient", "--recipient needs a value"),
+    ("list --sta", "--state needs a value"),
+    ("list --s x", "may be any of --state, --since"),
+    ("list x", "'x'", "too many"),
+    ("purge --older-than banana", "--older-than banana", "at least 7d"),
+    ("purge --older-than 6d", "7 days"),
+    ("purge", "--older-than AGE is missing"),
+    ("purge --older-than 30d x", "'x'"),
+    ("replay", "PATH is missing"),
+    ("replay -j 0 x", "-j 0", "from 1 to 64"),
+    ("replay -j", "-j needs a value"),
+    ("replay -xd a x", "unknown option -x"),
+    ("replay --verify --force x", "--verify", "--force", "different"),
+    ("resume -j 65", "-j 65", "from 1 to 64"),
+    ("resume x", "'x'"),
+    ("schema", "install, upgrade, print or version"),
+    ("schema instal", "instal", "install, upgrade, print or version"),
+    ("schema install now", "'now'"),
+    ("check --jsno", "--jsno"),
+    ("check a b", "'b'"),
+    ("route", "ADDRESS is missing"),
+    ("config -x", "-x"),
+    ("config -n -d", "one of"),
+    ("config --test=1", "--test takes no value"),
+    ("show", "id of a message is missing"),
+    ("show a b", "'b'"),
+    ("show --digest a", "--digest a", "64 hexadecimal digits"),
+    ("locks now", "'now'"),
+    ("stats --json --prometheus", "--json", "--prometheus"),
+    ("stats --jason", "--jason"),
+    ("help lsit", "lsit", "nearest: list"),
+]
+
+
+@pytest.mark.parametrize("typed,words", [(typed, words) for typed, *words in WRONG], ids=[typed for typed, *_ in WRONG])
+def test_a_wrong_command_line(site, typed, words):
+    done = site.run(*typed.split())
+    assert done.exit == 64 and not done.out, done
+    first = done.err.split("\n")[0]
+    assert first.startswith(f"oncedrop: {typed.split()[0]}: ") and all(word in first for word in words), done
+
+
+@pytest.mark.parametrize("since,more", [("2h", 1), ("1m", 0), ("today", 0), ("yesterday", 1), ("YESTERDAY", 1)])
+def test_relative_times(site, since, more):
+    """`more` copies than the one of just now: an hour old ones, but none of today."""
+    expect.stored(site.deliver(message(), site.account()))
+    expect.stored(site.deliver(message(), site.account()))
+    then = "least(now() - interval '1 hour', date_trunc('day', now(), 'UTC') - interval '1 minute')" \
+        if since.lower() in ("today", "yesterday") else "now() - interval '1 hour'"
+    site.sql(f"UPDATE oncedrop.copy SET first_at = {then} WHERE id = (SELECT min(id) FROM oncedrop.copy)")
+    done = site.run("list", "--since", since)
+    assert done.exit == 0 and len(done.out.splitlines()) == 2 + more, done
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_behind_a_command(site, command):
+    helped = site.run("help", command, config=False)
+    done = subprocess.run([lab_module.program(), command, "--help"], stdin=subprocess.DEVNULL, env=site.environment(),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, helped.out, "") and helped.exit == 0, done
+
+
+def test_help_behind_other_arguments(site):
+    assert site.run("list", "--limit", "5", "--help").out == site.run("help", "list").out
+
+
+@pytest.mark.parametrize("arguments", [["deliver", "--help"], ["deliver", "-d", "a@b", "--help"]])
+def test_help_is_no_delivery(site, arguments):
+    """Exit status 0 would say to Postfix that the message is delivered."""
+    expect.deferred(site.run(*arguments, stdin=message()))
+
+
+def on_terminal(site, *words):
+    process, fd = terminal.spawn([lab_module.program(), *words], site.environment({"TERM": "xterm"}))
+    output = b""
+    try:
+        while piece := os.read(fd, 65536):
+            output += piece
+    except OSError:     # the end of a terminal
+        pass
+    os.close(fd)
+    return process.wait(), output.decode()
+
+
+@pytest.mark.skipif(not terminal.available(), reason="no pseudo-terminals here")
+@pytest.mark.parametrize("words,said", [(["lsit"], "nearest: list"), (["frobnicate"], "no such command: frobnicate"),
+                                        ([], "no command"), (["-x", "list"], "unknown option -x"),
+                                        (["--nonsense", "list"], "unknown option --nonsense"), (["-c"], "-c before")])
+def test_what_is_typed_wrong_before_the_command(site, words, said):
+    status, output = on_terminal(site, *words)
+    assert status == 64 and said in output and "oncedrop help" in " ".join(output.split()), output
+    expect.deferred(site.run(*words, config=False), r"4\.3\.5")
+
+
+def test_config_test(site):
+    done = site.run("config", "--test")
+    assert (done.exit, done.out, done.err) == (0, "", ""), done
+    site.settings["imap.hots"] = "x"
+    done = site.run("config", "--test")
+    assert done.exit == 78 and "hots" in done.err and not done.out, done
+
+
+def test_a_schema_is_installed_once(site):
+    fresh = site.lab.postgres.create_database(lab_module.OWNER)
+    try:
+        site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
+        done = site.run("schema", "install")
+        assert done.exit == 0 and "installed" in done.out, done
+        for command in ("install", "upgrade"):
+            done = site.run("schema", command)
+            assert (done.exit, done.out, done.err) == (0, "", ""), done
+    finally:
+        site.lab.postgres.drop_database(fresh)
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_of_another_encoding(site, encoding):
+    postgres, name = site.lab.postgres, site.lab.postgres.new_name()
+    postgres.admin(f"CREATE DATABASE {name} OWNER {lab_module.OWNER} TEMPLATE template0 ENCODING {encoding} LOCALE 'C'")
+    try:
+        site.settings["database.conninfo"] = postgres.conninfo(name, lab_module.OWNER)
+        done = site.run("schema", "install")
+        assert done.exit == 69 and f"is {encoding}" in done.err and "--encoding=UTF8" in done.err, done
+        done = site.run("check")
+        assert done.exit == 1 and re.search(rf"^failed +encoding .*{encoding}", done.out, re.M), done
+    finally:
+        postgres.drop_database(name)
+
+
+@pytest.mark.parametrize("words", [["list"], ["show", "a@b"], ["locks"], ["stats"], ["resume"], ["purge", "--older-than", "30d"],
+                                   ["purge", "--older-than", "30d", "--dry-run"], ["replay", "-d", "a@b", "{path}"],
+                                   ["replay", "--dry-run", "-d", "a@b", "{path}"], ["schema", "upgrade"], ["check"],
+                                   ["deliver", "-d", "a@b"]], ids=" ".join)
+def test_no_schema(site, words):
+    path = site.write("one.eml", message().decode())
+    done = site.run(*[word.format(path=path) for word in words], options=["-o", "database.schema=elsewhere"], stdin=message())
+    assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), done
+
+
+def test_a_wrong_password_is_said_once(site):
+    """libpq tries again without TLS, and says it again."""
+    site.settings["database.conninfo"] = site.settings["database.conninfo"].replace("password=mailer", "password=wrong").replace(
+        "sslmode=disable", "sslmode=prefer")
+    for done in (site.run("check"), site.run("replay", "-d", "a@b", site.write("one.eml", message().decode()))):
+        said = done.out + done.err
+        assert done.exit != 0 and said.count("password authentication failed") == said.count("connection to server"), done
+        assert "wrong" not in said.replace("wrong\n", ""), done
+    assert re.search(r"^failed +database +no connection: ", site.run("check").out, re.M)
+
+
+@pytest.mark.parametrize("conninfo,said,hidden", [
+    ("dbnam=x", 'invalid connection option "dbnam"', "?"),
+    ("host=x y", 'missing "=" after "y"', "?"),
+    ("password=one two", 'missing "="', "two"),
+    ("host=x password='one", "unterminated", "one"),
+    ("postgresql://a:secret@[::1", "looking for matching", "secret"),
+    ("postgresql://a:secret@h/d?x", "missing key/value separator", "secret"),
+])
+def test_a_conninfo_that_is_none(site, conninfo, said, hidden):
+    site.settings["database.conninfo"] = conninfo
+    done = site.run("list")
+    assert done.exit == 69 and said in done.err and hidden not in done.err, done
+
+
+def test_nothing_is_said_twice_by_check(site):
+    """Neither an ok behind a warning of the same item."""
+    site.settings.update({"route.sent": "\\Sent", "database.conninfo": "host=127.0.0.1 port=1 dbname=x"})
+    done = site.run("check", site.account())
+    items = re.findall(r"^(ok|warning|failed) +(\S+)", done.out, re.M)
+    bad = {item for status, item in items if status != "ok"}
+    assert "sent" in bad and not bad & {item for status, item in items if status == "ok"}, done
+    assert not re.search(r"^\w+ +(\w+) +\1: ", done.out, re.M), done
