@@ -2,7 +2,6 @@
 """What README takes as given: Debian's packages as they are when new, their services running, users of
 example.org whose mail is in Dovecot. Everything here is done in a private copy of a system."""
 
-import glob
 import os
 import subprocess
 import tempfile
@@ -11,7 +10,7 @@ from lab.dovecot_config import is_old, user_fields
 
 PASSWORD = "in the kitchen"
 PEOPLE = ("lisa", "doug")
-QUEUE = "/var/spool/postfix"
+CERTIFICATE, KEY = "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/etc/ssl/private/ssl-cert-snakeoil.key"
 
 ANSWERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "postfix.answers")
 
@@ -68,37 +67,45 @@ def exists(*command):
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def make_certificate():
-    """The one of the package ssl-cert, which Debian's Postfix and Dovecot use; images leave it out."""
-    certificate, key = "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/etc/ssl/private/ssl-cert-snakeoil.key"
-    if not os.path.exists(certificate):
+def make_dovecot_new():
+    """Also with the certificate of the package ssl-cert, which Debian's Postfix uses too; images leave it out."""
+    run("rm", "-rf", "/etc/dovecot")
+    os.makedirs("/etc/dovecot/conf.d")
+    os.mkdir("/etc/dovecot/private", 0o700)
+    run("env", "UCF_FORCE_CONFFMISS=1", "dpkg-reconfigure", "dovecot-core", "dovecot-imapd")
+    if not os.path.exists(CERTIFICATE):
         run("make-ssl-cert", "generate-default-snakeoil")
-    for source, name in ((certificate, "dovecot.pem"), (key, "dovecot.key")):
-        if not os.path.lexists(f"/etc/dovecot/private/{name}"):
-            os.symlink(source, f"/etc/dovecot/private/{name}")
+    os.symlink(CERTIFICATE, "/etc/dovecot/private/dovecot.pem")
+    os.symlink(KEY, "/etc/dovecot/private/dovecot.key")
+
+
+def make_postfix_new():
+    run("rm", "-rf", "/etc/postfix/main.cf", "/etc/postfix/master.cf", "/etc/aliases", "/etc/mailname")
+    run("find", "/var/spool/postfix", "-xdev", "-type", "f", "-delete")
+    run("debconf-set-selections", ANSWERS)
+    run("dpkg-reconfigure", "postfix")
+
+
+def make_empty(path):
+    """A directory of the same owner and mode."""
+    old = os.stat(path)
+    run("mount", "-t", "tmpfs", "tmpfs", path)
+    os.chown(path, old.st_uid, old.st_gid)
+    os.chmod(path, old.st_mode & 0o7777)
 
 
 def make_packages_new():
-    """The packages as they are when just installed, whatever this system has made of them. Dovecot's configuration is
-    taken as it is, but for ours."""
+    """The packages as they are when just installed, whatever this system has made of them, and no trace of ours."""
     for name in ("oncedrop", *PEOPLE):
         if exists("getent", "passwd", name):
             run("userdel", name)
-    for path in glob.glob("/etc/dovecot/conf.d/90-oncedrop*") + glob.glob("/usr/local/bin/oncedrop"):
-        os.remove(path)
-    run("rm", "-rf", "/etc/oncedrop", "/etc/postfix/main.cf", "/etc/postfix/master.cf", "/etc/aliases", "/etc/mailname")
-    make_certificate()
-    run("find", QUEUE, "-xdev", "-type", "f", "-delete")
-    run("debconf-set-selections", ANSWERS)
-    run("dpkg-reconfigure", "postfix")
+    run("rm", "-rf", "/etc/oncedrop", "/usr/local/bin/oncedrop")
+    write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)
+    make_dovecot_new()
+    make_postfix_new()
     for path in ("/etc/postgresql", "/var/lib/postgresql", "/var/mail"):
-        mode = os.stat(path).st_mode & 0o7777
-        owner = os.stat(path)
-        run("mount", "-t", "tmpfs", "tmpfs", path)
-        os.chmod(path, mode)
-        os.chown(path, owner.st_uid, owner.st_gid)
-    newest = max(os.listdir("/usr/lib/postgresql"), key=int)
-    run("pg_createcluster", newest, "main")
+        make_empty(path)
+    run("pg_createcluster", max(os.listdir("/usr/lib/postgresql"), key=int), "main")
 
 
 def make_virtual_users():
