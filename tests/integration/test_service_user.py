@@ -102,7 +102,8 @@ def test_an_operator_is_told_what_to_type(peer):
         assert done.exit == 69 and 'role "root" does not exist' in done.err, done
     def become_admin(command):
         """As postgres is the administrator of Debian's server, "admin" is the lab's."""
-        return re.sub(r"^runuser -u postgres -- (\w+)", lambda match: f"{postgres.program(match[1])} {postgres.as_admin()}", command)
+        return re.sub(r"^runuser -u postgres -- (\w+)",
+                      lambda match: f"{postgres.program(match[1])} {postgres.as_admin()}", command)
 
     done = [peer.run("list")]
     try:

@@ -59,42 +59,41 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("typed,words", [(typed, words) for typed, *words in WRONG], ids=[typed for typed, *_ in WRONG])
-def test_a_wrong_command_line(site, typed, words):
-    done = site.run(*typed.split())
-    assert done.exit == 64 and not done.out, done
-    first = done.err.split("\n")[0]
-    assert first.startswith(f"oncedrop: {typed.split()[0]}: ") and all(word in first for word in words), done
+def test_a_wrong_command_line(site):
+    for typed, *words in WRONG:
+        done = site.run(*typed.split())
+        assert done.exit == 64 and not done.out, (typed, done)
+        first = done.err.split("\n")[0]
+        assert first.startswith(f"oncedrop: {typed.split()[0]}: ") and all(word in first for word in words), (typed, done)
 
 
-@pytest.mark.parametrize("since,more", [("2h", 1), ("1m", 0), ("today", 0), ("yesterday", 1), ("YESTERDAY", 1)])
-def test_relative_times(site, since, more):
-    """`more` copies than the one of just now: an hour old ones, but none of today."""
-    expect.stored(site.deliver(message(), site.account()))
-    expect.stored(site.deliver(message(), site.account()))
-    then = "least(now() - interval '1 hour', date_trunc('day', now(), 'UTC') - interval '1 minute')" \
-        if since.lower() in ("today", "yesterday") else "now() - interval '1 hour'"
-    site.sql(f"UPDATE oncedrop.copy SET first_at = {then} WHERE id = (SELECT min(id) FROM oncedrop.copy)")
-    done = site.run("list", "--since", since)
-    assert done.exit == 0 and len(done.out.splitlines()) == 2 + more, done
+AGO, THE_DAY_BEFORE = "now() - interval '1 hour'", "date_trunc('day', now(), 'UTC') - interval '1 minute'"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_behind_a_command(site, command):
-    helped = site.run("help", command, config=False)
-    done = subprocess.run([lab_module.program(), command, "--help"], stdin=subprocess.DEVNULL, env=site.environment(),
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, helped.out, "") and helped.exit == 0, done
+def test_relative_times(site):
+    """Of two copies one is of just now."""
+    for _ in range(2):
+        expect.stored(site.deliver(message(), site.account()))
+    for since, then, found in (("2h", AGO, 2), ("1m", AGO, 1), ("today", THE_DAY_BEFORE, 1), ("yesterday", THE_DAY_BEFORE, 2),
+                               ("YESTERDAY", THE_DAY_BEFORE, 2)):
+        site.sql(f"UPDATE oncedrop.copy SET first_at = {then} WHERE id = (SELECT min(id) FROM oncedrop.copy)")
+        done = site.run("list", "--since", since)
+        assert done.exit == 0 and len(done.out.splitlines()) == 1 + found, (since, done)
 
 
-def test_help_behind_other_arguments(site):
+def test_help_behind_a_command(site):
+    for command in COMMANDS:
+        helped = site.run("help", command, config=False)
+        done = subprocess.run([lab_module.program(), command, "--help"], stdin=subprocess.DEVNULL, env=site.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, helped.out, "") and helped.exit == 0, done
     assert site.run("list", "--limit", "5", "--help").out == site.run("help", "list").out
 
 
-@pytest.mark.parametrize("arguments", [["deliver", "--help"], ["deliver", "-d", "a@b", "--help"]])
-def test_help_is_no_delivery(site, arguments):
+def test_help_is_no_delivery(site):
     """Exit status 0 would say to Postfix that the message is delivered."""
-    expect.deferred(site.run(*arguments, stdin=message()))
+    for arguments in (["deliver", "--help"], ["deliver", "-d", "a@b", "--help"]):
+        expect.deferred(site.run(*arguments, stdin=message()))
 
 
 def on_terminal(site, *words):
@@ -110,13 +109,13 @@ def on_terminal(site, *words):
 
 
 @pytest.mark.skipif(not terminal.available(), reason="no pseudo-terminals here")
-@pytest.mark.parametrize("words,said", [(["lsit"], "nearest: list"), (["frobnicate"], "no such command: frobnicate"),
-                                        ([], "no command"), (["-x", "list"], "unknown option -x"),
-                                        (["--nonsense", "list"], "unknown option --nonsense"), (["-c"], "-c before")])
-def test_what_is_typed_wrong_before_the_command(site, words, said):
-    status, output = on_terminal(site, *words)
-    assert status == 64 and said in output and "oncedrop help" in " ".join(output.split()), output
-    expect.deferred(site.run(*words, config=False), r"4\.3\.5")
+def test_what_is_typed_wrong_before_the_command(site):
+    for words, said in ((["lsit"], "nearest: list"), (["frobnicate"], "no such command: frobnicate"), ([], "no command"),
+                        (["-x", "list"], "unknown option -x"), (["--nonsense", "list"], "unknown option --nonsense"),
+                        (["-c"], "-c before")):
+        status, output = on_terminal(site, *words)
+        assert status == 64 and said in output and "oncedrop help" in " ".join(output.split()), output
+        expect.deferred(site.run(*words, config=False), r"4\.3\.5")
 
 
 def test_config_test(site):
@@ -154,14 +153,12 @@ def test_a_database_of_another_encoding(site, encoding):
         postgres.drop_database(name)
 
 
-@pytest.mark.parametrize("words", [["list"], ["show", "a@b"], ["locks"], ["stats"], ["resume"], ["purge", "--older-than", "30d"],
-                                   ["purge", "--older-than", "30d", "--dry-run"], ["replay", "-d", "a@b", "{path}"],
-                                   ["replay", "--dry-run", "-d", "a@b", "{path}"], ["schema", "upgrade"], ["check"],
-                                   ["deliver", "-d", "a@b"]], ids=" ".join)
-def test_no_schema(site, words):
+def test_no_schema(site):
     path = site.write("one.eml", message().decode())
-    done = site.run(*[word.format(path=path) for word in words], options=["-o", "database.schema=elsewhere"], stdin=message())
-    assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), done
+    for words in ("list", "show a@b", "locks", "stats", "resume", "purge --older-than 30d", "purge --older-than 30d --dry-run",
+                  f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "schema upgrade", "check", "deliver -d a@b"):
+        done = site.run(*words.split(), options=["-o", "database.schema=elsewhere"], stdin=message())
+        assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), (words, done)
 
 
 def test_what_libpq_says_again_is_said_once(site):
@@ -180,18 +177,21 @@ def test_a_wrong_password(site):
     assert re.search(r"^failed +database +no connection: ", site.run("check").out, re.M)
 
 
-@pytest.mark.parametrize("conninfo,said,hidden", [
+CONNINFOS = [   # what libpq says of it, and what must not be shown
     ("dbnam=x", 'invalid connection option "dbnam"', "?"),
     ("host=x y", 'missing "=" after "y"', "?"),
     ("password=one two", 'missing "="', "two"),
     ("host=x password='one", "unterminated", "one"),
     ("postgresql://a:secret@[::1", "looking for matching", "secret"),
     ("postgresql://a:secret@h/d?x", "missing key/value separator", "secret"),
-])
-def test_a_conninfo_that_is_none(site, conninfo, said, hidden):
-    site.settings["database.conninfo"] = conninfo
-    done = site.run("list")
-    assert done.exit == 69 and said in done.err and hidden not in done.err, done
+]
+
+
+def test_a_conninfo_that_is_none(site):
+    for conninfo, said, hidden in CONNINFOS:
+        site.settings["database.conninfo"] = conninfo
+        done = site.run("list")
+        assert done.exit == 69 and said in done.err and hidden not in done.err, done
 
 
 def test_nothing_is_said_twice_by_check(site):
