@@ -54,7 +54,7 @@
 #define ZEROS \
     " UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'duplicate', 0, 0), ('deliveries', 'deferred', 0, 0)," \
     " ('deliveries', 'bounced', 0, 0), ('deliveries', 'died', 0, 0), ('deferrals', 'held', 0, 0)," \
-    " ('deferrals', 'mailbox', 0, 0), ('deferrals', 'overquota', 0, 0), ('deferrals', 'refused', 0, 0)," \
+    " ('deferrals', 'database', 0, 0), ('deferrals', 'mailbox', 0, 0), ('deferrals', 'overquota', 0, 0), ('deferrals', 'refused', 0, 0)," \
     " ('deferrals', 'trouble', 0, 0), ('searches', '', 0, 0)" \
     " UNION ALL SELECT k.name || s.suffix, k.label, s.le, 0 FROM (VALUES ('phase', 'read'), ('phase', 'lock')," \
     " ('phase', 'database'), ('phase', 'imap'), ('delay', '')) AS k(name, label)," \
