@@ -51,7 +51,8 @@
     " UNION ALL SELECT p.name || '_ms', p.label, 0, sum(p.ms) FROM " OF_PHASES
 
 #define EVENTS(of) \
-    " UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM " of " e JOIN (VALUES ('held', 'deliveries', 'deferred')," \
+    " UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM " of \
+    " e JOIN (VALUES ('held', 'deliveries', 'deferred')," \
     " ('held', 'deferrals', 'held'), ('search', 'searches', '')) AS k(event, name, label) ON k.event = e.name GROUP BY 1, 2"
 
 #define ZEROS \
@@ -67,7 +68,8 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
 {
     return ledger_query(ledger,
                         "WITH tries AS (" TRIES " WHERE t.started_at >= " UNTIL " AND " IS_OVER "), " GROUPS
-                        " SELECT name, label, le, sum(value)::bigint AS value FROM (" COUNTS EVENTS("@schema@.event") ZEROS
+                        " SELECT name, label, le, sum(value)::bigint AS value FROM (" COUNTS EVENTS("@schema@.event")
+                            ZEROS
                         " UNION ALL SELECT name, label, le, value FROM @schema@.total WHERE name <> 'counted_until'"
                         ") AS counts GROUP BY name, label, le ORDER BY name, label, le = 0, le",
                         0, NULL, fault);
