@@ -140,8 +140,9 @@ static int abandon_ids(const struct config *config, struct ledger *ledger, const
         int status = abandon_id(config, ledger, options, *ids, &all, &fault);
         worst = status != 0 ? status : worst;
     }
-    if (all != NULL)
-        report(options, all);
+    if (all == NULL)
+        all = base_alloc(sizeof(*all)); /* none of them is known */
+    report(options, all);
     return worst == EX_UNAVAILABLE ? cmd_fail(worst, "%s", fault.text) : worst;
 }
 

@@ -99,9 +99,8 @@ static bool add_searches(struct ledger *ledger, size_t searches, struct fault *f
 {
     char number[24];
     const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)searches, number)}};
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.event (name, host, count) VALUES ('search', $1::text, $2::integer)", 2, params,
-                  fault);
+    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('search', $1::text, $2::integer)",
+                  2, params, fault);
 }
 
 /* Whether the hold is asked for this copy. */

@@ -5,6 +5,8 @@
 
 #include "ledger/ledger_session.h"
 
+#define LONGEST_MS (60 * 60 * INT64_C(1000)) /* what was not added up for years takes its time */
+
 /* Milliseconds, the upper bounds of a histogram's buckets. */
 #define BOUNDS "'{5,10,25,50,100,250,500,1000,2500,5000,10000,30000,60000,300000,1800000,7200000}'::bigint[]"
 #define BUCKET(ms) "pg_catalog.width_bucket(" ms "::bigint - 1, " BOUNDS ")"
@@ -20,7 +22,8 @@
     " WHEN t.outcome IN ('stored', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'" \
     " OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'" \
     " ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome = 'stored'" \
-    " AND t.queued_at IS NOT NULL THEN greatest((extract(epoch FROM t.ended_at - t.queued_at) * 1000)::bigint, 0) END AS delay_ms" \
+    " AND t.queued_at IS NOT NULL THEN greatest((extract(epoch FROM t.ended_at - t.queued_at) * 1000)::bigint, 0) END" \
+    " AS delay_ms" \
     " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
 
 /* What nothing can happen to any more: its process has settled all that it claimed, or has certainly died. */
@@ -48,14 +51,15 @@
     " UNION ALL SELECT p.name || '_ms', p.label, 0, sum(p.ms) FROM " OF_PHASES
 
 #define EVENTS(of) \
-    " UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM " of " e JOIN (VALUES ('held', 'deliveries', 'deferred')," \
+    " UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM " of \
+    " e JOIN (VALUES ('held', 'deliveries', 'deferred')," \
     " ('held', 'deferrals', 'held'), ('search', 'searches', '')) AS k(event, name, label) ON k.event = e.name GROUP BY 1, 2"
 
 #define ZEROS \
     " UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'duplicate', 0, 0), ('deliveries', 'deferred', 0, 0)," \
     " ('deliveries', 'bounced', 0, 0), ('deliveries', 'died', 0, 0), ('deferrals', 'held', 0, 0)," \
-    " ('deferrals', 'mailbox', 0, 0), ('deferrals', 'overquota', 0, 0), ('deferrals', 'refused', 0, 0)," \
-    " ('deferrals', 'trouble', 0, 0), ('searches', '', 0, 0)" \
+    " ('deferrals', 'database', 0, 0), ('deferrals', 'mailbox', 0, 0), ('deferrals', 'overquota', 0, 0)," \
+    " ('deferrals', 'refused', 0, 0), ('deferrals', 'trouble', 0, 0), ('searches', '', 0, 0)" \
     " UNION ALL SELECT k.name || s.suffix, k.label, s.le, 0 FROM (VALUES ('phase', 'read'), ('phase', 'lock')," \
     " ('phase', 'database'), ('phase', 'imap'), ('delay', '')) AS k(name, label)," \
     " (SELECT '' AS suffix, unnest(" BOUNDS " || 0::bigint) AS le UNION ALL SELECT '_ms', 0) AS s"
@@ -64,7 +68,8 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
 {
     return ledger_query(ledger,
                         "WITH tries AS (" TRIES " WHERE t.started_at >= " UNTIL " AND " IS_OVER "), " GROUPS
-                        " SELECT name, label, le, sum(value)::bigint AS value FROM (" COUNTS EVENTS("@schema@.event") ZEROS
+                        " SELECT name, label, le, sum(value)::bigint AS value FROM (" COUNTS EVENTS("@schema@.event")
+                            ZEROS
                         " UNION ALL SELECT name, label, le, value FROM @schema@.total WHERE name <> 'counted_until'"
                         ") AS counts GROUP BY name, label, le ORDER BY name, label, le = 0, le",
                         0, NULL, fault);
@@ -83,8 +88,9 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
 {
     if (!ledger_connect(ledger, fault))
         return false;
+    pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + LONGEST_MS);
     bool sent =
-        ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && add_until_lock(ledger, fault) &&
+        ledger_add_begin(ledger, LONGEST_MS, fault) && add_until_lock(ledger, fault) &&
         pg_add(ledger->pg,
                "WITH span AS MATERIALIZED (SELECT " UNTIL " AS since,"
                " greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 day'), " UNTIL ") AS until),"

@@ -140,6 +140,7 @@ def test_by_its_name(site):
     done = site.run("abandon", "QUEUE9", "QUEUE3")
     assert done.exit == 1 and "QUEUE9: no such message" in done.err and "1 message abandoned" in done.out, done
     assert outcomes(site) == ["abandoned"] * 4
+    assert answers(site, "abandon", "QUEUE9", exit=1) == {"messages": 0, "dry_run": False, "abandoned": []}
 
 
 def test_what_is_being_delivered_is_left_alone(site):

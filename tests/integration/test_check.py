@@ -575,6 +575,7 @@ def test_without_a_configured_postfix(site):
     ("5d", {}, None), ("2h", {}, None), ("1h", {}, "= 3600 s"), ("200s", {}, "= 3600 s"),
     ("2h", {"delivery.sent_retry": "3h"}, "delivery.sent_retry"), ("2h", {"delivery.reject_after": "3h"}, "delivery.reject_after"),
     ("2h", {"delivery.hold_off": "3h"}, "delivery.hold_off"),
+    ("10d", {}, "record.abandon_after = 10 d"), ("20d", {"record.abandon_after": "21d"}, None),
 ])
 def test_the_lifetime_of_the_queue(site, lifetime, settings, word):
     site.settings.update(settings)

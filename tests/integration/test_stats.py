@@ -15,6 +15,7 @@ from lab import lab as lab_module
 from lab.messages import message, new_id
 from test_abandon import age, defer
 from test_operator import answers, lock_of
+from test_second_try import SCUBA, fake, refuse
 
 DASHBOARD = os.path.join(lab_module.REPOSITORY, "conf", "grafana", "oncedrop.json")
 
@@ -174,6 +175,26 @@ def test_what_is_counted(eventful):
     assert one(values, "phase_seconds_count", phase="lock") == 6     # all but the one that died and the one that left no row
     assert one(values, "delay_seconds_bucket", le="300") == 0 and one(values, "delay_seconds_bucket", le="1800") == 2
     assert 2400 <= one(values, "delay_seconds_sum") < 3000
+
+
+@pytest.mark.parametrize("setting, bounced, deferred", [("bounce", 1, 0), ("defer", 0, 1)])
+def test_one_outcome_bounces_and_defers(site, setting, bounced, deferred):
+    """By delivery.overquota; the record has one word for both."""
+    fake(site, APPEND=refuse("NO [OVERQUOTA] Full"))
+    site.settings["delivery.overquota"] = setting
+    assert site.deliver(message(), SCUBA).exit == (69 if bounced else 75)
+    values = metrics(site)
+    assert one(values, "deliveries_total", outcome="bounced") == bounced
+    assert one(values, "deliveries_total", outcome="deferred") == one(values, "deferrals_total", reason="overquota") == deferred
+
+
+def test_what_another_has_claimed_is_counted(site):
+    """Nothing else is recorded of a try that finds all its copies claimed."""
+    scuba, mail = site.account(), message()
+    expect.stored(site.deliver(mail, scuba))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
+    expect.held(site.deliver(mail, scuba))
+    assert one(metrics(site), "deferrals_total", reason="held") == 1
 
 
 def test_counts_do_not_fall(eventful):
