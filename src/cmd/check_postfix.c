@@ -143,16 +143,20 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
     if (postconf == NULL)
         return;
     const struct postconf_service *services = postconf_services(postconf, &count);
+    bool leads_here = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
     if (strcmp(postconf_value(postconf, "soft_bounce"), "yes") == 0)
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is tried again for days");
     check_postfix_way(config, postconf);
-    if (strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL) {
+    if (leads_here) {
         check_mailbox_command(config, postconf);
         check_login_account(config);
     }
     check_lifetime(config, postconf);
-    for (size_t i = 0; i < count; i++)
-        if (check_postfix_ours(&services[i]))
-            check_service(config, postconf, &services[i], max_connections);
-    check_item(true, "postfix", "settings read");
+    for (size_t i = 0; i < count; i++) {
+        if (!check_postfix_ours(&services[i]))
+            continue;
+        leads_here = true;
+        check_service(config, postconf, &services[i], max_connections);
+    }
+    check_item(true, "postfix", "settings read%s", leads_here ? "" : "; none of them leads to oncedrop yet");
 }

@@ -41,6 +41,10 @@ def said(site, main, master, maxproc):
     return [] if items == [("ok", "settings read")] else items
 
 
+def test_a_postfix_that_is_not_set_up_yet(site):
+    assert said(site, {}, OTHER, "20") == [("ok", "settings read; none of them leads to oncedrop yet")]
+
+
 def warned(site, main, master, maxproc="20"):
     """The only thing that is said is this warning; its text."""
     [(kind, text)] = said(site, main, master, maxproc)
