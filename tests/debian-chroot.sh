@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 #
-# A minimal Debian of its own in a chroot, for scripts that source this file. Their directory is the top of the tree.
+# A minimal Debian in a chroot, for scripts that source this file in the top of the tree.
 #
-#   debian_new RELEASE    makes it, in $root, with what is committed here in /oncedrop; it is gone when the script ends
+#   debian_new RELEASE    makes it in $root, with what is committed here in /oncedrop; it is removed when the script ends
 #   $inside COMMAND...    runs a command in it, as root, with the machine's network
 #
 # Packages come from where this machine's come from.

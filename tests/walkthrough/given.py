@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What README takes as given: Debian's packages as they are when new, their services running, users of
-example.org whose mail is in Dovecot. Everything here is done in a private copy of a system."""
+"""What README takes for granted: Debian's packages as they are when just installed, their services running, and users of
+example.org whose mail is in Dovecot. All of this is done in a private copy of a system."""
 
 import os
 import subprocess
@@ -14,17 +14,7 @@ CERTIFICATE, KEY = "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/etc/ssl/private/ssl
 
 ANSWERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "postfix.answers")
 
-# There is no systemd in here: what README asks of it is done by the init scripts of the same packages.
-SYSTEMCTL = """\
-#!/bin/sh
-case $1 in
-    start | stop | restart | reload) verb=$1; shift ;;
-    *) echo "systemctl: the walkthrough does not know: $*" >&2; exit 1 ;;
-esac
-for unit; do service "${unit%.service}" $verb || exit 1; done
-"""
-
-# Users of example.org without accounts of the system; PAM, which comes later in conf.d, would make each login wait.
+# Users who have no account on the system. They come before PAM, which takes two seconds to refuse them.
 DOVECOT_USERS = ("""
 passdb {
   driver = passwd-file
@@ -47,7 +37,7 @@ userdb site {
 
 
 def run(*arguments, text=""):
-    """A command that has to succeed. Its output is returned; a daemon that it leaves behind may keep it open."""
+    """Runs a command, which must succeed; returns its output. Not through a pipe: daemons keep their output open."""
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         done = subprocess.run(arguments, input=text, stdout=output, stderr=subprocess.STDOUT, text=True, check=False)
         output.seek(0)
@@ -68,7 +58,7 @@ def exists(*command):
 
 
 def make_dovecot_new():
-    """Also with the certificate of the package ssl-cert, which Debian's Postfix uses too; images leave it out."""
+    """With the certificate of the package ssl-cert, which Debian's Postfix uses too; images come without it."""
     run("rm", "-rf", "/etc/dovecot")
     os.makedirs("/etc/dovecot/conf.d")
     os.mkdir("/etc/dovecot/private", 0o700)
@@ -87,7 +77,7 @@ def make_postfix_new():
 
 
 def make_empty(path):
-    """A directory of the same owner and mode."""
+    """Mounts an empty directory of the same owner and mode there."""
     old = os.stat(path)
     run("mount", "-t", "tmpfs", "tmpfs", path)
     os.chown(path, old.st_uid, old.st_gid)
@@ -95,7 +85,7 @@ def make_empty(path):
 
 
 def make_packages_new():
-    """The packages as they are when just installed, whatever this system has made of them, and no trace of ours."""
+    """The packages as they are when just installed, whatever has become of them here, and no trace of oncedrop."""
     for name in ("oncedrop", *PEOPLE):
         if exists("getent", "passwd", name):
             run("userdel", name)
@@ -128,9 +118,8 @@ def make_system_users():
 
 
 def prepare(accounts):
-    """accounts: "virtual" or "system"."""
+    """accounts: "virtual" or "system". Services may be started from then on."""
     write("/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 mail.example.org mail\n::1 localhost\n")
-    write("/usr/local/sbin/systemctl", SYSTEMCTL, 0o755)
     if accounts == "virtual":
         make_virtual_users()
     else:
@@ -144,10 +133,12 @@ def start_services():
 
 
 def follow_demo():
-    """What was printed when `make demo` had installed the packages, with the answers to Postfix's questions."""
+    """Runs what was printed when `make demo` had installed the packages; Postfix's questions are answered beforehand."""
     run("debconf-set-selections", ANSWERS)
-    commands = run("cat", "/after-demo")
+    with open("/after-demo", encoding="utf-8") as file:
+        commands = file.read().splitlines()
     if not commands:
-        raise RuntimeError("`make demo` said nothing of the services that it left")
-    print(f"== make demo\n{commands}", flush=True)
-    run("bash", "-e", text=commands)
+        raise RuntimeError("`make demo` printed nothing of the services that it left")
+    for command in commands:
+        print(f"== make demo: {command}", flush=True)
+        run("bash", "-c", command)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Mail in, and where it is then: by the real ports, as a user's mail program does it."""
+"""Sends mail and looks where it is, on the real ports, like a user's mail program."""
 
 import imaplib
 import json
@@ -20,10 +20,11 @@ They are in the kitchen.
 """
 
 WAIT_SECONDS = 120
+FAILURES = (OSError, imaplib.IMAP4.error)   # what is raised here besides AssertionError; smtplib's are of the first kind
 
 
 def client_context():
-    """Debian's own certificate is signed by nobody."""
+    """Debian's certificate is signed by itself."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
@@ -38,7 +39,7 @@ def submit(login):
 
 
 def refusal(recipient):
-    """What a stranger is answered who has mail for somebody; (250, ...) if it is taken."""
+    """Postfix's answer, code and text, to a stranger who has mail for a recipient."""
     with smtplib.SMTP("localhost", 25, timeout=60) as client:
         client.ehlo()
         client.mail("stranger@example.com")
@@ -46,7 +47,7 @@ def refusal(recipient):
 
 
 def count(login, mailbox):
-    """How many messages are there; 0 also when there is no such mailbox."""
+    """How many messages a mailbox has; 0 also if it does not exist."""
     client = imaplib.IMAP4("localhost", timeout=60)
     try:
         client.login(login, PASSWORD)
@@ -57,15 +58,15 @@ def count(login, mailbox):
 
 
 def queue():
-    """What Postfix still has."""
+    """What is in Postfix's queue."""
     lines = subprocess.run(["postqueue", "-j"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     return [json.loads(line) for line in lines]
 
 
 def wait_until_empty():
-    """Until Postfix has nothing left. It is not waited for its next try."""
+    """Waits until Postfix has delivered everything. Mail that it defers is a failure: it should go at the first try."""
     end = time.monotonic() + WAIT_SECONDS
-    while any(queue() for _ in range(2)):   # one look may miss what goes from one queue to another
+    while any(queue() for _ in range(2)):   # one look misses what is on its way between two queues
         if time.monotonic() > end or any(message["queue_name"] == "deferred" for message in queue()):
             raise AssertionError(f"Postfix could not deliver: {queue()}")
         time.sleep(0.1)

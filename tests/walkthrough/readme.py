@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""README's set-up as a shell script: its blocks that begin with ```sh, word for word, in their order.
+"""README's set-up as a shell script: its ```sh blocks, word for word, in their order.
 
-Which of them are for whom is read as a person reads it. A step begins with a paragraph whose first words are bold; the ways
-in are named there, and a step that names one is for those who take it. A block whose paragraph begins with "If …" or with
-"Users of the system" is for those alone whose accounts are users of the system."""
+README's own words say which of them are for whom. A step begins with a paragraph in bold; if the bold words name a way in,
+the step is for that way alone. A block below a paragraph that begins with "If … users of the system" or "Users of the system"
+is for sites whose accounts are users of the system."""
 
 import collections
 import os
@@ -11,7 +11,7 @@ import re
 
 DONE = "README.md: all of it was done"
 README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md")
-SECTIONS = ("Install", "Set-up")                # how the headings begin under which everything is done
+SECTIONS = ("Install", "Set-up")                # what the headings begin with whose blocks are run
 WAYS = {
     "pipe": re.compile(r"\bpipe\b"),
     "lmtp": re.compile(r"\bLMTP\b"),
@@ -19,7 +19,7 @@ WAYS = {
 }
 SYSTEM_USERS = re.compile(r"(If [^.:]*|)users of the system", re.IGNORECASE)
 
-# line: where it begins; section: its heading; step: the bold words; paragraph: the last one before it
+# line: its number; section: the heading; step: the bold words; paragraph: the one above the block
 Block = collections.namedtuple("Block", "line section step paragraph language text")
 
 
@@ -50,7 +50,7 @@ def blocks(text):
 
 
 def is_for(block, way, accounts):
-    """Whether somebody who takes this way in, and has such accounts ("system" or "virtual"), runs the block."""
+    """Whether a site with this way in and such accounts ("system" or "virtual") runs the block."""
     if block.language != "sh" or not block.section.startswith(SECTIONS):
         return False
     if accounts != "system" and SYSTEM_USERS.match(block.paragraph):
@@ -60,12 +60,12 @@ def is_for(block, way, accounts):
 
 
 def script(way, accounts):
-    """For a shell that reads it from its standard input, as from a terminal: a command that reads there takes the lines
-    that follow it. The last line that is printed is DONE."""
+    """The script; its last line prints DONE. It is for a shell's standard input, where a command that prompts swallows the
+    lines after it, as it does in a terminal."""
     with open(README, encoding="utf-8") as file:
         every = blocks(file.read())
     chosen = [block for block in every if is_for(block, way, accounts)]
-    # Words by which blocks are told apart, and that somebody may have changed.
+    # In case the words above were changed.
     for what, found in (("way in", [block for block in chosen if WAYS[way].search(block.step)]),
                         ("users of the system", [block for block in every if SYSTEM_USERS.match(block.paragraph)])):
         if not found:
