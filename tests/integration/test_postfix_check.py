@@ -41,10 +41,6 @@ def said(site, main, master, maxproc):
     return [] if items == [("ok", "settings read")] else items
 
 
-def test_a_postfix_that_is_not_set_up_yet(site):
-    assert said(site, {}, OTHER, "20") == [("ok", "settings read; none of them leads to oncedrop yet")]
-
-
 def warned(site, main, master, maxproc="20"):
     """The only thing that is said is this warning; its text."""
     [(kind, text)] = said(site, main, master, maxproc)
@@ -56,6 +52,23 @@ def failed(site, main, master, maxproc="20"):
     [(kind, text)] = said(site, main, master, maxproc)
     assert kind == "failed", text
     return text
+
+
+@pytest.mark.parametrize("main,master", [
+    (GOOD, PIPE), (GOOD_LMTP, LMTP), (GOOD_COMMAND, ""),
+    ({**GOOD_LMTP, "virtual_transport": "lmtp:unix:private/oncedrop-lmtp"}, SPAWN + "lmtp unix - - n - - lmtp\n"),
+    ({**GOOD, "mydestination": "localhost, b.example", "virtual_mailbox_domains": "example.org"}, PIPE),
+])
+def test_nothing_to_say(site, main, master):
+    assert said(site, main, master, "20") == []
+
+
+def test_processes_of_others_do_not_count(site):
+    assert said(site, {**GOOD, "default_process_limit": "5000"}, PIPE + OTHER, "40") == []
+
+
+def test_a_postfix_that_is_not_set_up_yet(site):
+    assert said(site, {}, OTHER, "20") == [("ok", "settings read; none of them leads to oncedrop yet")]
 
 
 @pytest.mark.parametrize("main,master,maxproc,word", [
