@@ -8,7 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LINE_LIMIT = 2000 };
@@ -202,3 +205,80 @@ LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
 LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
+
+/* For log_last. Published as a whole: a signal may come at any time. */
+static struct kept {
+    char syslog_head[64], copy_head[64];
+    size_t count;
+    char *lines[];
+} *volatile kept;
+
+static void free_kept(struct kept *it)
+{
+    for (size_t i = 0; it != NULL && i < it->count; i++)
+        base_free(&it->lines[i]);
+    base_free(&it);
+}
+
+void log_keep(const char *const *lines, size_t count)
+{
+    struct kept *old = kept, *it = NULL;
+    char when[32], line[LINE_LIMIT + 1];
+    time_t now = time(NULL);
+    struct tm tm;
+    if (count > 0) {
+        it = base_alloc(sizeof(*it) + count * sizeof(it->lines[0]));
+        it->count = count;
+        /* as syslog(3) sends it; daemons go by their own clock */
+        strftime(when, sizeof(when), "%b %e %T", localtime_r(&now, &tm));
+        snprintf(it->syslog_head, sizeof(it->syslog_head), "<%d>%s oncedrop[%ld]: ", LOG_MAIL | LOG_INFO, when,
+                 (long)getpid());
+        snprintf(it->copy_head, sizeof(it->copy_head), "oncedrop[%ld]: info: ", (long)getpid());
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)escape(lines[i], line, sizeof(line), OF_LINE);
+        it->lines[i] = base_strdup(line);
+    }
+    kept = it;
+    free_kept(old);
+}
+
+/* One write, of head, line and end. */
+static void say(int fd, const char *head, const char *line, const char *end, const char *line_end)
+{
+    char text[LINE_LIMIT + 256];
+    size_t used = 0;
+    const char *const parts[] = {head, line, end, line_end};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size_t length = strlen(parts[i]), room = sizeof(text) - used;
+        length = length < room ? length : room;
+        memcpy(text + used, parts[i], length);
+        used += length;
+    }
+    if (write(fd, text, used) < 0)
+        return;
+}
+
+static int connect_syslog(void)
+{
+    static const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+        base_close(&fd);
+    return fd;
+}
+
+void log_last(const char *end)
+{
+    const struct kept *it = kept;
+    if (it == NULL || limit < LOG_LEVEL_INFO)
+        return;
+    int fd = use_syslog ? connect_syslog() : -1;
+    for (size_t i = 0; i < it->count; i++) {
+        if (fd >= 0)
+            say(fd, it->syslog_head, it->lines[i], end, "");
+        if (copy_fd >= 0)
+            say(copy_fd, it->copy_head, it->lines[i], end, "\n");
+    }
+    base_close(&fd);
+}

@@ -21,6 +21,14 @@ void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
+/* Keeps copies of the lines that log_last writes, of level info and without their ends, in place of those kept before;
+ * count 0 drops them. */
+void log_keep(const char *const *lines, size_t count);
+
+/* For signal handlers that end the process: writes the lines kept, each followed by `end`. Async-signal-safe; a syslog
+ * daemon that takes nothing is not waited for. */
+void log_last(const char *end);
+
 /* Copies text to out[size]: what the log escapes, and bytes that are no UTF-8, as \ooo (octal), "\\" as "\\\\"; always
  * NUL-terminated, cut at a whole character. Returns out. For whatever people are to see. */
 const char *log_escape(const char *text, char *out, size_t size);

@@ -46,6 +46,7 @@ static void end_by_signal(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
     static const char asked[] = "4.3.0 ended by a signal\n";
+    delivery_log_end(signal);
     if (signal == SIGALRM)
         answer_exit(over, sizeof(over) - 1);
     answer_exit(asked, sizeof(asked) - 1);
@@ -111,7 +112,7 @@ static void strip_brackets(char *text)
     }
 }
 
-/* Before anything can fail: the log is to name the recipient. */
+/* Before anything can fail, so that the log names the recipient. */
 static void begin_envelope(struct envelope *envelope)
 {
     from_environment(&envelope->sender, "SENDER", true);
@@ -128,7 +129,7 @@ static bool complete_envelope(struct envelope *envelope, const struct message *m
     original_from_header(&envelope->original, message);
     if (envelope->queue_id != NULL && envelope->queue_id[0] == '\0')
         base_free(&envelope->queue_id);
-    received_told_by(message, &envelope->queue_id, &envelope->queued_at);
+    received_queue(message, &envelope->queue_id, &envelope->queued_at);
     if (envelope->sender == NULL)
         envelope->sender = base_strdup("");
     strip_brackets(envelope->sender);
@@ -178,7 +179,7 @@ static struct message *read_message(const struct config *config, const struct en
     return NULL;
 }
 
-/* A delivery that ends before there was all that it takes; message may be NULL. */
+/* Answers and logs what ends before delivery_run; message may be NULL. */
 static void refuse(const struct envelope *envelope, const struct message *message, int64_t started_ms,
                    const struct report *report)
 {
@@ -236,7 +237,7 @@ static void deliver_message(const struct config *config, const struct envelope *
 /* Set-group-ID: the caller may as well be an ordinary user who set all this. */
 static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
 
-/* The configuration, and what is to stand before the message is read. NULL: not to be had, and reported. */
+/* Loads the configuration, drops the group, sets limits and deadline. NULL with the report set on trouble. */
 static struct config *begin(const struct cmd_options *options, int log_fd, struct report *report)
 {
     struct fault fault;

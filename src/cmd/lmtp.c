@@ -10,12 +10,13 @@
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
+#include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
 
 /* The peer defers what has no reply yet; half a reply would be worse than none. */
 static void end_by_signal(int signal)
 {
-    (void)signal;
+    delivery_log_end(signal);
     _exit(75);
 }
 

@@ -203,6 +203,8 @@ void delivery_run(struct delivery *delivery)
         memset(&delivery->recipients[i].report, 0, sizeof(struct report));
         delivery->recipients[i].uid = 0;
     }
+    if (!delivery->dry_run)
+        delivery_keep_log(delivery);
     bool ready = deadline_arm(delivery->config->delivery.deadline, &fault);
     if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
@@ -212,6 +214,7 @@ void delivery_run(struct delivery *delivery)
     } else {
         delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
     }
+    log_keep(NULL, 0);
 }
 
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text)

@@ -67,7 +67,7 @@ struct delivery {
     struct decoding *decoding;     /* NULL until delivery_begin or delivery_run */
 };
 
-/* All the time that nothing was said of yet went into this phase: their sum is the time since started_ms. */
+/* Counts the time since the last call, or since started_ms, to this phase: the phases add up to all of it. */
 void delivery_spent(struct delivery *delivery, enum delivery_phase phase);
 
 /* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):
@@ -77,11 +77,18 @@ void delivery_begin(struct delivery *delivery, struct fault *fault);
 /* Delivers. Arms the deadline anew at its beginning. Every recipient's report is set; nothing else is to be asked. */
 void delivery_run(struct delivery *delivery);
 
-/* In place of delivery_run: every recipient is told this. */
+/* In place of delivery_run: gives every recipient this answer. */
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text);
 
 /* Frees what delivery_begin and delivery_run left. */
 void delivery_clear(struct delivery *delivery);
+
+/* For the signal handlers of deadline_install: logs a line for each recipient if delivery_run is under way.
+ * Async-signal-safe. */
+void delivery_log_end(int signal);
+
+/* For delivery_run: prepares those lines. */
+void delivery_keep_log(const struct delivery *delivery);
 
 /* One line for each recipient and one for the Sent copy, in Postfix's style. Their delays add up to their delay. */
 void delivery_log(const struct delivery *delivery);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Where the time went, and the lines that say what became of each recipient and of the Sent copy. */
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -51,6 +52,26 @@ static void log_copy(const struct common *common, const char *who, const char *a
              log_escape_field(mailbox != NULL ? mailbox : "", mailbox_text, sizeof(mailbox_text)), uid, common->size,
              common->delays, outcome_row(report->outcome)->dsn, status,
              log_escape_text(report->text, text, sizeof(text)));
+}
+
+void delivery_keep_log(const struct delivery *delivery)
+{
+    char **lines OD_CLEANUP(base_free) = base_alloc((delivery->recipient_count + 1) * sizeof(*lines));
+    char to[384];
+    struct common common;
+    describe(delivery, &common);
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        lines[i] = base_printf("%s: message-id=<%s>, to=<%s>, size=%zu, dsn=%s, status=deferred (", common.queue_id,
+                               common.id, log_escape_field(delivery->recipients[i].address, to, sizeof(to)),
+                               common.size, outcome_row(OUTCOME_TROUBLE)->dsn);
+    log_keep((const char *const *)lines, delivery->recipient_count);
+    for (size_t i = 0; i < delivery->recipient_count; i++)
+        base_free(&lines[i]);
+}
+
+void delivery_log_end(int signal)
+{
+    log_last(signal == SIGALRM ? "the deadline is over (delivery.deadline))" : "ended by a signal)");
 }
 
 void delivery_log(const struct delivery *delivery)

@@ -161,7 +161,7 @@ static bool has_id(const struct postfix_field *field, const char *queue_id)
     return field->id.length == strlen(queue_id) && memcmp(field->id.start, queue_id, field->id.length) == 0;
 }
 
-void received_told_by(const struct message *message, char **queue_id, int64_t *ret_time)
+void received_queue(const struct message *message, char **queue_id, int64_t *ret_time)
 {
     char *text OD_CLEANUP(base_free) = NULL;
     struct postfix_field field;

@@ -25,7 +25,7 @@ char *received_login(const struct message *message, const char *queue_id) OD_MUS
  *
  * *queue_id  NULL: is set to a new string. Else the field must have it, or it is not our own Postfix's
  * *ret_time  seconds since 1970, when Postfix received it; 0: not known. Both are untouched without such a field */
-void received_told_by(const struct message *message, char **queue_id, int64_t *ret_time);
+void received_queue(const struct message *message, char **queue_id, int64_t *ret_time);
 
 /* X-Original-To as our own Postfix prepends it (flag O of pipe(8) and lmtp(8)): above the topmost Received. One further
  * down, or in a message without Received, is the sender's to invent. A new string or NULL. */

@@ -89,7 +89,8 @@ static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *
     };
     return pg_add(
         ledger->pg,
-        "WITH tried AS (UPDATE @schema@.delivery d SET outcome = $4::text, reason = $5::text, last_at = pg_catalog.clock_timestamp(),"
+        "WITH tried AS (UPDATE @schema@.delivery d SET outcome = $4::text, reason = $5::text,"
+        " last_at = pg_catalog.clock_timestamp(),"
         " finished_at = CASE WHEN $6::boolean THEN coalesce(d.finished_at, pg_catalog.clock_timestamp())"
         " ELSE d.finished_at END, whole = d.whole OR $7::boolean"
         " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND d.message = m.id"

@@ -6,7 +6,7 @@
 
 #include "ledger/ledger_query.h"
 
-/* Messages by identity, digest, or queue id, each of which may be NULL; oldest first. NULL with the fault set on trouble.
+/* Messages by identity, digest, or any queue id they were tried under, each of which may be NULL; oldest first. NULL with the fault set on trouble.
  * Columns: id, message_id, digest, lock_key, sender, from, subject, date, size, in_reply_to, references, received_at. */
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id,

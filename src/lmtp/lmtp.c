@@ -107,7 +107,7 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-/* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). message: NULL when there is none, and
+/* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). message: NULL if there is none; then
  * refused says why. */
 static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
                               const struct report *refused)
@@ -119,7 +119,7 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
     if (message != NULL)
-        received_told_by(message, &transaction->queue_id, &queued_at);
+        received_queue(message, &transaction->queue_id, &queued_at);
     struct delivery delivery = {
         .config = lmtp->config,
         .sessions = lmtp->sessions,

@@ -113,7 +113,7 @@ enum replay_load replay_envelope_complete(struct replay_worker *worker, const st
                                                             : NULL;
     int64_t queued_at; /* when it was delivered, it was in no queue of today's */
     message->sender = plain_address(told->sender != NULL ? told->sender : path != NULL ? path : "");
-    received_told_by(message->message, &message->queue_id, &queued_at);
+    received_queue(message->message, &message->queue_id, &queued_at);
     message->received_at = arrival(message->message, from_time);
     message->recipients = g_ptr_array_new_with_free_func(g_free);
     for (size_t i = 0; told->recipients != NULL && told->recipients[i] != NULL; i++)

@@ -18,6 +18,7 @@
 /* The deadline, or a signal. The parent counts the message as deferred; the ledger has what was begun. */
 static void end_by_signal(int signal)
 {
+    delivery_log_end(signal);
     _exit(signal == SIGALRM ? EX_TEMPFAIL : 128 + signal); /* as a shell reports it */
 }
 

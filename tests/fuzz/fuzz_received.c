@@ -104,7 +104,7 @@ static void check_field(const struct message *message, const char *field)
     char *login OD_CLEANUP(base_free) = received_login(message, NULL);
     int64_t when = 0;
     char *id OD_CLEANUP(base_free) = NULL;
-    received_told_by(message, &id, &when);
+    received_queue(message, &id, &when);
     char *ours OD_CLEANUP(base_free) = received_login(message, id ? id : "");
     char *other OD_CLEANUP(base_free) = received_login(message, "no-queue-id");
     GPtrArray *comments = g_ptr_array_new_with_free_func(g_free);

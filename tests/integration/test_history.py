@@ -6,13 +6,14 @@ alone; the time of the lock counted to another phase; queued_at of a field with 
 
 import email.utils
 import json
+import os
 import re
 import signal
 import socket
 import time
 
 import expect
-from lab import lmtp
+from lab import lab as lab_module, lmtp
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
@@ -67,6 +68,18 @@ def test_every_try_and_every_queue_id(site):
     assert re.search(rf"^to <{SCUBA}> it was tried 4 times; the first try, at \S+Z, failed: .*full", why(site, id), re.M)
     printed = site.run("show", "4AGAIN").out.split("\ntries\n")[1].split("\n\n")[0].splitlines()[1:]
     assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
+
+
+def test_the_query_of_the_readme(site):
+    with open(os.path.join(lab_module.REPOSITORY, "README.md"), encoding="utf-8") as file:
+        query = re.search(r"-- Mail of the last day that took more than one try.*?;", file.read(), re.S)[0]
+    mail = message()
+    fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4TWICE"))
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "4TWICE"))
+    expect.stored(site.deliver(message(), SCUBA))
+    assert [(row.queue_id, row.outcome) for row in site.sql(query)] == [("4TWICE", "overquota"), ("4TWICE", "stored")]
 
 
 def test_a_try_that_was_cut_off_stays(site):

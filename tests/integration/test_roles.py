@@ -22,6 +22,7 @@ FORBIDDEN = {
     "the view of inboxes": "SELECT * FROM oncedrop.inbox",
     "the view of outboxes": "SELECT * FROM oncedrop.outbox",
     "errors": "SELECT error FROM oncedrop.copy",
+    "why tries failed": "SELECT reason FROM oncedrop.try",
     "times": "SELECT first_at, last_at FROM oncedrop.delivery",
     "another message's identity": f"UPDATE oncedrop.message SET identity = {OTHER}",
     "a copy of another message": "UPDATE oncedrop.copy SET message = 1",
@@ -34,6 +35,8 @@ FORBIDDEN = {
     "no message": "DELETE FROM oncedrop.message",
     "no copy": "DELETE FROM oncedrop.copy",
     "no delivery": "DELETE FROM oncedrop.delivery",
+    "no try": "DELETE FROM oncedrop.try",
+    "a try under another id": "UPDATE oncedrop.try SET queue_id = 'x'",
     "no row at all": "TRUNCATE oncedrop.message CASCADE",
     "a table for itself": "LOCK TABLE oncedrop.copy IN ACCESS EXCLUSIVE MODE",
     "a table shared": "LOCK TABLE oncedrop.message IN SHARE MODE",
@@ -69,7 +72,7 @@ def test_the_role_of_deliveries_has_no_other(site):
     whole = site.sql("""SELECT table_name, privilege_type FROM information_schema.role_table_grants
                         WHERE grantee = 'oncedrop_delivery' AND table_schema = 'oncedrop' ORDER BY 1, 2""")
     assert ("schema_version", "SELECT") in [tuple(row) for row in whole]
-    assert {row.table_name for row in whole}.isdisjoint({"message", "address", "part", "raw", "delivery", "copy"})
+    assert {row.table_name for row in whole}.isdisjoint({"message", "address", "part", "raw", "delivery", "copy", "try"})
 
 
 @pytest.mark.parametrize("level", ["envelope", "text", "raw"])

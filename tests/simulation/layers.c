@@ -200,6 +200,17 @@ void log_info(const char *format, ...)
     (void)format;
 }
 
+void log_keep(const char *const *lines, size_t count)
+{
+    (void)lines;
+    (void)count;
+}
+
+void log_last(const char *end)
+{
+    (void)end;
+}
+
 const char *log_escape(const char *text, char *out, size_t size)
 {
     (void)size;

@@ -138,7 +138,7 @@ static char *queue_id_of(const struct message *message, int64_t *ret_time)
     char *id = NULL;
 
     *ret_time = 0;
-    received_told_by(message, &id, ret_time);
+    received_queue(message, &id, ret_time);
     return id;
 }
 
@@ -177,20 +177,20 @@ static void test_time(void **state)
     int64_t when = 7;
 
     (void)state;
-    received_told_by(message, &other, &when);
+    received_queue(message, &other, &when);
     assert_string_equal(other, "A0");
     assert_int_equal(when, 7);
-    received_told_by(message, &id, &when);
+    received_queue(message, &id, &when);
     assert_string_equal(id, "4QXyZ16dz9zPV");
     assert_int_equal(when, 1754035200); /* 2025-08-01 08:00:00 UTC */
     when = 7;
-    received_told_by(message, &id, &when);
+    received_queue(message, &id, &when);
     assert_int_equal(when, 1754035200);
     base_free(&id);
     base_free(&other);
     message_free(&message);
     message = received("by mail.example (Postfix) id A1; some day");
-    received_told_by(message, &id, &when);
+    received_queue(message, &id, &when);
     assert_string_equal(id, "A1");
     assert_int_equal(when, 0);
     base_free(&id);

@@ -44,8 +44,9 @@ DECLARE
     grantee text;
 BEGIN
     FOR grantee IN SELECT rolname FROM pg_catalog.pg_roles WHERE rolname IN (@role_text@, @operator_text@) LOOP
-        EXECUTE pg_catalog.format('GRANT SELECT (delivery, claim), INSERT, UPDATE (ended_at, outcome, reason, read_ms,'
-            ' lock_ms, database_ms, imap_ms) ON @schema@.try TO %I', grantee);
+        EXECUTE pg_catalog.format('GRANT SELECT (delivery, claim), INSERT (delivery, claim, started_at, ended_at,'
+            ' queue_id, queued_at, host, pid, outcome, reason, read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id),'
+            ' UPDATE (ended_at, outcome, reason, read_ms, lock_ms, database_ms, imap_ms) ON @schema@.try TO %I', grantee);
     END LOOP;
     IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
         GRANT SELECT ON @schema@.try TO @operator@;
