@@ -62,9 +62,9 @@ static bool send_statement(struct pg *pg, const char *sql, size_t count, const c
 
 bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
 {
-    const char *values[PG_MAX_PARAMS];
+    const char *values[PG_MAX_PARAMS] = {NULL};
     char *fit[PG_MAX_PARAMS];
-    int lengths[PG_MAX_PARAMS], formats[PG_MAX_PARAMS];
+    int lengths[PG_MAX_PARAMS] = {0}, formats[PG_MAX_PARAMS] = {0};
     if (count > PG_MAX_PARAMS)
         abort();
     if (!enter_batch(pg, fault))

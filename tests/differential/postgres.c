@@ -16,7 +16,7 @@
 #include "ledger/ledger_session.h"
 #include "ledger/pg_internal.h"
 
-/* A lock of the warden's, which keeps a late batch from being executed. */
+/* A lock of the warden's, which keeps a late batch from being executed, for as long as it takes. */
 #define GATE "7426171, 0"
 
 const char *const ground_fate_names[] = {
@@ -217,7 +217,8 @@ bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg
     gated = gated && pg_mark(pg) > 0;
     if (fate_count > 0 && fate == GROUND_LATE && !gated && !begins) {
         gated = true;
-        if (!__real_pg_add(pg, "SELECT pg_advisory_xact_lock_shared(" GATE ")", 0, NULL, fault))
+        if (!__real_pg_add(pg, "SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock_shared(" GATE ")",
+                           0, NULL, fault))
             return false;
     }
     bool fails = strcmp(sql, "COMMIT") == 0 && takes_fate(GROUND_ROLLED_BACK);
