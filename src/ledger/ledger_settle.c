@@ -178,13 +178,14 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
     bool sent = send_settling(ledger, claim, settling, &marks, fault);
     ledger->in_transaction = false;
     enum ledger_result result = sent ? take_settling(ledger, settling, &marks, ret_taken, fault) : LEDGER_TROUBLE;
-    if (result != LEDGER_TROUBLE)
-        *ret_next = settling->next != LEDGER_NO_TARGET &&
-                    ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
+    bool held = result != LEDGER_TROUBLE && settling->next != LEDGER_NO_TARGET &&
+                ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
     if (sent)
-        pg_finish(ledger->pg);
+        held = pg_finish(ledger->pg) && held; /* the lock went with a session that is lost */
     else
         pg_close(&ledger->pg);
+    if (result != LEDGER_TROUBLE)
+        *ret_next = held;
     return result;
 }
 

@@ -195,6 +195,24 @@ def test_rolled_back(site, make, tally):
     check_ledger(site)
 
 
+def test_no_sent_copy_without_the_lock(site):
+    """PostgreSQL has said that the Sent copy is held, and ends before it is ready for the next batch.
+
+    Seen to fail with pg_finish's result ignored (ledger_settle.c: settle_once)."""
+    bench = Bench(site)
+    case = inbox_and_sent(bench)
+    held = [unit for unit in record(bench, to_postgres, case) if unit.kind == "ReadyForQuery T"][-1]
+    case = inbox_and_sent(bench)
+    wire = open_wire(bench, to_postgres, Point(CLOSE, held, 0))
+    done = wire.run(case._replace(words=bench.with_options(case, *PATIENT)))
+    wire.close()
+    assert done.returncode == 75 and wire.reached.is_set(), done
+    assert site.count(case.inboxes[0]) == 1
+    assert site.count(case.sent, "Sent") == 0
+    assert finish(bench, case, done) is None
+    check_ledger(site)
+
+
 @pytest.mark.parametrize("way", [to_imap, to_pooler, to_postgres])
 def test_wire(site, way, tally):
     bench = Bench(site)
