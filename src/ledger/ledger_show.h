@@ -34,7 +34,8 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
  *   copies      account, mailbox, role, state, doubt, uid, uidvalidity, attempt, repeated, first_at, attempt_at, stored_at,
  *               host, pid, claimed_by, error
  *   parts       path, type, charset, disposition, filename, size, sha256
- *   why         text: a sentence for each thing that needs an explanation */
+ *   why         text: what became of it and why, a sentence each: the tries in order of time, then what holds now; none
+ *               for what was stored at the first try at once */
 struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_tries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
