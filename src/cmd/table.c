@@ -14,6 +14,7 @@
 #define TEXT_LEAST 12    /* texts are not cut below that, */
 #define ADDRESS_LEAST 20 /* addresses not below that */
 #define GAP 2
+#define NO_COLUMN SIZE_MAX
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
@@ -133,7 +134,8 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-static void print_layout(const struct ledger_table *table, const struct column *columns)
+/* note: the column whose text goes below its row, or none. */
+static void print_layout(const struct ledger_table *table, const struct column *columns, size_t note)
 {
     char text[CELL_BYTES];
     size_t last = 0;
@@ -144,10 +146,15 @@ static void print_layout(const struct ledger_table *table, const struct column *
         if (columns[column].width > 0)
             print_cell(table->names[column], columns[column].width, column == last);
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
-    for (size_t row = 0; row < table->rows; row++)
+    for (size_t row = 0; row < table->rows; row++) {
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
                 print_cell(cell_text(table, row, column, text), columns[column].width, column == last);
+        if (note != NO_COLUMN && !is_empty(table, row, note)) {
+            char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, note, text));
+            terminal_print(stdout, 4, line);
+        }
+    }
 }
 
 static int least_width(const char *name, int width)
@@ -166,6 +173,13 @@ static struct column *measure(const struct ledger_table *table)
         columns[i].least = least_width(table->names[i], columns[i].width);
     }
     return columns;
+}
+
+void table_blank(struct ledger_table *table, const char *name)
+{
+    for (size_t column = 0; column < table->columns; column++)
+        for (size_t row = 0; strcmp(table->names[column], name) == 0 && row < table->rows; row++)
+            base_free(&table->cells[row * table->columns + column]);
 }
 
 void table_heading(const char *text)
@@ -189,7 +203,16 @@ void table_print(const struct ledger_table *table)
     if (room > 0)
         shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, columns);
+        print_layout(table, columns, NO_COLUMN);
+}
+
+/* Why something is as it is: cut to a column's width it says nothing. */
+static size_t find_note(const struct ledger_table *table)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (strcmp(table->names[i], "error") == 0 || strcmp(table->names[i], "reason") == 0)
+            return i;
+    return NO_COLUMN;
 }
 
 /* Takes out what does not fit beside the columns before it; gives their names. */
@@ -209,11 +232,14 @@ void table_print_list(const struct ledger_table *table)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
+    size_t note = room > 0 ? find_note(table) : NO_COLUMN;
+    if (note != NO_COLUMN)
+        columns[note].width = 0;
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, columns);
+        print_layout(table, columns, note);
     if (left_out != NULL && left_out[0] != '\0') {
         char *line OD_CLEANUP(base_free) =
             base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out);

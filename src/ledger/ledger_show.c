@@ -52,6 +52,14 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
         1, &param, fault);
 }
 
+struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault)
+{
+    return ledger_query(ledger,
+                        "SELECT " LEDGER_TIME("received_at") " AS received_at FROM @schema@.message"
+                        " ORDER BY message.received_at LIMIT 1",
+                        0, NULL, fault);
+}
+
 static struct ledger_table *of_message(struct ledger *ledger, const char *sql, const char *message, struct fault *fault)
 {
     const struct pg_param param = {.data = message};

@@ -21,6 +21,10 @@ bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret,
  * message_id. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;
 
+/* When the oldest message on record was received: what was before has been purged. Column received_at; no row: there is
+ * none. */
+struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) OD_MUST;
+
 /* Of one message (its id). NULL with the fault set on trouble. Columns:
  *
  *   addresses   role, position, group, name, address

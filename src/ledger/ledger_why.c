@@ -34,7 +34,8 @@
     " min(started_at) AS first_at, max(started_at) AS last_at, bool_or(ended_at IS NULL) AS open," \
     " (array_agg(reason ORDER BY number DESC))[1] AS reason," \
     " max(extract(epoch FROM started_at - queued_at)) FILTER (WHERE of_queue_id = 1) AS queued," \
-    " max(read_ms + lock_ms + database_ms + imap_ms) AS ms, " PHASES " AS phases" \
+    " max(read_ms + lock_ms + database_ms + imap_ms) AS ms, " PHASES \
+    " AS phases" \
     " FROM (SELECT t.*, number - row_number() OVER (PARTITION BY delivery, queue_id, outcome, kind ORDER BY number) AS island" \
     " FROM t WHERE NOT current) AS t GROUP BY delivery, recipient, account, mailbox, queue_id, outcome, kind, island)"
 
@@ -49,7 +50,7 @@
     " || CASE WHEN g.ms < " SLOW_MS " THEN '' WHEN g.count > 1 THEN '; up to ' || " SECONDS("g.ms") " || ' each'" \
     " ELSE '; it took ' || " SECONDS("g.ms") " || ' (' || g.phases || ')' END" \
     " || CASE WHEN g.queued >= " LATE_S " THEN '; Postfix had received it ' || round(g.queued) || ' s before:" \
-    " earlier tries, if any, met a held lock or no database, and are in the log only' ELSE '' END AS text" \
+    " earlier tries, if any, recorded nothing and are in the log only' ELSE '' END AS text" \
     " FROM g LEFT JOIN c ON c.account = g.account AND c.mailbox = g.mailbox" \
     " WHERE g.tries > 1 OR g.outcome <> 'stored' OR g.ms >= " SLOW_MS " OR g.queued >= " LATE_S
 
@@ -59,7 +60,7 @@
     " || coalesce(d.reason, d.outcome) FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome <> 'stored'" \
     " AND NOT EXISTS (SELECT FROM @schema@.try t WHERE t.delivery = d.id)" \
     " UNION ALL SELECT 1, d.finished_at, d.id, " LEDGER_TIME("d.finished_at") " || ' to <' || d.recipient" \
-    " || '>: abandoned, since nothing has retried it after ' || " LEDGER_TIME("d.last_at") \
+    " || '>: abandoned; the last try was ' || " LEDGER_TIME("d.last_at") \
     " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome = 'abandoned'"
 
 /* A copy's error is its last try's reason, unless that try said more of something else. */
@@ -86,10 +87,10 @@
 
 /* Postfix was stopped while it wrote to the pipe: what came has a digest of its own, and nothing will ever retry it. */
 #define CUT_SENTENCES \
-    " UNION ALL SELECT 4, NULL, d.id, 'to <' || d.recipient || '> it was perhaps cut short: Postfix had gone before it" \
-    " was stored, and delivers the whole message anew; with other content, that is another message'" \
+    " UNION ALL SELECT 4, NULL, d.id, 'what came for <' || d.recipient || '> may have been cut short, as when Postfix is" \
+    " stopped; Postfix delivers the whole message again, and with other content that is another message'" \
     " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.finished_at IS NULL AND NOT d.whole" \
-    " AND d.outcome = 'trouble' AND d.reason LIKE 'the reader of our answer is gone%'"
+    " AND d.outcome = 'trouble'"
 
 #define OTHERS \
     " UNION ALL SELECT 0, NULL, 0, CASE count(*) WHEN 1 THEN 'another message has' ELSE count(*) || ' other messages have' END" \
