@@ -2,7 +2,8 @@
 """Where is my mail, and why was it late? Each try has a row, and `show` tells of them in order, by every queue id.
 
 Seen to fail with: the row left out of the claim; the settling of another claim's row; tries found by delivery.queue_id
-alone; the time of the lock counted to another phase; queued_at of a field with another queue id."""
+alone; the time of the lock counted to another phase; queued_at of a field with another queue id; `why`
+in another order, with a try that its copy tells of, or with a sentence for each of many like tries."""
 
 import email.utils
 import json

@@ -3,7 +3,8 @@
 away; and in a pipe, where nothing is cut.
 
 Seen to fail with: wide characters counted as one column; colours without a look at the terminal; a bar that is not
-erased; a column of times that may be cut; a worker that is ended by the terminal's Ctrl-C."""
+erased; a column of times that may be cut; a worker that is ended by the terminal's Ctrl-C; an
+error cut to its column."""
 
 import json
 import os
@@ -190,6 +191,18 @@ def test_times_and_ids_are_never_cut(site, columns):
     lines = ESCAPE.sub("", Terminal(site, columns, "list", "--queue-id", "4abcDEG").finish()[1]).splitlines()
     assert lines[0].split()[:3] == ["at", "state", "queue_id"] and (columns < 80 or lines[0].split()[3] == "account")
     assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  stored +4abcDEG", lines[1]), lines
+
+
+@pytest.mark.parametrize("columns", [200, 80])
+def test_list_says_why_in_full(site, columns):
+    """Below the row: what is cut to a column's width is no reason."""
+    Ledger(site)
+    _, output = Terminal(site, columns, "list", "--state", "failed").finish()
+    head, row, *reason = ESCAPE.sub("", output).split("\r\n")
+    assert head.split()[:4] == ["at", "state", "queue_id", "account"] or "queue_id" not in head, head
+    assert " failed " in row
+    reason = [line for line in reason if line.startswith("    ")]
+    assert re.sub(r"\s", "", "".join(reason)) == re.sub(r"\s", "", "Disk quota 容量 exceeded. " * 12), output
 
 
 def test_list_says_what_is_left_out(site):

@@ -19,7 +19,7 @@ COMMANDS = ["deliver", "lmtp", "replay", "resume", "schema", "check", "route", "
 
 # What is typed, and words of the answer.
 WRONG = [
-    ("list --state foo", "--state foo", "pending, appending, stored, failed or unfinished"),
+    ("list --state foo", "--state foo", "pending, appending, stored, failed, abandoned or unfinished"),
     ("list --since banana", "--since banana", "yesterday", "2h", "2025-08-01T10:00Z"),
     ("list --since 5", "--since 5", "2h"),
     ("list --since 2025-02-30", "--since 2025-02-30"),
