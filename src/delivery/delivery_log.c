@@ -47,7 +47,7 @@ static void describe(const struct delivery *delivery, struct common *ret)
 static void log_copy(const struct common *common, const char *who, const char *address, const char *account,
                      const char *mailbox, uint32_t uid, const char *status, const struct report *report)
 {
-    char who_text[384], account_text[320], mailbox_text[320], text[2048];
+    char who_text[384], account_text[320], mailbox_text[320], escaped[2048];
     bool held = report->outcome == OUTCOME_BUSY && common->holder != NULL;
     char *reason OD_CLEANUP(base_free) =
         base_printf("%s%s%s", report->text, held ? "; its lock is held by " : "", held ? common->holder : "");
@@ -55,7 +55,8 @@ static void log_copy(const struct common *common, const char *who, const char *a
              common->queue_id, common->id, who, log_escape_field(address, who_text, sizeof(who_text)),
              log_escape_field(account != NULL ? account : "", account_text, sizeof(account_text)),
              log_escape_field(mailbox != NULL ? mailbox : "", mailbox_text, sizeof(mailbox_text)), uid, common->size,
-             common->delays, outcome_row(report->outcome)->dsn, status, log_escape_text(reason, text, sizeof(text)));
+             common->delays, outcome_row(report->outcome)->dsn, status,
+             log_escape_text(reason, escaped, sizeof(escaped)));
 }
 
 void delivery_keep_log(const struct delivery *delivery)
