@@ -95,7 +95,7 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
                          struct fault *fault)
 {
     if (json == NULL) {
-        putchar('\n');
+        fputs(row > 0 ? "\n" : "", stdout);
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
@@ -111,6 +111,15 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
             json_object_set_new(json, sections[i].name, table_json(table));
     }
     return true;
+}
+
+/* Of the Message-ID: a delivery of it would wait for whoever has this lock. A message that is known has its own. */
+static void print_key(const struct question *question)
+{
+    char escaped[2048];
+    table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
+    printf("lock_key: %" PRId64 "\n", message_lock_key(question->identity));
+    fflush(stdout);
 }
 
 /* Nothing is known: perhaps it was mistyped. */
@@ -156,27 +165,25 @@ static int answer(struct ledger *ledger, const struct question *question, json_t
     json_decref(list);
     if (!told)
         return EX_UNAVAILABLE;
+    if (messages->rows == 0 && json == NULL)
+        print_key(question);
     if (messages->rows == 0)
         tell_nearest(ledger, question);
     return messages->rows > 0 ? 0 : 1;
 }
 
-/* The key is known whatever the database says, and printed first. */
+/* The key is known whatever the database says. */
 static int show(const struct question *question)
 {
-    char escaped[2048];
     struct fault fault;
     int64_t key = message_lock_key(question->identity);
     json_t *json = question->json
                        ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key", (json_int_t)key)
                        : NULL;
-    if (!question->json) {
-        table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
-        printf("lock_key: %" PRId64 "\n", key);
-        fflush(stdout);
-    }
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(question->config, NULL, &fault);
     int status = ledger != NULL ? answer(ledger, question, json, &fault) : EX_UNAVAILABLE;
+    if (status == EX_UNAVAILABLE && json == NULL)
+        print_key(question);
     if (json != NULL)
         table_print_json(json);
     return status == EX_UNAVAILABLE ? cmd_fail(status, "%s", fault.text) : status;

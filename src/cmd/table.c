@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
+#include "cmd/duration.h"
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
@@ -54,12 +55,14 @@ static const char *clean(const char *cell, char out[CELL_BYTES])
     return out;
 }
 
-/* Booleans in words, as people say them. */
+/* Booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
     if (table->types[column] == LEDGER_BOOLEAN && cell[0] != '\0')
         return cell[0] == 't' ? "yes" : "no";
+    if (strcmp(table->names[column], "delay") == 0 && cell[0] != '\0' && terminal_width(STDOUT_FILENO) > 0)
+        return duration_text(1000 * g_ascii_strtod(cell, NULL), out);
     return clean(cell, out);
 }
 
@@ -71,18 +74,20 @@ static char *fit(const char *text, int columns)
     return base_printf("%.*s…", (int)terminal_fit(text, columns - 1), text);
 }
 
-static void print_cell(const char *text, int columns, bool last)
-{
-    char *fitted OD_CLEANUP(base_free) = fit(text, columns);
-    const char *colour = colour_of(text);
-    int padding = last ? 0 : columns - terminal_columns(fitted) + GAP;
-    printf("%s%s%s%*s%s", colour, fitted, colour[0] != '\0' ? PLAIN : "", padding, "", last ? "\n" : "");
-}
-
 struct column {
-    int width; /* 0: not printed */
-    int least; /* to which it may be cut */
+    int width;  /* 0: not printed */
+    int least;  /* to which it may be cut */
+    bool right; /* numbers stand one below the other */
 };
+
+static void print_cell(const char *text, const struct column *column, bool last)
+{
+    char *fitted OD_CLEANUP(base_free) = fit(text, column->width);
+    const char *colour = colour_of(text);
+    int padding = column->width - terminal_columns(fitted);
+    printf("%*s%s%s%s%*s%s", column->right ? padding : 0, "", colour, fitted, colour[0] != '\0' ? PLAIN : "",
+           last ? 0 : GAP + (column->right ? 0 : padding), "", last ? "\n" : "");
+}
 
 static int sum_of_widths(const struct column *columns, size_t count)
 {
@@ -133,7 +138,18 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-static void print_layout(const struct ledger_table *table, const struct column *columns)
+/* The text of a column that has no place of its own, below its row. */
+static void print_below(const struct ledger_table *table, size_t row, size_t column)
+{
+    char text[CELL_BYTES];
+    if (is_empty(table, row, column))
+        return;
+    char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, column, text));
+    terminal_print(stdout, 4, line);
+}
+
+/* below: a column that is printed below each row; as many as there are, or more: none is. */
+static void print_layout(const struct ledger_table *table, const struct column *columns, size_t below)
 {
     char text[CELL_BYTES];
     size_t last = 0;
@@ -142,12 +158,15 @@ static void print_layout(const struct ledger_table *table, const struct column *
     fputs(terminal_coloured(STDOUT_FILENO) ? BOLD : "", stdout);
     for (size_t column = 0; column < table->columns; column++)
         if (columns[column].width > 0)
-            print_cell(table->names[column], columns[column].width, column == last);
+            print_cell(table->names[column], &columns[column], column == last);
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
-    for (size_t row = 0; row < table->rows; row++)
+    for (size_t row = 0; row < table->rows; row++) {
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
-                print_cell(cell_text(table, row, column, text), columns[column].width, column == last);
+                print_cell(cell_text(table, row, column, text), &columns[column], column == last);
+        if (below < table->columns)
+            print_below(table, row, below);
+    }
 }
 
 static int least_width(const char *name, int width)
@@ -164,6 +183,7 @@ static struct column *measure(const struct ledger_table *table)
     for (size_t i = 0; i < table->columns; i++) {
         columns[i].width = column_width(table, i);
         columns[i].least = least_width(table->names[i], columns[i].width);
+        columns[i].right = table->types[i] == LEDGER_NUMBER;
     }
     return columns;
 }
@@ -175,21 +195,37 @@ void table_heading(const char *text)
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
 }
 
+/* As many "name: value" on a line as fit. */
+static void print_filled(const struct ledger_table *table, size_t row, int room)
+{
+    char text[CELL_BYTES];
+    GString *line = g_string_new(NULL);
+    for (size_t column = 0; column < table->columns; column++) {
+        if (is_empty(table, row, column))
+            continue;
+        char *cell OD_CLEANUP(base_free) =
+            base_printf("%s: %s", table->names[column], cell_text(table, row, column, text));
+        if (line->len > 0 && terminal_columns(line->str) + GAP + terminal_columns(cell) > room) {
+            terminal_print(stdout, 2 * GAP, line->str);
+            g_string_assign(line, "  ");
+            g_string_append(line, cell);
+        } else {
+            g_string_append_printf(line, "%s%s", line->len > 0 ? "  " : "", cell);
+        }
+    }
+    terminal_print(stdout, 2 * GAP, line->str);
+    g_string_free(line, TRUE);
+}
+
 void table_print(const struct ledger_table *table)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    if (room > 0 && sum_of_least(columns, table->columns) > room) {
-        for (size_t row = 0; row < table->rows; row++) {
-            fputs(row > 0 ? "\n" : "", stdout);
-            table_print_row(table, row);
-        }
-        return;
-    }
-    if (room > 0)
-        shrink(columns, table->columns, room);
-    if (table->rows > 0)
-        print_layout(table, columns);
+    bool fits = room == 0 || sum_of_widths(columns, table->columns) <= room;
+    if (fits && table->rows > 0)
+        print_layout(table, columns, table->columns);
+    for (size_t row = 0; !fits && row < table->rows; row++)
+        print_filled(table, row, room);
 }
 
 /* Takes out what does not fit beside the columns before it; gives their names. */
@@ -205,15 +241,26 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
     return g_string_free(names, FALSE);
 }
 
-void table_print_list(const struct ledger_table *table)
+static size_t column_of(const struct ledger_table *table, const char *name)
+{
+    size_t column = 0;
+    while (column < table->columns && strcmp(table->names[column], name) != 0)
+        column++;
+    return column;
+}
+
+void table_print_list(const struct ledger_table *table, const char *below)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
+    size_t text = room > 0 ? column_of(table, below) : table->columns;
+    if (text < table->columns)
+        columns[text].width = 0;
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, columns);
+        print_layout(table, columns, text);
     if (left_out != NULL && left_out[0] != '\0') {
         char *line OD_CLEANUP(base_free) =
             base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out);
