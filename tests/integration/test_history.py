@@ -70,9 +70,9 @@ def test_every_try_and_every_queue_id(site):
     assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
 
 
-def test_the_query_of_the_readme(site):
-    with open(os.path.join(lab_module.REPOSITORY, "README.md"), encoding="utf-8") as file:
-        query = re.search(r"-- Mail of the last day that took more than one try.*?;", file.read(), re.S)[0]
+def test_the_query_of_the_manual(site):
+    with open(os.path.join(lab_module.REPOSITORY, "man", "oncedrop-record.7"), encoding="utf-8") as file:
+        query = re.search(r"more than one try.*?^\.Bd [^\n]*\n(.*?)^\.Ed", file.read(), re.S | re.M)[1]
     mail = message()
     fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
     expect.deferred(site.deliver(mail, SCUBA, "-q", "4TWICE"))

@@ -8,7 +8,6 @@ import secrets
 
 import expect
 import pytest
-from lab import lab as lab_module
 from lab.lmtp import Session, stored, stuffed
 from lab.messages import message, on_the_wire
 
@@ -123,20 +122,6 @@ def test_orcpt_of_each_recipient(site):
 def test_original_recipient_of_a_piped_message(site, header, original):
     expect.stored(site.deliver(header + message(), site.account()))
     assert site.value("SELECT original_recipient FROM oncedrop.delivery") == original
-
-
-def test_a_database_that_cannot_take_all_text(site):
-    """Its encoding is not UTF8: a subject in other letters would be deferred for ever; check says so beforehand."""
-    postgres = site.lab.postgres
-    name = postgres.new_name()
-    postgres.admin(f"CREATE DATABASE {name} OWNER {lab_module.OWNER} TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'")
-    site.settings["database.conninfo"] = postgres.conninfo(name, lab_module.OWNER)
-    try:
-        assert site.run("schema", "install").exit == 0
-        done = site.check()
-        assert done.exit == 1 and "encoding has to be UTF8" in " ".join(done.out.split()), done
-    finally:
-        postgres.drop_database(name)
 
 
 def test_the_encoding_is_ours(site):
