@@ -28,8 +28,7 @@
 
 #define LIST \
     "SELECT " LEDGER_TIME("c.first_at") " AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account," \
-    " c.error, m.subject," \
-    " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, m.\"from\", m.sender, m.message_id, c.mailbox, c.uid," \
+    " c.error, round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, m.subject, m.\"from\", m.sender, m.message_id, c.mailbox, c.uid," \
     " c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d" \
     " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message" \
