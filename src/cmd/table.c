@@ -13,7 +13,8 @@
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
-#define ADDRESS_LEAST 20 /* addresses not below that */
+#define ADDRESS_LEAST 20 /* addresses not below that, */
+#define SUBJECT_LEAST 30 /* and a subject has enough words to be recognised */
 #define GAP 2
 
 #define BOLD "\033[1m"
@@ -28,7 +29,7 @@ static const struct {
     {"from", ADDRESS_LEAST},    {"recipient", ADDRESS_LEAST}, {"original_recipient", ADDRESS_LEAST},
     {"sender", ADDRESS_LEAST},  {"recipients", TEXT_LEAST},   {"mailbox", TEXT_LEAST},
     {"name", TEXT_LEAST},       {"group", TEXT_LEAST},        {"filename", TEXT_LEAST},
-    {"subject", TEXT_LEAST},    {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
+    {"subject", SUBJECT_LEAST}, {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
     {"text", TEXT_LEAST},       {"session", TEXT_LEAST},
 };
 

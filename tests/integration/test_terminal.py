@@ -202,7 +202,9 @@ def test_list_gives_reasons_in_full(site, columns):
     site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '26 hours', role = 'inbox' WHERE id = 1")
     _, output = Terminal(site, columns, "list", "--state", "failed").finish()
     lines = ESCAPE.sub("", output).splitlines()
-    assert "error" not in lines[0] and re.match(r"    Disk quota 容量 exceeded\. Disk", lines[2]), output
+    assert re.search("delay +mailbox", lines[0]) and "error" not in lines[0]
+    assert "subject" not in lines[0] or width(lines[0].split("subject")[1]) >= 30 - len("subject")
+    assert re.match(r"    Disk quota 容量 exceeded\. Disk", lines[2]), output
     reason = " ".join(line.strip() for line in lines if line.startswith("    "))
     assert reason == " ".join(["Disk quota 容量 exceeded."] * 12)
     _, output = Terminal(site, columns, "list", "--delay", "1d").finish()
