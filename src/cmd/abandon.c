@@ -66,7 +66,7 @@ static void report(const struct options *options, const struct ledger_table *tab
                                    "abandoned", table_json(table)));
         return;
     }
-    table_print_list(table, "reason");
+    table_print_list(table);
     printf("%s%zu message%s %s\n", table->rows > 0 ? "\n" : "", table->rows, table->rows == 1 ? "" : "s",
            options->dry_run ? "would be abandoned" : "abandoned");
 }

@@ -180,7 +180,7 @@ static struct message *read_message(const struct config *config, const struct en
         report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes came: the message is cut short",
                    message->received_size, (long long)envelope->size);
     else if (answer_reader_gone())
-        report_set(report, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
+        report_set(report, OUTCOME_TROUBLE, DELIVERY_CUT);
     else
         return message;
     message_free(&message);

@@ -118,7 +118,7 @@ static int list(const struct cmd_options *options, const struct options *own)
     else if (table->rows == 0)
         puts("no matching copies");
     else
-        table_print_list(table, "error");
+        table_print_list(table);
     if (!own->json && (int64_t)table->rows == own->filter.limit)
         fprintf(stderr, "These are the newest %zu; --limit shows more.\n", table->rows);
     return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sysexits.h>
 
+#include "base/log.h"
 #include "cmd/abandon.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
@@ -91,6 +92,9 @@ static int purge(const struct config *config, struct ledger *ledger, const struc
     if (done)
         done = options->dry_run ? ledger_purge_count(ledger, options->older_than_ms, &result.removed, &fault)
                                 : remove_old(ledger, options, &result.removed, &fault);
+    if (!options->dry_run && result.removed > 0)
+        log_info("purge: %" PRId64 " message%s older than %s removed from the record", result.removed,
+                 result.removed == 1 ? "" : "s", options->older_than);
     if (done || result.removed > 0 || result.abandoned > 0)
         report(options, &result);
     return done ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);

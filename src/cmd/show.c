@@ -27,15 +27,19 @@ struct question {
     bool is_digest; /* the id can be one */
 };
 
-/* Of each message, in this order. */
+/* Of each message, in this order. For people the reasons are in `why` alone. */
 static const struct section {
     const char *name;
     struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
-    bool for_programs; /* JSON only */
+    const char *in_why; /* a column */
+    bool for_programs;  /* JSON only */
 } sections[] = {
-    {.name = "why", .ask = ledger_why},       {.name = "deliveries", .ask = ledger_deliveries},
-    {.name = "tries", .ask = ledger_tries},   {.name = "spans", .ask = ledger_spans, .for_programs = true},
-    {.name = "copies", .ask = ledger_copies}, {.name = "addresses", .ask = ledger_addresses},
+    {.name = "why", .ask = ledger_why},
+    {.name = "deliveries", .ask = ledger_deliveries, .in_why = "reason"},
+    {.name = "tries", .ask = ledger_tries, .in_why = "reason"},
+    {.name = "spans", .ask = ledger_spans, .for_programs = true},
+    {.name = "copies", .ask = ledger_copies, .in_why = "error"},
+    {.name = "addresses", .ask = ledger_addresses},
     {.name = "parts", .ask = ledger_parts},
 };
 
@@ -73,13 +77,15 @@ static bool parse_arguments(int argc, char **argv, struct question *question)
 }
 
 /* The why is text to be read, the rest are tables. */
-static void print_section(const char *name, const struct ledger_table *table)
+static void print_section(const struct section *section, struct ledger_table *table)
 {
     char text[4096];
     if (table->rows == 0)
         return;
-    table_heading(name);
-    if (strcmp(name, "why") != 0) {
+    table_heading(section->name);
+    if (section->in_why != NULL)
+        table_blank(table, section->in_why);
+    if (strcmp(section->name, "why") != 0) {
         table_print(table);
         return;
     }
@@ -106,15 +112,15 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
         if (table == NULL)
             return false;
         if (json == NULL)
-            print_section(sections[i].name, table);
+            print_section(&sections[i], table);
         else
             json_object_set_new(json, sections[i].name, table_json(table));
     }
     return true;
 }
 
-/* Of the Message-ID: a delivery of it would wait for whoever has this lock. A message that is known has its own. */
-static void print_key(const struct question *question)
+/* Of an id without a message: a message has its key among its lines, and a queue id has none. */
+static void tell_key(const struct question *question)
 {
     char escaped[2048];
     table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
@@ -130,7 +136,10 @@ static void tell_nearest(struct ledger *ledger, const struct question *question)
     const char *nearest[NEAREST_MOST];
     struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(ledger, question->id, &fault);
     size_t count = near != NULL ? nearest_find(near, question->id, nearest) : 0;
+    struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(ledger, &fault);
     GString *line = g_string_new("oncedrop: no such message");
+    if (oldest != NULL && oldest->rows > 0)
+        g_string_append_printf(line, "; the record goes back to %s", ledger_cell(oldest, 0, 0));
     for (size_t i = 0; i < count; i++)
         g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ",
                                log_escape(nearest[i], text, sizeof(text)));
@@ -166,7 +175,7 @@ static int answer(struct ledger *ledger, const struct question *question, json_t
     if (!told)
         return EX_UNAVAILABLE;
     if (messages->rows == 0 && json == NULL)
-        print_key(question);
+        tell_key(question);
     if (messages->rows == 0)
         tell_nearest(ledger, question);
     return messages->rows > 0 ? 0 : 1;
@@ -176,16 +185,15 @@ static int answer(struct ledger *ledger, const struct question *question, json_t
 static int show(const struct question *question)
 {
     struct fault fault;
-    int64_t key = message_lock_key(question->identity);
-    json_t *json = question->json
-                       ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key", (json_int_t)key)
-                       : NULL;
+    json_t *json = question->json ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key",
+                                              (json_int_t)message_lock_key(question->identity))
+                                  : NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(question->config, NULL, &fault);
     int status = ledger != NULL ? answer(ledger, question, json, &fault) : EX_UNAVAILABLE;
-    if (status == EX_UNAVAILABLE && json == NULL)
-        print_key(question);
     if (json != NULL)
         table_print_json(json);
+    else if (status == EX_UNAVAILABLE)
+        tell_key(question);
     return status == EX_UNAVAILABLE ? cmd_fail(status, "%s", fault.text) : status;
 }
 

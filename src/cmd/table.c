@@ -16,6 +16,7 @@
 #define ADDRESS_LEAST 20 /* addresses not below that, */
 #define SUBJECT_LEAST 30 /* and a subject has enough words to be recognised */
 #define GAP 2
+#define NO_COLUMN SIZE_MAX
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
@@ -139,18 +140,8 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-/* The text of a column that has no place of its own, below its row. */
-static void print_below(const struct ledger_table *table, size_t row, size_t column)
-{
-    char text[CELL_BYTES];
-    if (is_empty(table, row, column))
-        return;
-    char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, column, text));
-    terminal_print(stdout, 4, line);
-}
-
-/* below: a column that is printed below each row; as many as there are, or more: none is. */
-static void print_layout(const struct ledger_table *table, const struct column *columns, size_t below)
+/* note: the column whose text goes below its row, or none. */
+static void print_layout(const struct ledger_table *table, const struct column *columns, size_t note)
 {
     char text[CELL_BYTES];
     size_t last = 0;
@@ -165,8 +156,10 @@ static void print_layout(const struct ledger_table *table, const struct column *
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
                 print_cell(cell_text(table, row, column, text), &columns[column], column == last);
-        if (below < table->columns)
-            print_below(table, row, below);
+        if (note != NO_COLUMN && !is_empty(table, row, note)) {
+            char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, note, text));
+            terminal_print(stdout, 4, line);
+        }
     }
 }
 
@@ -187,6 +180,13 @@ static struct column *measure(const struct ledger_table *table)
         columns[i].right = table->types[i] == LEDGER_NUMBER;
     }
     return columns;
+}
+
+void table_blank(struct ledger_table *table, const char *name)
+{
+    for (size_t column = 0; column < table->columns; column++)
+        for (size_t row = 0; strcmp(table->names[column], name) == 0 && row < table->rows; row++)
+            base_free(&table->cells[row * table->columns + column]);
 }
 
 void table_heading(const char *text)
@@ -224,9 +224,18 @@ void table_print(const struct ledger_table *table)
     int room = terminal_width(STDOUT_FILENO);
     bool fits = room == 0 || sum_of_widths(columns, table->columns) <= room;
     if (fits && table->rows > 0)
-        print_layout(table, columns, table->columns);
+        print_layout(table, columns, NO_COLUMN);
     for (size_t row = 0; !fits && row < table->rows; row++)
         print_filled(table, row, room);
+}
+
+/* Why something is as it is: cut to a column's width it says nothing. */
+static size_t find_note(const struct ledger_table *table)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (strcmp(table->names[i], "error") == 0 || strcmp(table->names[i], "reason") == 0)
+            return i;
+    return NO_COLUMN;
 }
 
 /* Takes out what does not fit beside the columns before it; gives their names. */
@@ -242,26 +251,18 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
     return g_string_free(names, FALSE);
 }
 
-static size_t column_of(const struct ledger_table *table, const char *name)
-{
-    size_t column = 0;
-    while (column < table->columns && strcmp(table->names[column], name) != 0)
-        column++;
-    return column;
-}
-
-void table_print_list(const struct ledger_table *table, const char *below)
+void table_print_list(const struct ledger_table *table)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    size_t text = room > 0 ? column_of(table, below) : table->columns;
-    if (text < table->columns)
-        columns[text].width = 0;
+    size_t note = room > 0 ? find_note(table) : NO_COLUMN;
+    if (note != NO_COLUMN)
+        columns[note].width = 0;
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, columns, text);
+        print_layout(table, columns, note);
     if (left_out != NULL && left_out[0] != '\0') {
         char *line OD_CLEANUP(base_free) =
             base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out);

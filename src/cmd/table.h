@@ -16,13 +16,16 @@
  * several on a line. */
 void table_print(const struct ledger_table *table);
 
-/* The same for many rows, on a terminal with the text of one column, which is named, below each row. A column that does not
- * fit beside those before it is left out, and named at the end. */
-void table_print_list(const struct ledger_table *table, const char *below);
+/* The same for many rows: a column that does not fit the terminal beside those before it is left out, and named at the
+ * end; there the text of a column error or reason stands below its row. */
+void table_print_list(const struct ledger_table *table);
 
 /* Prints one row as "name: value" lines, leaving out what is NULL. Nothing is cut: what is wider than the terminal goes on
  * in the next line. */
 void table_print_row(const struct ledger_table *table, size_t row);
+
+/* Takes out a column's values, if there is a column of that name: then it is not printed. */
+void table_blank(struct ledger_table *table, const char *name);
 
 /* One such line. */
 void table_print_line(const char *name, const char *value);

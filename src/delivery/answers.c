@@ -38,6 +38,16 @@ void answers_unrecorded(struct delivery_work *work, const char *text)
             report_set(&delivery->recipients[i].report, OUTCOME_DATABASE, "%s", text);
 }
 
+/* Left alone until its hold-off is over. */
+static void report_claimed(const struct delivery_work *work, size_t target, struct report *report)
+{
+    int64_t age = work->found->copies[target].attempt_age_ms;
+    int64_t left = work->delivery->config->delivery.hold_off - age;
+    report_set(report, OUTCOME_BUSY, "message <%s> is %s: claimed %lld s ago, left alone for another %lld s",
+               message_id(work), plan_why_text(work->plan->targets[target].why), (long long)(age > 0 ? age / 1000 : 0),
+               (long long)(left > 0 ? (left + 999) / 1000 : 0));
+}
+
 void answers_of_plan(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -51,8 +61,7 @@ void answers_of_plan(struct delivery_work *work)
             report_set(&recipient->report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s", recipient->uid,
                        work->targets.list[target].mailbox);
         } else if (work->plan->targets[target].action == PLAN_BUSY) {
-            report_set(&recipient->report, OUTCOME_BUSY, "message <%s> is %s", message_id(work),
-                       plan_why_text(work->plan->targets[target].why));
+            report_claimed(work, target, &recipient->report);
         }
     }
 }

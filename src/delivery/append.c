@@ -149,6 +149,8 @@ static void append(struct delivery_work *work, size_t place, bool doubt, struct 
     if (result == APPEND_UNKNOWN || result == APPEND_NOT_SENT)
         sessions_drop(work->delivery->sessions, target->account);
     take_result(work, place, result, doubt, &fault, made);
+    if (result == APPEND_NOT_SENT && !work->whole)
+        report_set(&made->report, OUTCOME_TROUBLE, DELIVERY_CUT);
 }
 
 /* It was in the mailbox already. */

@@ -47,11 +47,20 @@ static bool prepare(struct delivery_work *work)
     return decoded;
 }
 
+/* For the log: by whom the lock is held. */
+static void find_holder(struct delivery_work *work)
+{
+    base_free(&work->delivery->holder);
+    work->delivery->holder = ledger_holder(work->delivery->ledger, &work->targets.message);
+}
+
 /* Look: the lock, and what is known behind it. */
 static bool look(struct delivery_work *work)
 {
     struct fault fault;
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
+    if (result == LEDGER_BUSY)
+        find_holder(work);
     delivery_spent(work->delivery, PHASE_LOCK);
     if (result != LEDGER_OK)
         answers_ledger(work, result, &fault);
@@ -114,13 +123,13 @@ static bool hold(struct delivery_work *work)
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
     enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
-    delivery_spent(delivery, PHASE_DATABASE);
+    delivery_spent(delivery, result == LEDGER_BUSY ? PHASE_LOCK : PHASE_DATABASE); /* what it waited for */
     bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
     work->whole = !gone;
     if (result == LEDGER_OK && !gone)
         return true;
     if (result == LEDGER_OK)
-        answers_rest(work, OUTCOME_TROUBLE, "the reader of our answer is gone: the message may be cut short");
+        answers_rest(work, OUTCOME_TROUBLE, DELIVERY_CUT);
     else if (result == LEDGER_BUSY)
         answers_busy(work);
     else
@@ -128,6 +137,8 @@ static bool hold(struct delivery_work *work)
     if (work->plan->sent_waits || sent_is_due(work))
         sent_report(work, OUTCOME_BUSY, "not held");
     abandon(work);
+    if (result == LEDGER_BUSY)
+        find_holder(work);
     return false;
 }
 
@@ -206,6 +217,7 @@ void delivery_run(struct delivery *delivery)
     };
     struct fault fault;
     delivery_spent(delivery, PHASE_DATABASE);
+    base_free(&delivery->holder);
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         memset(&delivery->recipients[i].route, 0, sizeof(struct route));
         memset(&delivery->recipients[i].report, 0, sizeof(struct report));
@@ -236,6 +248,7 @@ void delivery_clear(struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->recipient_count; i++)
         route_clear(&delivery->recipients[i].route);
+    base_free(&delivery->holder);
     base_free(&delivery->sent.account);
     base_free(&delivery->sent.mailbox);
     decoding_free(&delivery->decoding);

@@ -64,8 +64,12 @@ struct delivery {
     int64_t started_ms;            /* base_now_ms() when we began to read */
     int64_t spent_ms[PHASE_COUNT]; /* since then, by delivery_spent */
     struct delivery_sent sent;     /* set by delivery_run */
+    char *holder;                  /* set by delivery_run: the session that held the lock; NULL: none, or not known */
     struct decoding *decoding;     /* NULL until delivery_begin or delivery_run */
 };
+
+/* What is answered about a message on a pipe that Postfix has closed. */
+#define DELIVERY_CUT "the reader of our answer is gone: the message may be cut short"
 
 /* Counts the time since the last call, or since started_ms, to this phase: the phases add up to all of it. */
 void delivery_spent(struct delivery *delivery, enum delivery_phase phase);

@@ -18,6 +18,7 @@ void delivery_spent(struct delivery *delivery, enum delivery_phase phase)
 /* What all lines of a delivery have in common. */
 struct common {
     char id[512], queue_id[128], delays[160];
+    const char *holder;
     size_t size;
 };
 
@@ -37,6 +38,7 @@ static void describe(const struct delivery *delivery, struct common *ret)
     snprintf(ret->delays, sizeof(ret->delays), "delay=%.3f, delays=%.3f/%.3f/%.3f/%.3f",
              seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]), seconds(ms[PHASE_READ]), seconds(lock),
              seconds(ms[PHASE_IMAP]), seconds(ms[PHASE_SETTLE]));
+    ret->holder = delivery->holder;
     ret->size = message != NULL ? message->size : 0;
 }
 
@@ -45,13 +47,16 @@ static void describe(const struct delivery *delivery, struct common *ret)
 static void log_copy(const struct common *common, const char *who, const char *address, const char *account,
                      const char *mailbox, uint32_t uid, const char *status, const struct report *report)
 {
-    char who_text[384], account_text[320], mailbox_text[320], text[2048];
+    char who_text[384], account_text[320], mailbox_text[320], escaped[2048];
+    bool held = report->outcome == OUTCOME_BUSY && common->holder != NULL;
+    char *reason OD_CLEANUP(base_free) =
+        base_printf("%s%s%s", report->text, held ? "; its lock is held by " : "", held ? common->holder : "");
     log_info("%s: message-id=<%s>, %s=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, %s, dsn=%s, status=%s (%s)",
              common->queue_id, common->id, who, log_escape_field(address, who_text, sizeof(who_text)),
              log_escape_field(account != NULL ? account : "", account_text, sizeof(account_text)),
              log_escape_field(mailbox != NULL ? mailbox : "", mailbox_text, sizeof(mailbox_text)), uid, common->size,
              common->delays, outcome_row(report->outcome)->dsn, status,
-             log_escape_text(report->text, text, sizeof(text)));
+             log_escape_text(reason, escaped, sizeof(escaped)));
 }
 
 void delivery_keep_log(const struct delivery *delivery)

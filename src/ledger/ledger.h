@@ -107,6 +107,10 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
  * it is when ledger_look says LEDGER_BUSY. */
 void ledger_leave(struct ledger *ledger, size_t held);
 
+/* After LEDGER_BUSY, for the log: the session that holds the message's lock, a new string. NULL: none does now, or that is
+ * not known. */
+char *ledger_holder(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
+
 /* One copy that will be made. */
 struct ledger_copy {
     size_t target;

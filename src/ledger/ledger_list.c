@@ -21,19 +21,22 @@
     "c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = $ UNION SELECT d.message FROM @schema@.try t" \
     " JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = $)"
 
-/* From the first attempt until it was stored or given up, or until now. */
+/* From Postfix's receipt or, where that is not known, from the first attempt, until it was stored or given up, or until
+ * now. What Postfix tried in vain before there was an attempt, without the lock or a database, was late all the same. */
 #define DELAY \
     "(CASE WHEN c.state IN ('pending', 'appending') THEN pg_catalog.clock_timestamp()" \
-    " ELSE coalesce(c.stored_at, c.attempt_at) END - c.first_at)"
+    " ELSE coalesce(c.stored_at, c.attempt_at) END - r.at)"
 
 #define LIST \
-    "SELECT " LEDGER_TIME("c.first_at") " AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account," \
+    "SELECT " LEDGER_TIME("r.at") " AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account," \
     " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, c.mailbox, m.subject, m.\"from\", m.sender, m.message_id, c.uid," \
     " c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d" \
     " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt, c.error" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message" \
     " JOIN @schema@.delivery o ON o.id = c.claimed_by" \
-    " LEFT JOIN @schema@.try t ON t.delivery = c.claimed_by AND t.claim = c.claim WHERE true"
+    " LEFT JOIN @schema@.try t ON t.delivery = c.claimed_by AND t.claim = c.claim" \
+    " CROSS JOIN LATERAL (SELECT least(c.first_at, min(q.queued_at)) AS at FROM @schema@.try q" \
+    " WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - interval '1 second') r WHERE true" /* it has whole ones */
 
 #define FILTERS 6
 

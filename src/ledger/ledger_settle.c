@@ -189,6 +189,17 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
     return result;
 }
 
+/* Whoever greps the log for a queue id finds it. */
+static void warn(const struct ledger_claim *claim, const char *what, const struct fault *fault)
+{
+    const struct ledger_message *message = claim->message;
+    char queue_id[128], id[512];
+    log_warning("%s: message-id=<%s>: %s: %s",
+                log_escape_field(message->queue_id != NULL ? message->queue_id : "NOQUEUE", queue_id, sizeof(queue_id)),
+                log_escape_field(message->message_id != NULL ? message->message_id : "", id, sizeof(id)), what,
+                fault->text);
+}
+
 enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
                                  const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
                                  struct fault *fault)
@@ -200,7 +211,7 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
     if (result != LEDGER_TROUBLE)
         return result;
     /* The message may be in the mailbox: worth a second session before the next delivery has to look for it. */
-    log_warning("settling failed, trying once more on a new connection: %s", fault->text);
+    warn(claim, "settling failed, trying once more on a new connection", fault);
     pg_close(&ledger->pg);
     again.next = LEDGER_NO_TARGET;
     result = settle_once(ledger, claim, &again, ret_next, ret_taken, fault);
@@ -234,5 +245,5 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
         .next = LEDGER_NO_TARGET,
     };
     if (ledger_settle(ledger, claim, &settling, &next, taken, &fault) == LEDGER_TROUBLE)
-        log_warning("a claim could not be undone; it ends with delivery.hold_off: %s", fault.text);
+        warn(claim, "a claim could not be undone; it ends with delivery.hold_off", &fault);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each question is one statement; the last one explains the others' rows in words. */
+ * Each question is one statement. */
 #include "ledger/ledger_show.h"
 
 #include "ledger/ledger_session.h"
@@ -50,6 +50,14 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
         "(SELECT message_id FROM (SELECT message_id FROM @schema@.message ORDER BY id DESC LIMIT 2000) AS newest"
         " WHERE message_id IS NOT NULL)",
         1, &param, fault);
+}
+
+struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault)
+{
+    return ledger_query(ledger,
+                        "SELECT " LEDGER_TIME("received_at") " AS received_at FROM @schema@.message"
+                        " ORDER BY message.received_at LIMIT 1",
+                        0, NULL, fault);
 }
 
 static struct ledger_table *of_message(struct ledger *ledger, const char *sql, const char *message, struct fault *fault)
@@ -123,63 +131,4 @@ struct ledger_table *ledger_parts(struct ledger *ledger, const char *message, st
                       "SELECT path, type, charset, disposition, filename, size, encode(sha256, 'hex') AS sha256"
                       " FROM @schema@.part WHERE message = $1::bigint ORDER BY string_to_array(path, '.')::int[]",
                       message, fault);
-}
-
-struct ledger_table *ledger_why(struct ledger *ledger, const char *message, struct fault *fault)
-{
-    char hold_off[24];
-    const struct pg_param params[] = {
-        {.data = message},
-        {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
-    };
-    return ledger_query(
-        ledger,
-        "WITH m AS (SELECT * FROM @schema@.message WHERE id = $1::bigint),"
-        " c AS (SELECT c.*, c.attempt_at + $2::bigint * interval '1 millisecond' AS free_at"
-        " FROM @schema@.copy c JOIN m ON c.message = m.id)"
-        " SELECT text FROM ("
-        "SELECT 1 AS rank, 0 AS id, 'its Message-ID is known with other content too: ' || count(*) ||"
-        " ' more message(s), the first received ' || min(" LEDGER_TIME("o.received_at") ") ||"
-        " '; content decides, so each was delivered on its own' AS text"
-        " FROM m JOIN @schema@.message o ON o.identity = m.identity AND o.id <> m.id HAVING count(*) > 0"
-        " UNION ALL SELECT 2, d.id, 'to <' || d.recipient || '> it was a duplicate: this content was in ' || d.account || ' '"
-        " || d.mailbox || ' already, stored ' || coalesce(" LEDGER_TIME("c.stored_at") ", 'at an unknown time') || ' by '"
-        " || c.host || coalesce(' as uid ' || c.uid, '')"
-        " FROM @schema@.delivery d JOIN c ON c.account = d.account AND c.mailbox = d.mailbox"
-        " WHERE d.message = $1::bigint AND d.outcome = 'duplicate'"
-        " UNION ALL SELECT 2, t.delivery, 'to <' || t.recipient || '> it was tried ' || t.tries || ' times; the first try, at '"
-        " || " LEDGER_TIME("t.started_at") " || ', ' || CASE WHEN t.ended_at IS NULL THEN 'was cut off'"
-        " ELSE 'failed: ' || coalesce(t.reason, t.outcome) END"
-        " FROM (SELECT DISTINCT ON (t.delivery) t.*, d.recipient, count(*) OVER (PARTITION BY t.delivery) AS tries"
-        " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE d.message = $1::bigint"
-        " ORDER BY t.delivery, t.started_at, t.claim) t WHERE t.tries > 1 AND t.outcome NOT IN ('stored', 'duplicate')"
-        " UNION ALL SELECT 2, t.delivery, 'to <' || t.recipient || '> it was tried first ' ||"
-        " round(extract(epoch FROM t.started_at - t.queued_at)) || ' s after Postfix had received it as ' || t.queue_id ||"
-        " ': earlier tries, if there were any, did not get as far as the record, and are in the log only'"
-        " FROM (SELECT DISTINCT ON (t.delivery, t.queue_id) t.*, d.recipient"
-        " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE d.message = $1::bigint"
-        " ORDER BY t.delivery, t.queue_id, t.started_at, t.claim) t"
-        " WHERE t.started_at - t.queued_at >= interval '1 minute'"
-        " UNION ALL SELECT 3, c.id, 'the copy in ' || account || ' ' || mailbox ||"
-        " CASE WHEN free_at > pg_catalog.clock_timestamp() THEN ' is being stored, since ' ELSE ' was being stored at ' END"
-        " || " LEDGER_TIME("attempt_at") " || ' by ' || host || ', process ' || pid ||"
-        " CASE WHEN free_at > pg_catalog.clock_timestamp() THEN '; if that process has died, the first delivery after '"
-        " || " LEDGER_TIME("free_at") " || ' looks for the copy and goes on'"
-        " ELSE ', which never finished: the next delivery looks for the copy and goes on' END"
-        " FROM c WHERE state = 'appending'"
-        " UNION ALL SELECT 4, c.id, 'the copy in ' || account || ' ' || mailbox || ' may have been stored by an earlier attempt:"
-        " the mailbox is searched before the next one' FROM c WHERE doubt"
-        " UNION ALL SELECT 5, c.id, 'the copy in ' || account || ' ' || mailbox || ' is not stored yet: '"
-        " || coalesce(error, 'its delivery was held up') FROM c WHERE state = 'pending'"
-        " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was given up: '"
-        " || coalesce(error, 'unknown reason') FROM c WHERE state = 'failed'"
-        " UNION ALL SELECT 6, d.id, 'to <' || d.recipient || '> it was abandoned ' || " LEDGER_TIME("d.finished_at")
-        " || ': not retried since ' || " LEDGER_TIME("d.last_at") " || coalesce('; the last try said: ' || d.reason, '')"
-        " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome = 'abandoned'"
-        " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was not known to be stored when it was"
-        " abandoned; if the message is delivered again, this is too' FROM c WHERE state = 'abandoned'"
-        " UNION ALL SELECT 7, c.id, 'the copy in ' || account || ' ' || mailbox || ' was claimed again on purpose, by replay"
-        " --force or --verify, ' || repeated || ' time(s)' FROM c WHERE repeated > 0"
-        ") AS reasons ORDER BY rank, id",
-        2, params, fault);
 }

@@ -21,6 +21,10 @@ bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret,
  * message_id. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;
 
+/* When the oldest message on record was received: what was before has been purged. Column received_at; no row: there is
+ * none. */
+struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) OD_MUST;
+
 /* Of one message (its id). NULL with the fault set on trouble. Columns:
  *
  *   addresses   role, position, group, name, address
@@ -34,7 +38,8 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
  *   copies      account, mailbox, role, state, doubt, uid, uidvalidity, attempt, repeated, first_at, attempt_at, stored_at,
  *               host, pid, claimed_by, error
  *   parts       path, type, charset, disposition, filename, size, sha256
- *   why         text: a sentence for each thing that needs an explanation */
+ *   why         text: what became of it and why, a sentence each: the tries in order of time, then what holds now; none
+ *               for what was stored at the first try at once */
 struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
 struct ledger_table *ledger_tries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;

@@ -2,7 +2,8 @@
 """Where is my mail, and why was it late? Each try has a row, and `show` tells of them in order, by every queue id.
 
 Seen to fail with: the row left out of the claim; the settling of another claim's row; tries found by delivery.queue_id
-alone; the time of the lock counted to another phase; queued_at of a field with another queue id."""
+alone; the time of the lock counted to another phase; queued_at of a field with another queue id; `why`
+in another order, with a try that its copy tells of, or with a sentence for each of many like tries."""
 
 import email.utils
 import json
@@ -65,7 +66,10 @@ def test_every_try_and_every_queue_id(site):
     assert "full" in first["reason"] and first["host"] == socket.gethostname() and first["pid"] > 0, first
     assert all(row["at"] <= row["ended_at"] for row in one["tries"])
     assert one["deliveries"][0]["tries"] == 4
-    assert re.search(rf"^to <{SCUBA}> it was tried 4 times; the first try, at \S+Z, failed: .*full", why(site, id), re.M)
+    told = why(site, id).splitlines()
+    assert [re.sub(r"^\S+Z to (<.*?> as \S+): .*?(full|Connection refused|stored|duplicate).*", r"\1 \2", line) for line in told] == [
+        f"<{SCUBA}> as 4FIRST full", f"<{SCUBA}> as 4FIRST Connection refused", f"<{SCUBA}> as 4FIRST stored",
+        f"<{SCUBA}> as 4AGAIN duplicate"], told
     printed = site.run("show", "4AGAIN").out.split("\ntries\n")[1].split("\n\n")[0].splitlines()[1:]
     assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
 
@@ -99,7 +103,7 @@ def test_a_try_that_was_cut_off_stays(site):
     rows = show(site, id)["tries"]
     assert [(row["queue_id"], row["outcome"], row["ended_at"] is None) for row in rows] == [
         ("4KILLED", "claimed", True), ("4NEXT", "stored", False)]
-    assert "was cut off" in why(site, id)
+    assert "4KILLED: cut off" in why(site, id)
 
 
 def test_a_held_lock_is_in_the_log_only(site):
@@ -113,7 +117,7 @@ def test_a_held_lock_is_in_the_log_only(site):
     expect.stored(site.deliver(mail, SCUBA))
     [row] = show(site, "4LATE")["tries"]
     assert 595 <= row["queued"] <= 1200, row
-    assert re.search(rf"^to <{SCUBA}> it was tried first \d+ s after Postfix had received it as 4LATE: earlier tries",
+    assert re.search(rf"to <{SCUBA}> as 4LATE: stored .*; Postfix had received it \d+ s before: earlier tries, if any,",
                      why(site, id)), why(site, id)
 
 
@@ -198,3 +202,62 @@ def test_spans(site):
     other = new_id()
     expect.stored(site.deliver(message(id=other), SCUBA))
     assert show(site, other)["spans"][0]["trace_id"] != spans[0]["trace_id"]
+
+
+# `why` tells what happened in order, each thing once
+
+
+def shift(site, time, where="true"):
+    """All that is recorded was so long ago."""
+    of = f"(SELECT id FROM oncedrop.delivery WHERE {where})"
+    site.sql(f"UPDATE oncedrop.try SET started_at = started_at - %s::interval, ended_at = ended_at - %s::interval"
+             f" WHERE delivery IN {of}", (time, time))
+    site.sql("UPDATE oncedrop.delivery SET first_at = first_at - %s::interval, last_at = last_at - %s::interval", (time, time))
+    site.sql("UPDATE oncedrop.copy SET first_at = first_at - %s::interval, attempt_at = attempt_at - %s::interval,"
+             " stored_at = stored_at - %s::interval", (time,) * 3)
+
+
+def test_like_tries_are_one_sentence(site):
+    """However often Postfix retried: a server's timing does not make a reason another one."""
+    id = new_id()
+    mail = message(id=id)
+    for number in range(3):
+        fake(site, APPEND=refuse(f"NO [OVERQUOTA] full (0.00{number} secs)"))
+        expect.deferred(site.deliver(mail, SCUBA, "-q", "4FULL"))
+        shift(site, "1 hour")
+    full, now = why(site, id).splitlines()
+    assert re.fullmatch(rf"\S+Z to \S+Z, 3 tries to <{SCUBA}> as 4FULL: .*full \(0\.002 secs\)", full), full
+    assert now == f"the copy in {SCUBA} INBOX is not stored yet"
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(mail, SCUBA, "-q", "4FULL"))
+    fake(site)
+    expect.stored(site.deliver(mail, SCUBA, "-q", "4FULL"))
+    full, refused, stored = why(site, id).splitlines()
+    assert ", 3 tries to" in full and "refused" in refused and "stored uid=" in stored
+    assert sorted(re.search(r"\S+Z", line)[0] for line in (full, refused, stored)) == [
+        re.search(r"\S+Z", line)[0] for line in (full, refused, stored)]
+
+
+def test_what_the_copy_says_is_not_said_twice(site):
+    """Of a try that could not find out what became of its APPEND, and of one that was killed."""
+    fake(site, APPEND=swallow)
+    id = new_id()
+    expect.deferred(site.deliver(message(id=id), SCUBA, "-q", "4DOUBT"))
+    tried, now = why(site, id).splitlines()
+    assert "may be stored" in tried
+    assert re.fullmatch(rf"the copy in {SCUBA} INBOX was claimed \S+Z by \S+, which could not find out whether it was stored;"
+                        r" it is left alone until \S+Z, then the next try searches the mailbox for it, and appends it only"
+                        r" if it is not there", now), now
+    site.sql("UPDATE oncedrop.try SET ended_at = NULL, outcome = 'claimed', reason = NULL")
+    [now] = why(site, id).splitlines()
+    assert "which is storing it, or has died" in now, now
+
+
+def test_a_slow_try_says_what_took_the_time(site):
+    fake(site)
+    id = new_id()
+    expect.stored(site.deliver(message(id=id), SCUBA, "-q", "4QUICK"))
+    assert why(site, id) == ""
+    site.sql("UPDATE oncedrop.try SET read_ms = 10, lock_ms = 2000, database_ms = 20, imap_ms = 31040")
+    assert re.fullmatch(rf"\S+Z to <{SCUBA}> as 4QUICK: stored uid=\d+ mailbox=INBOX; it took 33\.1 s"
+                        r" \(the lock 2\.0 s, IMAP 31\.0 s\)", why(site, id)), why(site, id)

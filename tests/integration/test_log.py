@@ -2,17 +2,27 @@
 """The log has a line for each recipient and for the Sent copy, in success and in every failure; delays add up.
 
 Seen to fail with: replies to LMTP that nothing is logged of; the recipient taken from the environment only with the
-message; the Sent copy left out; a phase's time not counted."""
+message; the Sent copy left out; a phase's time not counted; a holder of the lock that is not asked for; the wait for a lock behind
+the claim counted to the database; a closed pipe taken for trouble of the IMAP server; a warning without its queue id."""
 
+import contextlib
+import json
+import os
 import re
+import subprocess
+import threading
 
+import psycopg2
 import pytest
-from lab import lmtp
+from lab import lab as lab_module, lmtp
+from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
+from lab.proxy import CLIENT
+from test_concurrent import lock_key
 from test_history import take
 from test_output import fields
-from test_second_try import age, fake, refuse
+from test_second_try import age, fake, refuse, swallow
 
 LISA, SCUBA, DOUG = "lisa@example.org", "scuba@example.org", "doug@example.org"
 NAMES = ["message-id", "to", "account", "mailbox", "uid", "size", "delay", "delays", "dsn", "status"]
@@ -149,3 +159,110 @@ def test_without_an_imap_server_both_have_a_line(site):
     site.settings["imap.port"] = free_port()
     found = deliver(site, message(sender=LISA), SCUBA)
     assert [line["status"] for line in found] == ["deferred", "deferred"], found
+
+
+# Why it was deferred, and by whom
+
+def test_a_lock_that_is_held_names_its_holder(site):
+    """A stranger's session, and another delivery; Postfix is told the same as ever."""
+    fake(site)
+    id = new_id()
+    key = lock_key(site, id)
+    conninfo = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
+    site.settings["log.to"] = "stderr"
+    for name, said in (("psql", rf"psql (database user {lab_module.DELIVERY}, process %d)"),
+                       ("oncedrop mail1[1] 4OTHER", "oncedrop mail1[1] 4OTHER")):
+        holder = psycopg2.connect(f"{conninfo} application_name='{name}'")
+        with contextlib.closing(holder):
+            holder.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            said = said % holder.info.backend_pid if "%d" in said else said
+            done = site.deliver(message(id=id), SCUBA)
+        answer = f"message <{id}> is being delivered elsewhere"
+        assert done.out == f"4.3.0 {answer}\n"
+        [line] = lines(done.err)
+        assert line["text"] == f"{answer}; its lock is held by {said}"
+        wait_until(lambda: not site.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "it has gone")
+    assert [line["status"] for line in lines(site.deliver(message(id=id), SCUBA).err)] == ["stored"]
+
+
+def test_a_lock_lost_behind_the_claim(site):
+    """A stranger has taken it meanwhile: the time went into waiting for the lock, and the log says for whom."""
+    fake(site)
+    id = new_id()
+    taken, stranger = [], site.use(psycopg2.connect(site.lab.postgres.conninfo(site.database, lab_module.OWNER)))
+
+    def watch(_connection, side, data):
+        if side == CLIENT and not taken and b"INSERT INTO" in data and b"COMMIT" in data:
+            taken.append(threading.Thread(daemon=True, target=lambda: stranger.cursor().execute(
+                "SELECT pg_advisory_xact_lock(%s)", (key,))))
+            taken[0].start()
+            wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory'",
+                                          (stranger.info.backend_pid,)), "it waits")
+        return data
+    key = lock_key(site, id)
+    site.settings["lock.wait"] = "1s"
+    site.database_proxy(watch)
+    [line] = deliver(site, message(id=id), SCUBA, "-q", "4LOST")
+    assert line["status"] == "deferred" and "; its lock is held by a session without a name" in line["text"], line
+    [row] = site.sql("SELECT lock_ms, database_ms, outcome FROM oncedrop.try")
+    assert row.outcome == "held" and row.lock_ms >= 900 > row.database_ms, row
+
+
+def test_a_fresh_claim_says_how_long_it_is_left_alone(site):
+    fake(site, APPEND=swallow)
+    site.settings["delivery.hold_off"] = "1000s"
+    mail = message()
+    deliver(site, mail, SCUBA)
+    age(site, "attempt_at", "300 s")
+    [line] = deliver(site, mail, SCUBA)
+    found = re.search(r"or was when its delivery died: claimed (\d+) s ago, left alone for another (\d+) s$", line["text"])
+    assert found and 300 <= int(found[1]) <= 900 and 999 <= int(found[1]) + int(found[2]) <= 1001, line
+
+
+def test_a_pipe_that_is_cut_at_the_last_moment(site):
+    """The IMAP server is ready for the message when its reader goes: it is not stored, and the log says why."""
+    read, write = os.pipe()
+
+    def close(client, _tag, _arguments):
+        os.close(read)
+        client.send("+ go on")
+        client.line()
+    fake(site, APPEND=close)
+    site.settings["log.to"] = "stderr"
+    path = site.write("oncedrop.conf", site.configuration())
+    done = subprocess.run([lab_module.program(), "-c", path, "deliver", "-d", SCUBA, "-q", "4CUT"], input=message(),
+                          stdout=write, stderr=subprocess.PIPE, env=site.environment(), check=False, timeout=300)
+    os.close(write)
+    assert done.returncode == 75
+    [line] = lines(done.stderr.decode())
+    assert (line["dsn"], line["text"]) == ("4.3.0", "the reader of our answer is gone: the message may be cut short")
+    [one] = json.loads(site.run("show", "--json", "4CUT").out)["messages"]
+    assert one["tries"][0]["outcome"] == "trouble" and not one["deliveries"][0]["whole"], one
+    assert f"what came for <{SCUBA}> may have been cut short" in one["why"][-1]["text"], one
+
+
+def test_a_settling_that_fails_is_found_by_its_queue_id(site):
+    id = new_id()
+    site.settings["log.to"] = "stderr"
+    database = site.database_proxy()
+
+    def lose(client, tag, arguments):
+        FakeImap.read_append(client, arguments)
+        database.close()
+        client.send(f"{tag} OK [APPENDUID 7 1] done")
+    fake(site, APPEND=lose)
+    done = site.deliver(message(id=id), SCUBA, "-q", "4SETTLE")
+    [warning] = [line for line in done.err.splitlines() if ": warning: " in line]
+    assert f": warning: 4SETTLE: message-id=<{id}>: settling failed, trying once more" in warning, done
+    assert [line["status"] for line in lines(done.err)] == ["deferred"]
+
+
+def test_purge_has_a_line(site):
+    fake(site)
+    deliver(site, message(), SCUBA)
+    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
+    site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
+    said = "purge: 1 message older than 30d removed from the record"
+    assert said not in site.run("purge", "--older-than", "30d", "--dry-run").err
+    assert said in site.run("purge", "--older-than", "30d").err
+    assert "removed" not in site.run("purge", "--older-than", "30d").err

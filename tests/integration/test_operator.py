@@ -5,15 +5,18 @@ ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make 
 
 Seen to fail with: `why` without the duplicates; --since taken for seconds; the delay of what is pending taken from its last
 attempt; --sender with the case as it came; purge by received_at alone; purge without the lock; options only before the
-arguments; the index for queue ids dropped (tables read from end to end)."""
+arguments; the index for queue ids dropped (tables read from end to end); a delay
+from the first attempt though Postfix had received it before; reasons printed in every section of `show`."""
 
 import collections
 import contextlib
 import datetime
+import email.utils
 import json
 import os
 import re
 import signal
+import socket
 import statistics
 import threading
 import time
@@ -23,7 +26,7 @@ import psycopg2
 import pytest
 from lab import lab as lab_module
 from lab.messages import message, new_id
-from lab.process import wait_until
+from lab.process import free_port, wait_until
 from lab.site import new_site
 
 ROWS = int(os.environ.get("ONCEDROP_LEDGER_ROWS", "20000"))
@@ -114,14 +117,30 @@ def why(site, id):
     return "\n".join(row["text"] for one in answers(site, "show", id)["messages"] for row in one["why"])
 
 
+def test_show_says_everything_once(site):
+    """The reason of a failure is in `why`, and the only key is the message's: a queue id has none."""
+    id = new_id()
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(message(id=id), site.account(), "-q", "4ONCE"))
+    for asked in (id, "4ONCE"):
+        done = site.run("show", asked)
+        assert done.exit == 0 and done.out.startswith("id: ") and done.out.count("cannot connect") == 1, done
+        assert re.findall("^lock_key: (.*)", done.out, re.M) == [str(lock_of(site, id))], done
+    [one] = answers(site, "show", id)["messages"]
+    assert all("cannot connect" in row["reason"] for row in one["deliveries"] + one["tries"])
+    assert "cannot connect" in one["copies"][0]["error"]
+
+
 def test_why_it_was_a_duplicate(site):
     scuba = site.account()
     id = new_id()
     uid = expect.stored(site.deliver(message(id=id), scuba))
     assert why(site, id) == ""
     expect.duplicate(site.deliver(message(id=id), scuba))
-    assert re.fullmatch(rf"to <{scuba}> it was a duplicate: this content was in {scuba} INBOX already,"
-                        rf" stored \S+Z by \S+ as uid {uid}", why(site, id))
+    stored, duplicate = why(site, id).splitlines()
+    assert re.fullmatch(rf"\S+Z to <{scuba}>: stored uid={uid} mailbox=INBOX", stored)
+    assert re.fullmatch(rf"\S+Z to <{scuba}>: duplicate uid={uid} mailbox=INBOX: this content was in {scuba} INBOX already,"
+                        r" stored \S+Z by \S+", duplicate)
 
 
 def test_why_it_was_delivered_although_its_id_was_known(site):
@@ -131,7 +150,8 @@ def test_why_it_was_delivered_although_its_id_was_known(site):
         expect.stored(site.deliver(message(id=id, body=body), scuba))
     messages = answers(site, "show", id)["messages"]
     assert len(messages) == 3
-    assert all("known with other content too: 2 more message(s)" in one["why"][0]["text"] for one in messages)
+    assert all(one["why"][0]["text"].startswith("2 other messages have this Message-ID and other content, the first received 20")
+               for one in messages)
 
 
 def test_why_it_is_not_there(site):
@@ -144,18 +164,19 @@ def test_why_it_is_not_there(site):
         site.sql(f"UPDATE oncedrop.copy SET {change}")
         return why(site, id)
     said = said_when("state = 'appending', attempt_at = '2025-08-01T10:00:00Z', pid = 4711")
-    assert "was being stored at 2025-08-01T10:00:00Z" in said and "process 4711, which never finished" in said
-    said = said_when("attempt_at = date_trunc('second', now())")
-    at = site.value("SELECT to_char(attempt_at + interval '320 s', 'HH24:MI:SS') FROM oncedrop.copy")   # the default
-    assert "is being stored, since " in said and f"T{at}Z looks for the copy" in said
-    said = said_when("doubt = true")
-    assert "may have been stored by an earlier attempt" in said
-    said = said_when("state = 'pending', doubt = false, error = 'imap: Disk quota exceeded'")
-    assert said == f"the copy in {scuba} INBOX is not stored yet: imap: Disk quota exceeded"
-    said = said_when("state = 'failed'")
-    assert said == f"the copy in {scuba} INBOX was given up: imap: Disk quota exceeded"
+    assert said == (f"the copy in {scuba} INBOX was claimed 2025-08-01T10:00:00Z by {socket.gethostname()}[4711], which could"
+                    " not find out whether it was stored; the next try searches the mailbox for it, and appends it only if it"
+                    " is not there")
+    said = said_when("attempt_at = '2125-08-01T10:00:00Z'")
+    assert "; it is left alone until 2125-08-01T10:05:20Z, then the next try searches" in said  # hold_off is 320 s
+    said = said_when("state = 'pending', doubt = true, error = 'imap: Disk quota exceeded'")
+    assert said.splitlines() == [
+        f"the copy in {scuba} INBOX may have been stored by an earlier try: the next one searches the mailbox first",
+        f"the copy in {scuba} INBOX is not stored yet: imap: Disk quota exceeded"]
+    said = said_when("state = 'failed', doubt = false, attempt_at = '2025-08-01T10:00:00Z'")
+    assert said == f"the copy in {scuba} INBOX was given up 2025-08-01T10:00:00Z: imap: Disk quota exceeded"
     said = said_when("state = 'stored', repeated = 2")
-    assert "claimed again on purpose" in said and "2 time(s)" in said
+    assert "claimed again on purpose" in said and said.endswith("2 times")
 
 
 def test_what_is_not_known(site):
@@ -163,12 +184,18 @@ def test_what_is_not_known(site):
     id = new_id()
     done = site.run("show", id)
     assert done.exit == 1 and "lock_key: " in done.out and "nearest" not in done.err, done
+    assert done.err == "oncedrop: no such message\n", done
     expect.stored(site.deliver(message(id=id), scuba))
     expect.stored(site.deliver(message(), scuba))
     for wrong in (id[:-1], id.replace(".", ":", 1), id.upper(), id.split("@")[0]):
         done = site.run("show", wrong)
         assert done.exit == 1 and f"nearest: <{id}>" in done.err, (wrong, done)
-    assert "nearest" not in site.run("show", "something-else-entirely@nowhere.example").err
+    site.sql("UPDATE oncedrop.message SET received_at = '2025-08-01T10:00:00Z' WHERE message_id <> %s", (id,))
+    done = site.run("show", "something-else-entirely@nowhere.example")
+    assert done.err == "oncedrop: no such message; the record goes back to 2025-08-01T10:00:00Z\n", done
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "mailer", port=free_port())
+    done = site.run("show", id)
+    assert done.exit == 69 and "lock_key: " in done.out and "Connection refused" in done.err, done
 
 
 # list
@@ -197,6 +224,24 @@ def test_list_and_its_filters(site):
                                   "message_id", "mailbox", "uid", "role", "recipients", "attempt"} for row in rows)
     assert "no matching copies" in site.run("list", "--recipient", "nobody@example.org").out
     assert "--limit" in site.run("list", "--limit", "2").err
+
+
+def test_list_counts_from_the_receipt(site):
+    """What Postfix tried in vain for ten minutes, before there was anything to be recorded, is late."""
+    scuba = site.account()
+    for queue_id, ago in (("4LATE", 600), ("4QUICK", 0)):
+        date = email.utils.formatdate(time.time() - ago)
+        field = f"Received: by mail.example (Postfix, from userid 1000)\n\tid {queue_id}; {date}\n"
+        expect.stored(site.deliver(field.encode() + message(), scuba, "-q", queue_id))
+    [late] = answers(site, "list", "--delay", "9m")
+    assert late["queue_id"] == "4LATE" and 599 <= late["delay"] < 900, late
+    at = datetime.datetime.strptime(late["at"], "%Y-%m-%dT%H:%M:%S%z")
+    stored_at = site.value("SELECT stored_at FROM oncedrop.copy ORDER BY id LIMIT 1")
+    assert abs((stored_at - at).total_seconds() - late["delay"]) <= 1, (late, stored_at)
+    site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '20 ms'")
+    site.sql("UPDATE oncedrop.try t SET queued_at = c.first_at - interval '900 ms' FROM oncedrop.copy c"
+             " WHERE c.claim = t.claim AND t.queue_id = '4QUICK'")      # a field has whole seconds
+    assert [row["delay"] for row in answers(site, "list", "--queue-id", "4QUICK")] == [0]
 
 
 def test_list_by_recipient_finds_what_was_routed_elsewhere(site):
