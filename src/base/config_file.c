@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +31,20 @@ static bool check_private(const char *path, int fd, struct fault *fault)
     return true;
 }
 
+/* Who we are, and who may read it: often one is not in a group, or forgot to become root. */
+static void name_readers(const char *path, struct fault *fault)
+{
+    struct stat status;
+    const struct passwd *user = getpwuid(geteuid());
+    if (user != NULL)
+        fault_set(fault, "%s for the user %s", fault->text, user->pw_name);
+    else
+        fault_set(fault, "%s for the user %u", fault->text, (unsigned)geteuid());
+    const struct group *group = stat(path, &status) == 0 && (status.st_mode & S_IRGRP) ? getgrgid(status.st_gid) : NULL;
+    if (group != NULL)
+        fault_set(fault, "%s; root and the group %s may read it", fault->text, group->gr_name);
+}
+
 bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault)
 {
     /* O_NONBLOCK: a FIFO must not make us wait before it is refused. */
@@ -37,8 +53,10 @@ bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_si
     ssize_t got;
 
     if (fd < 0) {
-        fault_set(fault, "%s: cannot be opened as user %u, group %u: %m", path, (unsigned)geteuid(),
-                  (unsigned)getegid());
+        bool refused = errno == EACCES;
+        fault_set(fault, "%s: cannot be opened: %m", path);
+        if (refused)
+            name_readers(path, fault);
         return false;
     }
     if (!check_private(path, fd, fault))

@@ -59,17 +59,48 @@ size_t terminal_fit(const char *text, int columns)
     return (size_t)(at - text);
 }
 
-/* Where a line that does not fit ends: before the last blank behind its beginning, else where the room ends. */
-static size_t break_at(const char *text, int room)
+static bool is_wide_around(const char *text, size_t at)
 {
-    size_t fits = terminal_fit(text, room);
-    size_t start = strspn(text, " ");
-    if (fits == 0)
-        return char_length(text); /* a wide character, and one column */
-    for (size_t at = fits; at > start; at--)
-        if (text[at] == ' ')
-            return at;
-    return fits;
+    const char *before = g_utf8_find_prev_char(text, text + at);
+    return char_width(text + at) == 2 || (before != NULL && char_width(before) == 2);
+}
+
+/* The last blank of the first `fits` bytes, preferably none inside of [ ], as in a usage line; 0: there is none behind the
+ * beginning. */
+static size_t last_blank(const char *text, size_t fits)
+{
+    size_t start = strspn(text, " "), any = 0, outside = 0;
+    bool inside = false;
+    for (size_t at = start; at <= fits; at++) {
+        inside = text[at] == '[' || (inside && text[at] != ']');
+        if (text[at] == ' ' && at > start) {
+            any = at;
+            outside = inside ? outside : at;
+        }
+    }
+    return outside > 0 ? outside : any;
+}
+
+/* The end of the word that begins behind these blanks. */
+static size_t word_end(const char *text, size_t at)
+{
+    at += strspn(text + at, " ");
+    while (text[at] != '\0' && text[at] != ' ' && char_width(text + at) != 2)
+        at += char_length(text + at);
+    return at;
+}
+
+/* Where a line that does not fit ends: at a blank, or between wide characters. A word that is too long for a line of its own
+ * (next_room) is left to the terminal, which wraps it so that it can be copied. */
+static size_t break_at(const char *text, int room, int next_room)
+{
+    size_t fits = terminal_fit(text, room), blank = last_blank(text, fits), end = word_end(text, blank);
+    char *word OD_CLEANUP(base_free) = base_strndup(text + blank, end - blank);
+    if (terminal_columns(word) - (int)strspn(word, " ") > next_room)
+        return end;
+    if (blank > 0)
+        return blank;
+    return fits > 0 && is_wide_around(text, fits) ? fits : MAX(end, char_length(text));
 }
 
 void terminal_print(FILE *out, int indent, const char *text)
@@ -77,10 +108,13 @@ void terminal_print(FILE *out, int indent, const char *text)
     int columns = terminal_width(fileno(out)), room = columns;
     int pad = columns >= indent + NARROWEST ? indent : 0;
     while (columns > 0 && terminal_columns(text) > room) {
-        size_t length = break_at(text, room);
-        fprintf(out, "%.*s\n%*s", (int)length, text, pad, "");
+        size_t length = break_at(text, room, columns - pad);
+        fprintf(out, "%.*s\n", (int)length, text);
         text += length + strspn(text + length, " ");
         room = columns - pad;
+        if (*text == '\0')
+            return;
+        fprintf(out, "%*s", pad, "");
     }
     fprintf(out, "%s\n", text);
 }

@@ -20,8 +20,8 @@ int terminal_columns(const char *text) OD_MUST;
 /* Bytes of the text that fit so many columns, in whole characters. */
 size_t terminal_fit(const char *text, int columns) OD_MUST;
 
-/* Prints the text and a line end. What is wider than the terminal is broken at blanks, or inside of a word that is wider
- * itself, and goes on after so many blanks; elsewhere nothing is changed. */
+/* Prints the text and a line end. What is wider than the terminal is broken at blanks, or between wide characters, and goes
+ * on after so many blanks. A longer word, such as an id, is not broken: it can be copied. Elsewhere nothing is changed. */
 void terminal_print(FILE *out, int indent, const char *text);
 
 /* Prints lines of prose and of tables: on a terminal too narrow for it, what is no table is filled anew, and a table's

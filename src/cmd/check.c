@@ -86,7 +86,9 @@ static bool check_schema(struct ledger *ledger)
     if (version < needed)
         return check_item(false, "schema", "version %d is too old; run: oncedrop schema upgrade", version);
     if (version > needed)
-        return check_item(false, "schema", "version %d is newer than this program knows (%d)", version, needed);
+        check_warning("schema",
+                      "version %d is newer than this program, which knows %d: install the newer program here too",
+                      version, needed);
     return check_item(true, "schema", "version %d", version);
 }
 
@@ -184,6 +186,7 @@ static void step_postfix(void *context)
 static void run_route(struct check *check)
 {
     const struct config *config = check->config;
+    check->place.asked = check->address != NULL;
     if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
         check_warning("route", "not tried: route.account_query asks the database");
     else if (check->address != NULL)

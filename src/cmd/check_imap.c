@@ -142,9 +142,9 @@ void check_imap(const struct config *config, const struct check_place *place, bo
     if (!check_server(config, &probe))
         return;
     if (!place->known) {
-        check_warning("imap",
-                      "no login was tried: name an address that has an account, as in: oncedrop check"
-                      " user@example.org");
+        check_warning("imap", "no login was tried: %s",
+                      place->asked ? "it is not known which account the address leads to"
+                                   : "name an address that has an account, as in: oncedrop check user@example.org");
         return;
     }
     struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, place->account, &fault);

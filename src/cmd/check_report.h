@@ -27,7 +27,8 @@ int check_end(void) OD_MUST;
 
 /* Where mail for an address goes. */
 struct check_place {
-    bool known; /* it leads to an account */
+    bool asked; /* an address was given, */
+    bool known; /* and leads to an account */
     char account[1024], inbox[1024], sent[1024];
 };
 

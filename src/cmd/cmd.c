@@ -3,6 +3,8 @@
  * The table of commands, what they share, and those that need no database: config, version, help. */
 #include "cmd/cmd.h"
 
+#include <errno.h>
+#include <glib.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +52,9 @@ const struct cmd cmd_table[] = {
      "Exit status 0: all are in place; 75: some are deferred still, run it again; 65: some were refused for good.\n"},
     {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
      "install creates the schema of the setting database.schema, upgrade brings it to this program's version; where there\n"
-     "is nothing to do both are silent. print writes the SQL to standard output, version tells both versions. install and upgrade need the rights to create\n"
-     "a schema. A delivery needs only those of the role SCHEMA_delivery, which install creates; show, list, locks, stats,\n"
-     "resume and purge need those of SCHEMA_operator.\n"},
+     "is nothing to do both are silent. print writes the SQL to standard output, version tells both versions. install and\n"
+     "upgrade need the rights to create a schema. A delivery needs only those of the role SCHEMA_delivery, which install\n"
+     "creates; show, list, locks, stats, resume, purge and abandon need those of SCHEMA_operator.\n"},
     {"check", cmd_check, false, "[--json] [ADDRESS]", "see whether everything is in place",
      "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), where\n"
      "ADDRESS, a recipient as Postfix gives it, leads to, the IMAP server's certificate, a login for that account,\n"
@@ -148,8 +150,9 @@ int cmd_fail(int status, const char *format, ...)
 int cmd_usage(const char *name)
 {
     const struct cmd *cmd = cmd_find(name);
-    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s %s",
-                                                   name, cmd != NULL ? cmd->arguments : "");
+    const char *arguments = cmd != NULL ? cmd->arguments : "";
+    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s%s%s",
+                                                   name, arguments[0] != '\0' ? " " : "", arguments);
     terminal_print(stderr, 2, line);
     return EX_USAGE;
 }
@@ -175,11 +178,23 @@ bool cmd_parse_jobs(const char *text, size_t *ret)
     return true;
 }
 
+/* Where there is no configuration yet, make install has left a sample. */
+static void add_sample(const char *path, struct fault *fault)
+{
+    char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);
+    if (access(path, F_OK) != 0 && errno == ENOENT && access(sample, F_OK) == 0)
+        fault_set(fault, "%s; to begin with, copy %s there", fault->text, sample);
+}
+
 struct config *cmd_config_load(const struct cmd_options *options, int log_fd, struct fault *fault)
 {
     struct config *config = config_load(options->config_file, options->overrides, fault);
-    if (config != NULL && !route_check(config, fault))
+    if (config == NULL)
+        add_sample(options->config_file, fault);
+    if (config != NULL && !route_check(config, fault)) {
+        fault_prefix(fault, "%s", options->config_file);
         config_free(&config);
+    }
     if (config != NULL)
         log_open(config->log.to, config->log.level, options->verbose, log_fd);
     return config;
@@ -243,8 +258,9 @@ int cmd_config(const struct cmd_options *options, int argc, char **argv)
 int cmd_version(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
-    (void)argc;
-    (void)argv;
+    optind = 1; /* there are no options */
+    if (!usage_operands(argc, argv, 0, 0, "nothing"))
+        return cmd_usage("version");
     puts("oncedrop " VERSION);
     return 0;
 }
@@ -257,9 +273,11 @@ static void print_summary(const struct cmd *cmd)
 
 void cmd_print_help(const struct cmd *cmd)
 {
-    char *usage OD_CLEANUP(base_free) = base_printf("oncedrop %s %s\n\n%s%s\n", cmd->name, cmd->arguments, cmd->summary,
-                                                    cmd->help[0] != '\0' ? "." : "");
-    terminal_print_prose(stdout, usage);
+    char *usage OD_CLEANUP(base_free) =
+        base_printf("oncedrop %s%s%s", cmd->name, cmd->arguments[0] != '\0' ? " " : "", cmd->arguments);
+    char *summary OD_CLEANUP(base_free) = base_printf("\n%c%s.\n", g_ascii_toupper(cmd->summary[0]), cmd->summary + 1);
+    terminal_print(stdout, 4, usage);
+    terminal_print_prose(stdout, summary);
     fputs(cmd->help[0] != '\0' ? "\n" : "", stdout);
     terminal_print_prose(stdout, cmd->help);
 }
@@ -267,6 +285,9 @@ void cmd_print_help(const struct cmd *cmd)
 int cmd_help(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
+    optind = 1; /* there are no options */
+    if (!usage_operands(argc, argv, 0, 1, "nothing"))
+        return cmd_usage("help");
     const struct cmd *cmd = argc > 1 ? cmd_find(argv[1]) : NULL;
     if (argc > 1 && cmd == NULL) {
         const char *nearest = cmd_nearest(argv[1]);

@@ -52,6 +52,17 @@ static void end_by_signal(int signal)
     answer_exit(asked, sizeof(asked) - 1);
 }
 
+static void refuse_option(struct report *report, int c, char **argv)
+{
+    const char letter[] = {'-', (char)(c == 's' ? c : optopt), '\0'};
+    bool is_word = c == '?' && optopt == '-'; /* getopt(3) has taken "--word" for letters */
+    report_set(report, OUTCOME_CONFIG, "deliver: option %.80s %s; see oncedrop help deliver",
+               is_word ? argv[optind] : letter,
+               c == 's'   ? "needs a number of bytes"
+               : c == ':' ? "needs a value"
+                          : "is unknown");
+}
+
 static bool parse_arguments(int argc, char **argv, struct envelope *envelope, struct report *report)
 {
     opterr = 0;
@@ -66,16 +77,13 @@ static bool parse_arguments(int argc, char **argv, struct envelope *envelope, st
             base_free(field);
             *field = base_strdup(optarg);
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
-            report_set(report, OUTCOME_CONFIG, "deliver: option -%c %s; see oncedrop help deliver",
-                       c == 's' ? 's' : optopt,
-                       c == 's'   ? "needs a number of bytes"
-                       : c == ':' ? "needs a value"
-                                  : "is unknown");
+            refuse_option(report, c, argv);
             return false;
         }
     }
     if (optind < argc)
-        report_set(report, OUTCOME_CONFIG, "deliver: argument '%s' too many; see oncedrop help deliver", argv[optind]);
+        report_set(report, OUTCOME_CONFIG, "deliver: unexpected argument '%s'; see oncedrop help deliver",
+                   argv[optind]);
     return optind == argc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * locks: who is delivering what just now, who holds its lock, and who waits for it. */
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -8,11 +9,13 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/duration.h"
 #include "cmd/table.h"
 #include "cmd/usage.h"
 #include "ledger/ledger_locks.h"
 
 #define CELL 1024
+#define INDENT 13 /* behind the word that begins a line */
 
 /* Other people write message ids and application names. */
 static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
@@ -22,8 +25,14 @@ static const char *cell(const struct ledger_table *table, size_t row, size_t col
 
 static void print_line(char *line)
 {
-    terminal_print(stdout, 8, line);
+    terminal_print(stdout, INDENT, line);
     base_free(&line);
+}
+
+/* Of a cell with seconds. */
+static const char *age(const char *seconds, char text[DURATION_SIZE])
+{
+    return duration_text(1000 * g_ascii_strtod(seconds, NULL), text);
 }
 
 static void print_message(const struct ledger_table *table, size_t row)
@@ -39,24 +48,24 @@ static void print_message(const struct ledger_table *table, size_t row)
 
 static void print_claim(const struct ledger_table *table, size_t row)
 {
-    char account[CELL], mailbox[CELL], host[CELL];
+    char account[CELL], mailbox[CELL], host[CELL], ago[DURATION_SIZE];
     if (ledger_cell(table, row, LOCKS_STATE)[0] != '\0')
-        print_line(base_printf("    claim    %s s ago by %s[%s] for %s %s", ledger_cell(table, row, LOCKS_AGE),
+        print_line(base_printf("    claim    %s ago by %s[%s] for %s %s", age(ledger_cell(table, row, LOCKS_AGE), ago),
                                cell(table, row, LOCKS_HOST, host), ledger_cell(table, row, LOCKS_PID),
                                cell(table, row, LOCKS_ACCOUNT, account), cell(table, row, LOCKS_MAILBOX, mailbox)));
 }
 
 static void print_holder(const struct ledger_table *table, size_t row)
 {
-    char session[CELL], user[CELL];
+    char session[CELL], user[CELL], since[DURATION_SIZE];
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
     print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)",
-                           held[0] != '\0' ? "for " : "", held, held[0] != '\0' ? " s " : "",
-                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is no delivery",
-                           cell(table, row, LOCKS_USER, user), ledger_cell(table, row, LOCKS_BACKEND),
-                           client[0] != '\0' ? ", from " : "", client));
+                           held[0] != '\0' ? "for " : "", held[0] != '\0' ? age(held, since) : "",
+                           held[0] != '\0' ? " " : "", name[0] != '\0' ? name : "a session without a name",
+                           ours ? "" : ", which is no delivery", cell(table, row, LOCKS_USER, user),
+                           ledger_cell(table, row, LOCKS_BACKEND), client[0] != '\0' ? ", from " : "", client));
 }
 
 static void print_lock(const struct ledger_table *table, size_t row)
@@ -74,7 +83,7 @@ static void print_lock(const struct ledger_table *table, size_t row)
 
 static void print_waiting(const struct ledger_table *table, size_t row)
 {
-    char session[CELL], user[CELL];
+    char session[CELL], user[CELL], since[DURATION_SIZE];
     json_t *list = json_loads(ledger_cell(table, row, LOCKS_WAITING), 0, NULL), *one;
     size_t i;
     json_array_foreach(list, i, one)
@@ -83,7 +92,8 @@ static void print_waiting(const struct ledger_table *table, size_t row)
         const char *login = json_string_value(json_object_get(one, "user"));
         double seconds = json_number_value(json_object_get(one, "seconds"));
         print_line(
-            base_printf("    waiting  for %.1f s: %s (database user %s, process %lld)", seconds,
+            base_printf("    waiting  for %s: %s (database user %s, process %lld)",
+                        duration_text(1000 * seconds, since),
                         log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
                         log_escape(login != NULL ? login : "unknown", user, CELL),
                         (long long)json_integer_value(json_object_get(one, "backend"))));

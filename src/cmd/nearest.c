@@ -31,6 +31,8 @@ static size_t distance(const char *a, const char *b, size_t enough)
 static size_t distance_of(const char *candidate, const char *text)
 {
     size_t length = strlen(text), enough = MAX(length / 4, 2) + 1;
+    if (length > 2 && strncmp(candidate, text, length) == 0)
+        return 0;
     if (length > 2 && strstr(candidate, text) != NULL)
         return 1;
     size_t changes = distance(candidate, text, enough);

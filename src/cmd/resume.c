@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sysexits.h>
 
+#include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
 #include "ledger/ledger_resume.h"
@@ -36,12 +37,14 @@ static void tell_others(struct ledger *ledger)
     int64_t others = 0;
     if (!ledger_unfinished_others(ledger, &others, &fault))
         cmd_fail(0, "%s", fault.text);
-    else if (others > 0)
-        fprintf(stderr,
-                "%" PRId64
-                " more unfinished: left to Postfix, for their bytes are not recorded (record.level = raw), or\n"
-                "it is not known whether they were read to their end\n",
-                others);
+    if (others == 0)
+        return;
+    char *line OD_CLEANUP(base_free) =
+        base_printf("%" PRId64
+                    " more unfinished: left to Postfix, because their bytes are not recorded"
+                    " (record.level = raw), or it is not known whether they were read to their end",
+                    others);
+    terminal_print(stderr, 0, line);
 }
 
 int cmd_resume(const struct cmd_options *options, int argc, char **argv)
@@ -59,7 +62,10 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv)
     const struct replay_source source = {.next = replay_ledger_next, .context = messages};
     struct replay_output *output = replay_output_new("resume", own.json, false, 0);
     status = replay_run(&setup, &source, own.jobs, output);
-    replay_output_end(&output, status == EX_TEMPFAIL ? "to go on, run it again" : NULL);
+    if (replay_ledger_fault(messages) != NULL)
+        replay_output_cancel(&output);
+    else
+        replay_output_end(&output, status == EX_TEMPFAIL ? "to go on, run it again" : NULL);
     if (replay_ledger_fault(messages) != NULL)
         return cmd_fail(EX_UNAVAILABLE, "%s", replay_ledger_fault(messages));
     tell_others(ledger);

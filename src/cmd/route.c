@@ -92,7 +92,7 @@ static int tell_all(const struct config *config, char **addresses, int count, bo
     if (worst != 0)
         return worst;
     json_t *list = json ? json_array() : NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && worst != EX_UNAVAILABLE; i++) {
         int status = tell(config, ledger, addresses[i], i == 0, list);
         worst = status > worst ? status : worst;
     }

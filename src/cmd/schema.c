@@ -43,11 +43,15 @@ static int upgrade(struct ledger *ledger, const struct config *config, const cha
         return fail(config, word, &fault);
     if (!install && from == 0)
         return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", config->database.schema);
+    if (from > ledger_schema_needed())
+        return cmd_fail(1, "schema %s: version %d is newer than this program, which needs %d: nothing was changed",
+                        config->database.schema, from, ledger_schema_needed());
     if (!ledger_schema_upgrade(ledger, &from, &fault))
         return fail(config, word, &fault);
-    if (from != ledger_schema_needed()) /* else nothing changed */
-        printf("schema %s: version %d %s\n", config->database.schema, ledger_schema_needed(),
-               from == 0 ? "installed" : "upgraded to");
+    if (from == 0)
+        printf("schema %s: version %d installed\n", config->database.schema, ledger_schema_needed());
+    else if (from < ledger_schema_needed())
+        printf("schema %s: upgraded from version %d to %d\n", config->database.schema, from, ledger_schema_needed());
     return 0;
 }
 
@@ -57,7 +61,10 @@ static int version(struct ledger *ledger, const struct config *config)
     int found;
     if (!ledger_schema_version(ledger, &found, &fault))
         return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    printf("schema %s: version %d installed, %d needed\n", config->database.schema, found, ledger_schema_needed());
+    printf("schema %s: version %d installed, %d needed%s\n", config->database.schema, found, ledger_schema_needed(),
+           found == 0                       ? "; run: oncedrop schema install"
+           : found < ledger_schema_needed() ? "; run: oncedrop schema upgrade"
+                                            : "");
     return found == ledger_schema_needed() ? 0 : 1;
 }
 

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/terminal.h"
+#include "cmd/duration.h"
 #include "cmd/stats.h"
 #include "cmd/table.h"
 #include "ledger/ledger_total.h"
 
 #define SHARE_BAR 40 /* and no bar is longer */
 #define HOUR_BAR 12
+#define HOURS_MOST 48 /* lines */
 
 enum { HOUR, HOUR_STORED, HOUR_BYTES, HOUR_RETRIED, HOUR_P50, HOUR_P95, HOUR_P99 };
 
@@ -25,23 +27,6 @@ static const char *size_text(double bytes, char text[TEXT])
     for (; bytes >= 1024 && unit + 1 < G_N_ELEMENTS(units); unit++)
         bytes /= 1024;
     g_snprintf(text, TEXT, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-    return text;
-}
-
-/* "5 ms", "2.5 s", "12 min", "2 h 5 min", "11 d 3 h". */
-static const char *time_text(double ms, char text[TEXT])
-{
-    int64_t minutes = (int64_t)(ms / 60000);
-    if (ms < 1000)
-        g_snprintf(text, TEXT, "%.0f ms", ms);
-    else if (ms < 60000)
-        g_snprintf(text, TEXT, "%.3g s", ms / 1000);
-    else if (minutes < 60)
-        g_snprintf(text, TEXT, "%d min", (int)minutes);
-    else if (minutes < 24 * 60)
-        g_snprintf(text, TEXT, "%d h %d min", (int)(minutes / 60), (int)(minutes % 60));
-    else
-        g_snprintf(text, TEXT, "%" G_GINT64_FORMAT " d %d h", (gint64)(minutes / 1440), (int)(minutes / 60 % 24));
     return text;
 }
 
@@ -70,7 +55,7 @@ static void print_record(const struct ledger_table *totals)
                            stats_number(totals, "abandoned")));
     if (unfinished > 0)
         print_line(base_printf("unfinished    %.0f, the oldest for %s", unfinished,
-                               time_text(stats_number(totals, "oldest_unfinished") * 1000, text)));
+                               duration_text(stats_number(totals, "oldest_unfinished") * 1000, text)));
     else
         print_line(base_strdup("unfinished    none"));
 }
@@ -96,8 +81,9 @@ static void print_outcomes(const struct stats *stats)
                                    ledger_cell(stats->ever, row, TOTAL_VALUE));
     if (reasons->len > 0)
         print_line(base_printf("deferred for  %s", reasons->str));
-    if (stats_count(stats, "searches", NULL) > 0)
-        print_line(base_printf("in doubt      %.0f searches of a mailbox", stats_count(stats, "searches", NULL)));
+    double searches = stats_count(stats, "searches", NULL);
+    if (searches > 0)
+        print_line(base_printf("in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es"));
     g_string_free(reasons, TRUE);
 }
 
@@ -114,10 +100,10 @@ static const char *quantile(const struct stats *stats, const char *name, const c
         below += g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL);
         longest = MAX(longest, ms);
         if (below >= share * all && ms > 0)
-            return time_text(ms, text);
+            return duration_text(ms, text);
     }
     char bound[TEXT];
-    g_snprintf(text, TEXT, "over %s", time_text(longest, bound));
+    g_snprintf(text, TEXT, "over %s", duration_text(longest, bound));
     return text;
 }
 
@@ -147,22 +133,41 @@ static double number(const struct ledger_table *table, size_t row, size_t column
     return g_ascii_strtod(ledger_cell(table, row, column), NULL);
 }
 
+static void print_hour(const struct ledger_table *hours, size_t row, double most)
+{
+    char p50[DURATION_SIZE], p95[DURATION_SIZE], p99[DURATION_SIZE];
+    double stored = number(hours, row, HOUR_STORED);
+    printf(" %8.0f %7.0f %11s %11s %11s", stored, number(hours, row, HOUR_RETRIED),
+           duration_text(1000 * number(hours, row, HOUR_P50), p50),
+           duration_text(1000 * number(hours, row, HOUR_P95), p95),
+           duration_text(1000 * number(hours, row, HOUR_P99), p99));
+    print_bar(stored, most, HOUR_BAR);
+}
+
+/* From the first hour that has any until now: one without mail is worth seeing. */
 static void print_hours(const struct ledger_table *hours)
 {
-    char p50[TEXT], p95[TEXT], p99[TEXT];
     double most = 1;
     for (size_t row = 0; row < hours->rows; row++)
         most = MAX(most, number(hours, row, HOUR_STORED));
     table_heading("Stored for recipients by hour (UTC), and the time since the first attempt");
     printf("%-13s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
-    for (size_t row = 0; row < hours->rows; row++) {
-        double stored = number(hours, row, HOUR_STORED);
-        const char *hour = ledger_cell(hours, row, HOUR); /* 2025-08-01T10:00:00Z */
-        printf("%.10s %.2s %8.0f %7.0f %11s %11s %11s", hour, hour + 11, stored, number(hours, row, HOUR_RETRIED),
-               time_text(1000 * number(hours, row, HOUR_P50), p50), time_text(1000 * number(hours, row, HOUR_P95), p95),
-               time_text(1000 * number(hours, row, HOUR_P99), p99));
-        print_bar(stored, most, HOUR_BAR);
+    GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(ledger_cell(hours, 0, HOUR), NULL);
+    size_t row = 0;
+    for (int i = 0; i < HOURS_MOST && at != NULL && (row < hours->rows || g_date_time_compare(at, now) < 0); i++) {
+        GDateTime *next = g_date_time_add_hours(at, 1);
+        char *hour = g_date_time_format(at, "%Y-%m-%dT%H"); /* a cell is as 2025-08-01T10:00:00Z */
+        printf("%.10s %s", hour, hour + strlen("2025-08-01T"));
+        if (row < hours->rows && g_str_has_prefix(ledger_cell(hours, row, HOUR), hour))
+            print_hour(hours, row++, most);
+        else
+            printf(" %8d\n", 0);
+        g_free(hour);
+        g_date_time_unref(at);
+        at = next;
     }
+    g_clear_pointer(&at, g_date_time_unref);
+    g_date_time_unref(now);
 }
 
 void stats_page(const struct stats *stats)

@@ -9,10 +9,12 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
+#include "cmd/duration.h"
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
-#define ADDRESS_LEAST 20 /* addresses not below that */
+#define ADDRESS_LEAST 20 /* addresses not below that, */
+#define SUBJECT_LEAST 30 /* and a subject has enough words to be recognised */
 #define GAP 2
 #define NO_COLUMN SIZE_MAX
 
@@ -28,7 +30,7 @@ static const struct {
     {"from", ADDRESS_LEAST},    {"recipient", ADDRESS_LEAST}, {"original_recipient", ADDRESS_LEAST},
     {"sender", ADDRESS_LEAST},  {"recipients", TEXT_LEAST},   {"mailbox", TEXT_LEAST},
     {"name", TEXT_LEAST},       {"group", TEXT_LEAST},        {"filename", TEXT_LEAST},
-    {"subject", TEXT_LEAST},    {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
+    {"subject", SUBJECT_LEAST}, {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
     {"text", TEXT_LEAST},       {"session", TEXT_LEAST},
 };
 
@@ -55,12 +57,14 @@ static const char *clean(const char *cell, char out[CELL_BYTES])
     return out;
 }
 
-/* Booleans in words, as people say them. */
+/* Booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
     if (table->types[column] == LEDGER_BOOLEAN && cell[0] != '\0')
         return cell[0] == 't' ? "yes" : "no";
+    if (strcmp(table->names[column], "delay") == 0 && cell[0] != '\0' && terminal_width(STDOUT_FILENO) > 0)
+        return duration_text(1000 * g_ascii_strtod(cell, NULL), out);
     return clean(cell, out);
 }
 
@@ -72,18 +76,20 @@ static char *fit(const char *text, int columns)
     return base_printf("%.*s…", (int)terminal_fit(text, columns - 1), text);
 }
 
-static void print_cell(const char *text, int columns, bool last)
-{
-    char *fitted OD_CLEANUP(base_free) = fit(text, columns);
-    const char *colour = colour_of(text);
-    int padding = last ? 0 : columns - terminal_columns(fitted) + GAP;
-    printf("%s%s%s%*s%s", colour, fitted, colour[0] != '\0' ? PLAIN : "", padding, "", last ? "\n" : "");
-}
-
 struct column {
-    int width; /* 0: not printed */
-    int least; /* to which it may be cut */
+    int width;  /* 0: not printed */
+    int least;  /* to which it may be cut */
+    bool right; /* numbers stand one below the other */
 };
+
+static void print_cell(const char *text, const struct column *column, bool last)
+{
+    char *fitted OD_CLEANUP(base_free) = fit(text, column->width);
+    const char *colour = colour_of(text);
+    int padding = column->width - terminal_columns(fitted);
+    printf("%*s%s%s%s%*s%s", column->right ? padding : 0, "", colour, fitted, colour[0] != '\0' ? PLAIN : "",
+           last ? 0 : GAP + (column->right ? 0 : padding), "", last ? "\n" : "");
+}
 
 static int sum_of_widths(const struct column *columns, size_t count)
 {
@@ -144,12 +150,12 @@ static void print_layout(const struct ledger_table *table, const struct column *
     fputs(terminal_coloured(STDOUT_FILENO) ? BOLD : "", stdout);
     for (size_t column = 0; column < table->columns; column++)
         if (columns[column].width > 0)
-            print_cell(table->names[column], columns[column].width, column == last);
+            print_cell(table->names[column], &columns[column], column == last);
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
     for (size_t row = 0; row < table->rows; row++) {
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
-                print_cell(cell_text(table, row, column, text), columns[column].width, column == last);
+                print_cell(cell_text(table, row, column, text), &columns[column], column == last);
         if (note != NO_COLUMN && !is_empty(table, row, note)) {
             char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, note, text));
             terminal_print(stdout, 4, line);
@@ -171,6 +177,7 @@ static struct column *measure(const struct ledger_table *table)
     for (size_t i = 0; i < table->columns; i++) {
         columns[i].width = column_width(table, i);
         columns[i].least = least_width(table->names[i], columns[i].width);
+        columns[i].right = table->types[i] == LEDGER_NUMBER;
     }
     return columns;
 }
@@ -189,21 +196,37 @@ void table_heading(const char *text)
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
 }
 
+/* As many "name: value" on a line as fit. */
+static void print_filled(const struct ledger_table *table, size_t row, int room)
+{
+    char text[CELL_BYTES];
+    GString *line = g_string_new(NULL);
+    for (size_t column = 0; column < table->columns; column++) {
+        if (is_empty(table, row, column))
+            continue;
+        char *cell OD_CLEANUP(base_free) =
+            base_printf("%s: %s", table->names[column], cell_text(table, row, column, text));
+        if (line->len > 0 && terminal_columns(line->str) + GAP + terminal_columns(cell) > room) {
+            terminal_print(stdout, 2 * GAP, line->str);
+            g_string_assign(line, "  ");
+            g_string_append(line, cell);
+        } else {
+            g_string_append_printf(line, "%s%s", line->len > 0 ? "  " : "", cell);
+        }
+    }
+    terminal_print(stdout, 2 * GAP, line->str);
+    g_string_free(line, TRUE);
+}
+
 void table_print(const struct ledger_table *table)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    if (room > 0 && sum_of_least(columns, table->columns) > room) {
-        for (size_t row = 0; row < table->rows; row++) {
-            fputs(row > 0 ? "\n" : "", stdout);
-            table_print_row(table, row);
-        }
-        return;
-    }
-    if (room > 0)
-        shrink(columns, table->columns, room);
-    if (table->rows > 0)
+    bool fits = room == 0 || sum_of_widths(columns, table->columns) <= room;
+    if (fits && table->rows > 0)
         print_layout(table, columns, NO_COLUMN);
+    for (size_t row = 0; !fits && row < table->rows; row++)
+        print_filled(table, row, room);
 }
 
 /* Why something is as it is: cut to a column's width it says nothing. */

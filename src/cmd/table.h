@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tables for people, and the same as JSON for programs. On a terminal texts and addresses are cut to fit its width, never
- * times, ids and numbers, and states have colours unless NO_COLOR is set; elsewhere everything is there, without colours. */
+ * Tables for people, and the same as JSON for programs. On a terminal texts and addresses in lists are cut to fit its width,
+ * never times, ids and numbers; states have colours unless NO_COLOR is set, and delays are in words. Elsewhere everything is
+ * there, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 
@@ -11,12 +12,12 @@
 #include "ledger/ledger_query.h"
 
 /* Prints a table with its headings, columns aligned, control characters escaped, columns without any value left out;
- * nothing when it has no rows. If even the narrowest columns do not fit the terminal, each row is printed as
- * table_print_row does. */
+ * nothing when it has no rows. Nothing is cut: if it does not fit the terminal, each row is printed as "name: value" pairs,
+ * several on a line. */
 void table_print(const struct ledger_table *table);
 
 /* The same for many rows: a column that does not fit the terminal beside those before it is left out, and named at the
- * end; the text of a column error or reason stands below its row. */
+ * end; there the text of a column error or reason stands below its row. */
 void table_print_list(const struct ledger_table *table);
 
 /* Prints one row as "name: value" lines, leaving out what is NULL. Nothing is cut: what is wider than the terminal goes on

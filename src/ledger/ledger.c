@@ -128,8 +128,11 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
             remedy = remedies[i][1];
     if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's, which has one code for everything */
         remedy = "a pooler in front of the database has to be in transaction or session mode";
+    char code[sizeof(fault->code)];
+    memcpy(code, fault->code, sizeof(code));
     if (remedy != NULL)
         fault_set(fault, "%s (%s)", fault->text, remedy);
+    memcpy(fault->code, code, sizeof(code));
 }
 
 bool ledger_random(int64_t *ret, struct fault *fault)

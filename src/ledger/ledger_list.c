@@ -29,10 +29,9 @@
 
 #define LIST \
     "SELECT " LEDGER_TIME("r.at") " AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account," \
-    " c.error, m.subject," \
-    " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, m.\"from\", m.sender, m.message_id, c.mailbox, c.uid," \
+    " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, c.mailbox, m.subject, m.\"from\", m.sender, m.message_id, c.uid," \
     " c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d" \
-    " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt" \
+    " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt, c.error" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message" \
     " JOIN @schema@.delivery o ON o.id = c.claimed_by" \
     " LEFT JOIN @schema@.try t ON t.delivery = c.claimed_by AND t.claim = c.claim" \

@@ -16,8 +16,8 @@ struct ledger_filter {
     int64_t limit;
 };
 
-/* Copies, newest first. Columns: at, state, queue_id, account, error, subject, delay (seconds), from, sender, message_id,
- * mailbox, uid, role, recipients, attempt. */
+/* Copies, newest first. Columns: at, state, queue_id, account, delay (seconds), mailbox, subject, from, sender, message_id,
+ * uid, role, recipients, attempt, error. */
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
                                  struct fault *fault) OD_MUST;
 

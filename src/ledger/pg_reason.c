@@ -8,20 +8,30 @@
 
 #include "ledger/pg_internal.h"
 
-/* It has a line for each address and for each way that was tried, often the same; one that is indented explains. */
+static void drop_full_stop(GString *text)
+{
+    if (text->len > 0 && text->str[text->len - 1] == '.')
+        g_string_truncate(text, text->len - 1);
+}
+
+/* It has a line for each address and for each way that was tried, often the same; one that is indented, or begins with
+ * DETAIL or HINT, explains. Two blanks are between "FATAL:" and the rest. */
 char *pg_reason(const char *message)
 {
     GString *text = g_string_new(NULL);
     char **lines = g_strsplit(message, "\n", -1);
     for (char **line = lines; *line != NULL; line++) {
-        bool explains = g_ascii_isspace(**line);
-        g_strstrip(*line);
-        if (**line == '\0' || strstr(text->str, *line) != NULL)
+        bool explains = g_ascii_isspace(**line), detail = g_str_has_prefix(*line, "DETAIL:  ");
+        const char *said = g_strstrip(*line) + (detail ? strlen("DETAIL:  ") : 0);
+        if (*said == '\0' || strstr(text->str, said) != NULL)
             continue;
-        const char *between = !explains ? "; " : g_ascii_isupper(**line) ? ". " : " ";
-        g_string_append_printf(text, "%s%s", text->len == 0 ? "" : between, *line);
+        drop_full_stop(text);
+        const char *between = detail ? ": " : !explains ? "; " : g_ascii_isupper(*said) ? ". " : " ";
+        g_string_append_printf(text, "%s%s", text->len == 0 ? "" : between, said);
     }
     g_strfreev(lines);
+    drop_full_stop(text);
+    g_string_replace(text, ":  ", ": ", 0);
     return g_string_free(text, FALSE);
 }
 

@@ -198,6 +198,13 @@ static void print_problems(const struct replay_output *output)
         terminal_print(stderr, INDENT, output->problems->pdata[i]);
 }
 
+static void output_free(struct replay_output **output)
+{
+    erase_bar(*output);
+    g_ptr_array_unref((*output)->problems);
+    base_free(output);
+}
+
 void replay_output_end(struct replay_output **output_ptr, const char *again)
 {
     struct replay_output *output = *output_ptr;
@@ -215,6 +222,13 @@ void replay_output_end(struct replay_output **output_ptr, const char *again)
     if (again != NULL)
         terminal_print(stderr, 0, again);
     fflush(stdout);
-    g_ptr_array_unref(output->problems);
-    base_free(output_ptr);
+    output_free(output_ptr);
+}
+
+void replay_output_cancel(struct replay_output **output)
+{
+    if ((*output)->done > 0)
+        replay_output_end(output, NULL);
+    else
+        output_free(output);
 }

@@ -31,4 +31,7 @@ size_t replay_output_count(const struct replay_output *output, enum replay_count
 /* The closing lines; again: how to go on, or NULL when all was tried. Frees the output. */
 void replay_output_end(struct replay_output **output, const char *again);
 
+/* The same after an error that is reported otherwise: nothing is said when no message was done with. */
+void replay_output_cancel(struct replay_output **output);
+
 #endif

@@ -157,9 +157,18 @@ def test_an_older_schema(site):
     failed(check(site, site.account()), "schema", "oncedrop schema upgrade")
 
 
+def test_an_address_that_leads_nowhere(site):
+    """Not: name an address."""
+    site.settings["route.account_query"] = "SELECT 'x' WHERE $1 = 'y'"
+    said = failed(check(site, "scuba@example.org"), "route", "no such account")
+    says(said, "imap", "warning", "not known which account")
+
+
 def test_a_newer_schema(site):
     site.sql("INSERT INTO oncedrop.schema_version (version) VALUES (1000)")
-    failed(check(site, site.account()), "schema", "1000")
+    """The program goes on with it; but whoever upgraded the schema forgot this host."""
+    said = says(check(site, site.account()), "schema", "warning", "version 1000 is newer")
+    assert of(said, "failed") == [] and ("ok", "logged in as") in [(one, text[:12]) for one, text in said["imap"]]
 
 
 RIGHTS = [("INSERT", table) for table in ("message", "address", "part", "raw", "delivery", "copy")] + [

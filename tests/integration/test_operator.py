@@ -424,7 +424,7 @@ def test_locks_with_the_right_to_see_all(site):
     finally:
         site.lab.postgres.admin(f"REVOKE pg_read_all_stats FROM {lab_module.OPERATOR}")
     assert (row["hidden"], row["client"]) == (False, "127.0.0.1") and 0 <= row["held"] < 600
-    assert re.search(r"held +for \d+\.\d s by psql", done.out) and "from 127.0.0.1" in done.out and not done.err, done
+    assert re.search(r"held +for (\d+ ms|\d+\.\d s) by psql", done.out) and "from 127.0.0.1" in done.out and not done.err, done
 
 
 def test_locks_between_claim_and_hold(site):
@@ -448,7 +448,7 @@ def test_locks_between_claim_and_hold(site):
     assert (one["session"], one["user"], one["backend"]) == \
         ("oncedrop mail1[1] 4abcDEF", lab_module.DELIVERY, waiter.info.backend_pid) and one["seconds"] >= 0
     said = site.run("locks").out
-    assert "by psql, which is no delivery" in said and re.search(r"waiting +for \d+\.\d s: oncedrop mail1\[1\] 4abcDEF", said)
+    assert "by psql, which is no delivery" in said and re.search(r"waiting +for (\d+ ms|\d+\.\d s): oncedrop mail1\[1\] 4abcDEF", said)
 
 
 # purge

@@ -55,14 +55,23 @@ def test_upgrade(old):
                SELECT sha256('a'), sha256('b'), 1, 'x', 1, now()""")
     old.sql("""INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome)
                SELECT id, 'a@b', 'a', 'INBOX', 'h', 'stored' FROM oncedrop.message""")
-    assert old.run("schema", "version").exit == 1
+    version = old.value("SELECT max(version) FROM oncedrop.schema_version")
+    done = old.run("schema", "version")
+    assert done.exit == 1 and done.out.endswith("; run: oncedrop schema upgrade\n"), done
     done = as_owner(old, "schema", "upgrade")
-    assert done.exit == 0 and f"version {newest} upgraded to" in done.out, done
+    assert done.exit == 0 and done.out == f"schema oncedrop: upgraded from version {version} to {newest}\n", done
     assert old.run("schema", "version").exit == 0
     assert old.value("SELECT count(*) FROM oncedrop.message") == 1
     expect.stored(old.deliver(mail, scuba))
     assert [stored.raw for stored in old.messages(scuba)] == [on_the_wire(mail)]
     assert old.value("SELECT count(*) FROM oncedrop.inbox WHERE account = %s", (scuba,)) == 1
+
+
+def test_a_newer_schema_stays(site):
+    site.sql("INSERT INTO oncedrop.schema_version (version) VALUES (1000)")
+    for word in ("install", "upgrade"):
+        done = as_owner(site, "schema", word)
+        assert done.exit == 1 and not done.out and "version 1000 is newer than this program" in done.err, done
 
 
 @pytest.mark.parametrize("old", [5], indirect=True)

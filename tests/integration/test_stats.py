@@ -3,7 +3,7 @@
 
 Seen to fail with: copies of all states counted as stored; purge that does not add up; tries added up twice, or again at the
 second purge; a try counted while its Sent copy is under way; a refusal that defers counted as a bounce; a bucket without
-those below it; a metric's name changed in the program or in the dashboard."""
+those below it; a metric's name changed in the program or in the dashboard; hours without mail left out of the page."""
 
 import json
 import os
@@ -58,6 +58,21 @@ def test_the_page_has_80_columns(site):
     long = [line for line in done.out.splitlines() if len(line) > 80]
     assert all(line.startswith("deferred for ") for line in long), long     # this one a terminal breaks
     assert done.out.count(str(large)) == 6 and "over 2 h" in done.out and "909.5 TiB" in done.out, done.out
+
+
+def test_hours_without_mail_are_on_the_page(site):
+    """From the first with mail until now; and times have as many digits as people read."""
+    scuba = site.account()
+    for age in (5, 5, 2):
+        expect.stored(site.deliver(message(), scuba))
+        site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s', stored_at = stored_at - interval '%s h'"
+                 " WHERE id = (SELECT max(id) FROM oncedrop.copy)", (age,))
+    site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s'")
+    site.sql("INSERT INTO oncedrop.total VALUES ('searches', '', 0, 1)")
+    done = site.run("stats")
+    hours = [line[14:].split() for line in done.out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d  ", line)]
+    assert [hour[0] for hour in hours][:6] == ["2", "0", "0", "1", "0", "0"], done.out    # a seventh, should an hour begin here
+    assert hours[0][2:4] == ["1.4", "s"] and hours[1] == ["0"] and "1 search of a mailbox" in done.out, done.out
 
 
 SAMPLE = re.compile(r'(oncedrop_[a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)+)\})? (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')

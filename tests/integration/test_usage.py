@@ -5,6 +5,7 @@ is allowed.
 Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the remedy
 for a missing schema left out; --help taken for success where somebody sends a message."""
 
+import grp
 import os
 import re
 import subprocess
@@ -56,6 +57,8 @@ WRONG = [
     ("stats --json --prometheus", "--json", "--prometheus"),
     ("stats --jason", "--jason"),
     ("help lsit", "lsit", "nearest: list"),
+    ("help list show", "unexpected argument 'show'"),
+    ("version x", "unexpected argument 'x'"),
 ]
 
 
@@ -96,6 +99,12 @@ def test_help_is_no_delivery(site):
         expect.deferred(site.run(*arguments, stdin=message()))
 
 
+def test_a_wrong_command_line_of_a_delivery(site):
+    for typed, said in (("--frob", "option --frob is unknown"), ("-x", "option -x is unknown"), ("-d", "option -d needs a value"),
+                        ("-s much", "option -s needs a number"), ("a b", "unexpected argument 'a'")):
+        expect.deferred(site.run("deliver", *typed.split(), stdin=message()), r"4\.3\.5", said)
+
+
 def on_terminal(site, *words):
     process, fd = terminal.spawn([lab_module.program(), *words], site.environment({"TERM": "xterm"}))
     output = b""
@@ -124,6 +133,33 @@ def test_config_test(site):
     site.settings["imap.hots"] = "x"
     done = site.run("config", "--test")
     assert done.exit == 78 and "hots" in done.err and not done.out, done
+
+
+def test_no_configuration(site):
+    """Where make install has left a sample, it is named."""
+    path = os.path.join(site.directory, "none.conf")
+    done = site.run("list", config=False, options=["-c", path])
+    assert done.exit == 78 and done.err == f"oncedrop: {path}: cannot be opened: No such file or directory\n", done
+    site.write("none.conf.sample", "")
+    done = site.run("list", config=False, options=["-c", path])
+    assert done.exit == 78 and done.err.endswith(f"; to begin with, copy {path}.sample there\n"), done
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="not root")
+def test_a_configuration_for_others(site):
+    path = site.write("other.conf", site.configuration(), 0o640)
+    for directory in (site.lab.directory, site.directory):
+        os.chmod(directory, 0o755)
+    os.chown(path, 0, grp.getgrnam("mail").gr_gid)
+    done = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", lab_module.program(), "-c", path,
+                           "list"], env=site.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+    assert done.returncode == 78 and "Permission denied for the user nobody; root and the group mail may read it" in done.stderr
+
+
+def test_a_template_that_is_none_is_in_a_file(site):
+    site.settings["route.account"] = "%{foo}"
+    done = site.run("config", "--test")
+    assert done.exit == 78 and re.match(r"oncedrop: /\S+oncedrop\.conf: \[route\] account = %{foo}: only", done.err), done
 
 
 def test_a_schema_is_installed_once(site):
@@ -159,6 +195,43 @@ def test_no_schema(site):
                   f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "schema upgrade", "check", "deliver -d a@b"):
         done = site.run(*words.split(), options=["-o", "database.schema=elsewhere"], stdin=message())
         assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), (words, done)
+
+
+def test_the_owner_is_named(site):
+    """Whoever may not read the schema's version does not own it either."""
+    site.lab.postgres.admin("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
+    try:
+        site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "stranger")
+        done = site.run("schema", "upgrade")
+        assert done.exit == 69 and "connect as the schema's owner" in done.err, done
+    finally:
+        site.lab.postgres.admin("DROP ROLE stranger")
+
+
+def test_a_summary_of_nothing(site):
+    """resume has not begun when the record cannot be read."""
+    done = site.run("resume", options=["-o", "database.schema=elsewhere"])
+    assert done.exit == 69 and not done.out and done.err.count("\n") == 1, done
+
+
+def test_route_says_once_that_the_query_fails(site):
+    site.settings["route.account_query"] = "SELECT nonsense"
+    done = site.run("route", "a@b", "c@d", "e@f")
+    assert done.exit == 69 and done.err.count("nonsense") == 1, done
+
+
+def test_a_database_that_one_may_not_enter(site):
+    """libpq's DETAIL is a part of the sentence."""
+    site.lab.postgres.admin("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
+    site.lab.postgres.admin(f"REVOKE CONNECT ON DATABASE {site.database} FROM PUBLIC")
+    try:
+        site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "stranger")
+        done = site.run("check")
+        assert (f'failed: FATAL: permission denied for database "{site.database}": User does not have CONNECT privilege;'
+                " remedy, type: runuser") in done.out, done
+    finally:
+        site.lab.postgres.admin(f"GRANT CONNECT ON DATABASE {site.database} TO PUBLIC")
+        site.lab.postgres.admin("DROP ROLE stranger")
 
 
 def test_what_libpq_says_again_is_said_once(site):

@@ -34,7 +34,8 @@ static void test_nearest(void **state)
         {"0815", {"20250801.0815.1@host.example", NULL}, {"20250801.0815.1@host.example", NULL}},
         {"ab", {"zzabzz", NULL}, {NULL}}, /* too short to tell by */
         {"", {"abc", "ab", NULL}, {"ab", NULL}},
-        {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"c@b", "a@bcdefgh", "d@e"}},
+        {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"a@bcdefgh", "c@b", "d@e"}},
+        {"18.c@x", {"218.c@x.example", "18.c@x.example", NULL}, {"18.c@x.example", "218.c@x.example", NULL}},
         {"caf\xc3\xa9@x.example", {"cafe@x.example", NULL}, {"cafe@x.example", NULL}},
     };
     (void)state;
