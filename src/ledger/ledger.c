@@ -111,7 +111,7 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
 {
     char *grant OD_CLEANUP(base_free) =
         base_printf("grant the role %s_%s to this database user%s", ledger->config->database.schema, role,
-                    strcmp(role, "operator") == 0 ? ", or log in as one that has it" : "");
+                    strcmp(role, LEDGER_OPERATOR) == 0 ? ", or log in as one that has it" : "");
     const char *const remedies[][2] = {
         {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
         {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
