@@ -139,8 +139,8 @@ fuzz:
 	  FUZZ_ENGINE='-fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp' fuzz-programs
 	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
-# What is installed beside the program and its manuals: the pieces for the servers around it.
-SHARED := $(sort $(foreach folder,application dovecot pgbouncer postfix systemd,$(wildcard conf/$(folder)/*)))
+# What is installed beside the program and its manuals: the pieces for what is around it.
+SHARED := $(sort $(foreach folder,application dovecot grafana pgbouncer postfix systemd,$(wildcard conf/$(folder)/*)))
 # Where this installation has the program and its configuration; what else is named there is others'.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g'
@@ -284,7 +284,7 @@ FORCE:
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
 #:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)
 #: make install     the program, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
-#:                  pieces for Postfix, Dovecot, PgBouncer and systemd, with these directories in them:
+#:                  pieces for Postfix, Dovecot, PgBouncer, systemd and Grafana, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
 #:                    set-group-ID to it, for Postfix's mailbox_command, and stays so when it is installed again

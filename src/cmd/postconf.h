@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Postfix's settings, as postconf(1) and postmap(1) tell them. */
+ * Postfix's settings, as postconf(1) and postmap(1) report them. */
 #ifndef ONCEDROP_POSTCONF_H
 #define ONCEDROP_POSTCONF_H
 
@@ -24,7 +24,7 @@ struct postconf *postconf_read(const char *directory) OD_MUST;
 
 void postconf_free(struct postconf **postconf);
 
-/* The value of a setting of main.cf, or its default, with what it refers to put in; "" when Postfix does not know it. */
+/* The value of a setting of main.cf, or its default, with references expanded; "" when Postfix does not know it. */
 const char *postconf_value(const struct postconf *postconf, const char *name) OD_MUST;
 
 /* The same for a service: its own -o counts before main.cf. */

@@ -110,7 +110,8 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
 void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
 {
     char *grant OD_CLEANUP(base_free) =
-        base_printf("grant the role %s_%s to this database user", ledger->config->database.schema, role);
+        base_printf("grant the role %s_%s to this database user%s", ledger->config->database.schema, role,
+                    strcmp(role, LEDGER_OPERATOR) == 0 ? ", or log in as one that has it" : "");
     const char *const remedies[][2] = {
         {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
         {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */

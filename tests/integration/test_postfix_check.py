@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""`oncedrop check` reads Postfix's settings, as postconf(1) tells them, and warns of those that do not fit ours; what keeps
+"""`oncedrop check` reads Postfix's settings, as postconf(1) reports them, and warns of those that do not fit ours; what keeps
 mail from coming at all has failed.
 
 Seen to fail: with each of the conditions turned round, and with settings read of the system's Postfix."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 """README's set-up has the pieces of conf/postfix as they are, and each of its blocks can be pasted as a whole.
 
-Seen to fail with: a setting changed, left out, or moved to another step; an argument of pipe(8) left out; a prompt."""
+Seen to fail with: a setting changed, left out, or moved to another step; an argument of pipe(8) left out; a prompt; a
+table that keeps example.org."""
 
 import os
 import re
@@ -104,3 +105,17 @@ def test_what_is_installed_is_named_right():
             found = os.listdir(os.path.join(lab_module.REPOSITORY, "conf", kind))
             pattern = re.escape(name).replace(r"\*", ".*").replace(r"\$version", r"2\.[34]")
             assert [one for one in found if re.fullmatch(pattern, one)], path
+
+
+def test_no_table_keeps_the_domain_of_the_examples(tmp_path):
+    """Tables are installed with example.org in them; a block replaces it, if given another as README says."""
+    installed = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
+    tables = {name: file(installed, name) for name in os.listdir(installed) if name.startswith("oncedrop_")}
+    for name, text in tables.items():
+        (tmp_path / name).write_text("".join(line for line in text.splitlines(True) if not line.startswith("#")))
+    [block] = [text for _, text in blocks() if text.startswith(r"sed -i 's/example\\.org/example\\.org/'")]
+    first, _, last = block.replace("/etc/postfix", str(tmp_path)).rpartition(r"example\\.org")
+    subprocess.run(["sh", "-ec", rf"{first}a-site\\.example{last}"], check=True)
+    changed = {name: (tmp_path / name).read_text() for name in tables}
+    assert [text for text in changed.values() if r"(a-site\.example)$/" in text]
+    assert not [name for name, text in changed.items() if "org" in text], changed

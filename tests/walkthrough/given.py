@@ -133,8 +133,10 @@ def start_services():
 
 
 def follow_demo():
-    """Runs what was printed when `make demo` had installed the packages; Postfix's questions are answered beforehand."""
-    run("debconf-set-selections", ANSWERS)
+    """Runs what was printed when `make demo` had installed the packages. Of Postfix's questions the first is left with what
+    is offered, the others are answered beforehand."""
+    with open(ANSWERS, encoding="utf-8") as file:
+        run("debconf-set-selections", text="".join(line for line in file if "main_mailer_type" not in line))
     with open("/after-demo", encoding="utf-8") as file:
         commands = file.read().splitlines()
     if not commands:
