@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define NARROWEST 20 /* columns that an indent leaves at least */
+#define NARROWEST 20 /* minimum columns to the right of an indent */
 
 int terminal_width(int fd)
 {
@@ -25,7 +25,7 @@ bool terminal_coloured(int fd)
     return isatty(fd) && (no_color == NULL || no_color[0] == '\0');
 }
 
-/* Of a character, or of a colour's whole sequence. */
+/* Length of a character, or of a whole colour sequence. */
 static size_t char_length(const char *at)
 {
     size_t colour = at[0] == '\033' ? strcspn(at, "m") : 0;
@@ -59,13 +59,14 @@ size_t terminal_fit(const char *text, int columns)
     return (size_t)(at - text);
 }
 
-/* Where a line that does not fit ends: before the last blank behind its beginning, else where the room ends. */
+/* Where to break a line that does not fit: before its last blank that fits (leading blanks do not count), else at the
+ * edge. */
 static size_t break_at(const char *text, int room)
 {
     size_t fits = terminal_fit(text, room);
     size_t start = strspn(text, " ");
     if (fits == 0)
-        return char_length(text); /* a wide character, and one column */
+        return char_length(text); /* a wide character, but room for one column */
     for (size_t at = fits; at > start; at--)
         if (text[at] == ' ')
             return at;
@@ -85,7 +86,7 @@ void terminal_print(FILE *out, int indent, const char *text)
     fprintf(out, "%s\n", text);
 }
 
-/* Where the right column of a table's line begins; 0: it is prose. */
+/* Where the right column of a table row begins; 0 for prose. */
 static int right_column(const char *line)
 {
     size_t at = strspn(line, " ");
