@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Bytes to UTF-8 that a database takes. Nothing is lost because one byte is wrong. */
+ * Converts bytes to UTF-8 that a database accepts. One wrong byte does not lose any others. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void scrub(GString *out, const char *bytes, size_t length, size_t max)
     }
 }
 
-/* Moves the text out of GLib's hands, cut at a whole character. */
+/* Returns the text as an ordinary string, cut at a character boundary. */
 static char *finish(GString *text, size_t max)
 {
     size_t length = text->len < max ? text->len : max;
@@ -54,8 +54,8 @@ char *decode_take(char *text)
     return copy;
 }
 
-/* One round of conversion into out. Always gets on: with nothing left there is nothing to step over, whatever iconv(3)
- * says of it (glibc's answers EILSEQ to an escape at the very end of some sets). */
+/* One round of conversion into out. Always makes progress: with no input left there is nothing to skip, whatever
+ * iconv(3) returns (for some sets, glibc's returns EILSEQ for an escape at the very end). */
 static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
 {
     char buffer[4096];
@@ -73,7 +73,7 @@ static void convert_some(iconv_t converter, char **in, size_t *left, GString *ou
     }
 }
 
-/* What the converter still holds back, which is a character at most. */
+/* What the converter has not written yet, which is one character at most. */
 static void flush(iconv_t converter, GString *out)
 {
     char buffer[64];
@@ -107,7 +107,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 #pragma GCC diagnostic pop
 #endif
 
-/* What is beyond max will not be looked at; a character may be cut there. */
+/* What is beyond max is ignored; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
     if (length == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reading a message, and its identity. */
+ * Reads a message, and computes its identity. */
 #include "message/message.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define READ_SIZE ((size_t)1 << 16)
 
-/* Like read(2), but waits for a descriptor that was made non-blocking by those we share it with. */
+/* Like read(2), but waits if another process made the shared descriptor non-blocking. */
 static ssize_t read_some(int fd, void *buffer, size_t size)
 {
     for (;;) {

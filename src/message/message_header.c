@@ -8,8 +8,8 @@
 
 #include "message/message_field.h"
 
-#define VALUE_MAX ((size_t)1 << 20)  /* of a field, what is copied */
-#define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may be nothing but fields to leave out */
+#define VALUE_MAX ((size_t)1 << 20)  /* how much of a field value is copied */
+#define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may consist of nothing but fields to leave out */
 
 static bool is_white(char c)
 {

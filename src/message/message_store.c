@@ -29,7 +29,7 @@ struct message_store *message_store_new(void)
     return store;
 }
 
-/* A program that runs with more rights than its caller does not let the caller choose. */
+/* A program that runs with more rights than its caller does not let the caller choose the directory. */
 static const char *temporary_directory(void)
 {
     const char *directory = secure_getenv("TMPDIR");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The Message-ID, by our own parser: a mail library's decoder merges distinct ids. One pass, whatever the input. */
+ * The Message-ID. We have a parser of our own because a mail library's decoder maps distinct ids to one. It takes a
+ * single pass over any input. */
 #include "message/msgid.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static const char *find_open(const char *value, const char *end)
     return NULL;
 }
 
-/* The '>' that only comments and blanks follow; when there is no such, the very last one. */
+/* The '>' that is followed only by comments and blanks; if there is none, the last '>'. */
 static const char *find_close(const char *id, const char *end)
 {
     const char *close = NULL;

@@ -285,8 +285,7 @@ static const struct refusal syntax[] = {
 static const struct refusal values[] = {
     {"[delivery]\ndeadline = 5x\n", NULL, "FILE: [delivery] deadline = 5x: not a duration (examples: 90s, 2m, 1h)"},
     {"[delivery]\ndeadline =\n", NULL, "FILE: [delivery] deadline = : not a duration"},
-    {"[delivery]\ndeadline = 90s # c\n", NULL,
-     "[delivery] deadline = 90s # c: a comment must be on a line of its own"},
+    {"[delivery]\ndeadline = 90s # c\n", NULL, "[delivery] deadline = 90s # c: a comment must be on a line of its own"},
     {"[route]\ninbox = INBOX # c\n", NULL, "[route] inbox = INBOX # c: a comment must be"},
     {"[imap]\npassword_file = # none\n", NULL, "[imap] password_file = # none: a comment must be"},
     {"", "delivery.deadline=99ms", "-o: [delivery] deadline = 99ms: out of range; allowed is 100ms to 15m"},
