@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each question is one statement, with no more in it than was asked for. */
+ * Each question is one statement, restricted to what was asked for. */
 #include "ledger/ledger_list.h"
 
 #include <glib.h>
@@ -9,7 +9,7 @@
 #include "ledger/ledger_session.h"
 #include "ledger/ledger_text.h"
 
-/* Conditions; $ stands for the value's parameter. */
+/* Conditions; $ is replaced by the parameter of the value. */
 #define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $::bigint * interval '1 millisecond'"
 #define SINCE_TIME "c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim($::text, '@')::double precision)"
 #define OF_RECIPIENT \
@@ -21,7 +21,7 @@
     "c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = $ UNION SELECT d.message FROM @schema@.try t" \
     " JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = $)"
 
-/* From the first attempt until it was stored or given up, or until now. */
+/* From the first attempt until the copy was stored or given up, or until now. */
 #define DELAY \
     "(CASE WHEN c.state IN ('pending', 'appending') THEN pg_catalog.clock_timestamp()" \
     " ELSE coalesce(c.stored_at, c.attempt_at) END - c.first_at)"
@@ -44,7 +44,7 @@ struct list_query {
     size_t count;
 };
 
-/* Nothing for a filter that is not set: only what is asked for is in the statement, so that each question finds its
+/* Adds nothing if the filter is not set: each statement contains only what was asked for, so that it can use an
  * index. */
 static void add_condition(struct list_query *query, const char *condition, const char *value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each question is one statement; the last one explains the others' rows in words. */
+ * Each query is one statement. The last one explains the rows of the others in words. */
 #include "ledger/ledger_show.h"
 
 #include "ledger/ledger_session.h"
@@ -36,8 +36,8 @@ bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret,
     return found != NULL;
 }
 
-/* Neighbours in the order of the ids share the longest beginning; with the newest, that is few enough to be compared one
- * by one, however large the ledger. */
+/* Ids with the longest common beginning are neighbours in sort order. Together with the newest, these are few enough to
+ * compare one by one, however large the ledger is. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault)
 {
     const struct pg_param param = {.data = message_id};
@@ -138,12 +138,12 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
         " c AS (SELECT c.*, c.attempt_at + $2::bigint * interval '1 millisecond' AS free_at"
         " FROM @schema@.copy c JOIN m ON c.message = m.id)"
         " SELECT text FROM ("
-        "SELECT 1 AS rank, 0 AS id, 'its Message-ID is known with other content too: ' || count(*) ||"
-        " ' more message(s), the first received ' || min(" LEDGER_TIME("o.received_at") ") ||"
-        " '; content decides, so each was delivered on its own' AS text"
+        "SELECT 1 AS rank, 0 AS id, count(*) || ' more message(s) with this Message-ID but other content, the first received '"
+        " || min(" LEDGER_TIME("o.received_at") ") ||"
+        " '; content decides, so each was delivered separately' AS text"
         " FROM m JOIN @schema@.message o ON o.identity = m.identity AND o.id <> m.id HAVING count(*) > 0"
-        " UNION ALL SELECT 2, d.id, 'to <' || d.recipient || '> it was a duplicate: this content was in ' || d.account || ' '"
-        " || d.mailbox || ' already, stored ' || coalesce(" LEDGER_TIME("c.stored_at") ", 'at an unknown time') || ' by '"
+        " UNION ALL SELECT 2, d.id, 'to <' || d.recipient || '> it was a duplicate: this content was already in ' || d.account || ' '"
+        " || d.mailbox || ', stored ' || coalesce(" LEDGER_TIME("c.stored_at") ", 'at an unknown time') || ' by '"
         " || c.host || coalesce(' as uid ' || c.uid, '')"
         " FROM @schema@.delivery d JOIN c ON c.account = d.account AND c.mailbox = d.mailbox"
         " WHERE d.message = $1::bigint AND d.outcome = 'duplicate'"
@@ -153,16 +153,16 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
         " FROM (SELECT DISTINCT ON (t.delivery) t.*, d.recipient, count(*) OVER (PARTITION BY t.delivery) AS tries"
         " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE d.message = $1::bigint"
         " ORDER BY t.delivery, t.started_at, t.claim) t WHERE t.tries > 1 AND t.outcome NOT IN ('stored', 'duplicate')"
-        " UNION ALL SELECT 2, t.delivery, 'to <' || t.recipient || '> it was tried first ' ||"
-        " round(extract(epoch FROM t.started_at - t.queued_at)) || ' s after Postfix had received it as ' || t.queue_id ||"
-        " ': earlier tries, if there were any, did not get as far as the record, and are in the log only'"
+        " UNION ALL SELECT 2, t.delivery, 'to <' || t.recipient || '> the first recorded try was ' ||"
+        " round(extract(epoch FROM t.started_at - t.queued_at)) || ' s after Postfix received it as ' || t.queue_id ||"
+        " '; earlier tries, if any, did not reach the record and are only in the log'"
         " FROM (SELECT DISTINCT ON (t.delivery, t.queue_id) t.*, d.recipient"
         " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE d.message = $1::bigint"
         " ORDER BY t.delivery, t.queue_id, t.started_at, t.claim) t"
         " WHERE t.started_at - t.queued_at >= interval '1 minute'"
-        " UNION ALL SELECT 3, c.id, 'the copy in ' || account || ' ' || mailbox || ' is being stored since '"
+        " UNION ALL SELECT 3, c.id, 'the copy in ' || account || ' ' || mailbox || ' is being stored, since '"
         " || " LEDGER_TIME("attempt_at") " || ' by ' || host || ', process ' || pid ||"
-        " '; should that have died, the first delivery after ' || " LEDGER_TIME("free_at") " || ' looks for the copy and goes on'"
+        " '; if that process has died, the first delivery after ' || " LEDGER_TIME("free_at") " || ' looks for the copy and goes on'"
         " FROM c WHERE state = 'appending'"
         " UNION ALL SELECT 4, c.id, 'the copy in ' || account || ' ' || mailbox || ' may have been stored by an earlier attempt:"
         " the mailbox is searched before the next one' FROM c WHERE doubt"
@@ -174,7 +174,7 @@ struct ledger_table *ledger_why(struct ledger *ledger, const char *message, stru
         " || ': not retried since ' || " LEDGER_TIME("d.last_at") " || coalesce('; the last try said: ' || d.reason, '')"
         " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome = 'abandoned'"
         " UNION ALL SELECT 6, c.id, 'the copy in ' || account || ' ' || mailbox || ' was not known to be stored when it was"
-        " abandoned; if the message is delivered again, this is too' FROM c WHERE state = 'abandoned'"
+        " abandoned; it is delivered if the message comes in again' FROM c WHERE state = 'abandoned'"
         " UNION ALL SELECT 7, c.id, 'the copy in ' || account || ' ' || mailbox || ' was claimed again on purpose, by replay"
         " --force or --verify, ' || repeated || ' time(s)' FROM c WHERE repeated > 0"
         ") AS reasons ORDER BY rank, id",

@@ -120,7 +120,7 @@ def test_why_it_was_a_duplicate(site):
     uid = expect.stored(site.deliver(message(id=id), scuba))
     assert why(site, id) == ""
     expect.duplicate(site.deliver(message(id=id), scuba))
-    assert re.fullmatch(rf"to <{scuba}> it was a duplicate: this content was in {scuba} INBOX already,"
+    assert re.fullmatch(rf"to <{scuba}> it was a duplicate: this content was already in {scuba} INBOX,"
                         rf" stored \S+Z by \S+ as uid {uid}", why(site, id))
 
 
@@ -131,7 +131,7 @@ def test_why_it_was_delivered_although_its_id_was_known(site):
         expect.stored(site.deliver(message(id=id, body=body), scuba))
     messages = answers(site, "show", id)["messages"]
     assert len(messages) == 3
-    assert all("known with other content too: 2 more message(s)" in one["why"][0]["text"] for one in messages)
+    assert all("2 more message(s) with this Message-ID but other content" in one["why"][0]["text"] for one in messages)
 
 
 def test_why_it_is_not_there(site):
@@ -144,7 +144,7 @@ def test_why_it_is_not_there(site):
         site.sql(f"UPDATE oncedrop.copy SET {change}")
         return why(site, id)
     said = said_when("state = 'appending', attempt_at = '2025-08-01T10:00:00Z', pid = 4711")
-    assert "is being stored since 2025-08-01T10:00:00Z" in said and "process 4711" in said
+    assert "is being stored, since 2025-08-01T10:00:00Z" in said and "process 4711" in said
     assert "after 2025-08-01T10:05:20Z looks for the copy" in said      # the hold-off's default is 320 s
     said = said_when("doubt = true")
     assert "may have been stored by an earlier attempt" in said
