@@ -135,7 +135,7 @@ def test_requirepeer(site):
     with accepted:
         assert accepted.recv(100) == b""
     owner = site.lab.postgres.user.pw_name
-    for more, said in ((f"requirepeer={owner}", "the user that requirepeer names"), ("", "would make sure who answers")):
+    for more, said in ((f"requirepeer={owner}", "the user in requirepeer"), ("", "would verify who answers")):
         site.settings["database.conninfo"] = unix(site, more)
         assert said in " ".join(site.check().out.split())
 

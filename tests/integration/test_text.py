@@ -134,7 +134,7 @@ def test_a_database_that_cannot_take_all_text(site):
     try:
         assert site.run("schema", "install").exit == 0
         done = site.check()
-        assert done.exit == 1 and "encoding has to be UTF8" in " ".join(done.out.split()), done
+        assert done.exit == 1 and "encoding must be UTF8" in " ".join(done.out.split()), done
     finally:
         postgres.drop_database(name)
 
