@@ -532,7 +532,7 @@ def test_a_dry_run_says_why(site, files):
     scuba = site.account()
     done = site.run("replay", "--dry-run", "-d", scuba, files.write("a", message()))
     counted(done, stored=1)
-    assert "would be stored in mailbox=INBOX (a message that is not known yet)" in done.out
+    assert "would be stored in mailbox=INBOX (a new message)" in done.out
 
 
 @pytest.mark.parametrize("arguments", [[], ["-j", "0", "x"], ["--verify", "--force", "x"], ["-x", "x"], ["-d"]])
