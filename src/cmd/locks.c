@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * locks: who is delivering what just now, who holds its lock, and who waits for it. */
+ * locks: who is delivering which message, who holds its lock, and who waits for it. */
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -14,7 +14,7 @@
 
 #define CELL 1024
 
-/* Other people write message ids and application names. */
+/* Message ids and application names are written by others: escapes them. */
 static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
 {
     return log_escape(ledger_cell(table, row, column), text, CELL);
@@ -54,7 +54,7 @@ static void print_holder(const struct ledger_table *table, size_t row)
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
     print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)",
                            held[0] != '\0' ? "for " : "", held, held[0] != '\0' ? " s " : "",
-                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is no delivery",
+                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is not a delivery",
                            cell(table, row, LOCKS_USER, user), ledger_cell(table, row, LOCKS_BACKEND),
                            client[0] != '\0' ? ", from " : "", client));
 }
@@ -65,10 +65,10 @@ static void print_lock(const struct ledger_table *table, size_t row)
     if (strcmp(lock, "held") == 0)
         print_holder(table, row);
     else if (strcmp(lock, "claimed") == 0)
-        print_line(base_strdup("    not held yet: its delivery takes the lock in a moment"));
+        print_line(base_strdup("    not held yet: its delivery is about to take the lock"));
     else
         print_line(
-            base_strdup("    free     its delivery died, or has lost the database; another goes on with it after"
+            base_strdup("    free     its delivery died, or lost the database; the next one continues after"
                         " delivery.hold_off"));
 }
 
@@ -91,7 +91,8 @@ static void print_waiting(const struct ledger_table *table, size_t row)
     json_decref(list);
 }
 
-/* Rows of one key stand together: its message is said once, and who waits for it at its end. */
+/* Rows with the same key are adjacent: the message is printed before the first of them, and the waiting sessions after
+ * the last. */
 static void print_text(const struct config *config, const struct ledger_table *table)
 {
     bool hidden = false;
@@ -111,7 +112,7 @@ static void print_text(const struct config *config, const struct ledger_table *t
     if (!hidden)
         return;
     char *line OD_CLEANUP(base_free) = base_printf(
-        "PostgreSQL does not show this database user since when and from where others hold a lock;"
+        "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
         " to see it: GRANT pg_read_all_stats TO %s_operator;",
         config->database.schema);
     fflush(stdout);

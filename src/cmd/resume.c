@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * resume: what was recorded and never finished is finished, by the same delivery. */
+ * resume: finishes what was recorded but never finished, by the same delivery. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
     return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
-/* What cannot be finished here is said too: else it would be taken for done. */
+/* Also reports what cannot be finished here; otherwise it would be taken for done. */
 static void tell_others(struct ledger *ledger)
 {
     struct fault fault;
@@ -39,8 +39,8 @@ static void tell_others(struct ledger *ledger)
     else if (others > 0)
         fprintf(stderr,
                 "%" PRId64
-                " more unfinished: left to Postfix, for their bytes are not recorded (record.level = raw), or\n"
-                "it is not known whether they were read to their end\n",
+                " more unfinished: left to Postfix, because their bytes are not recorded (record.level = raw),\n"
+                "or may be incomplete\n",
                 others);
 }
 
@@ -59,7 +59,7 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv)
     const struct replay_source source = {.next = replay_ledger_next, .context = messages};
     struct replay_output *output = replay_output_new("resume", own.json, false, 0);
     status = replay_run(&setup, &source, own.jobs, output);
-    replay_output_end(&output, status == EX_TEMPFAIL ? "to go on, run it again" : NULL);
+    replay_output_end(&output, status == EX_TEMPFAIL ? "to continue, run it again" : NULL);
     if (replay_ledger_fault(messages) != NULL)
         return cmd_fail(EX_UNAVAILABLE, "%s", replay_ledger_fault(messages));
     tell_others(ledger);

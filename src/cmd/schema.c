@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * schema: the tables are installed, upgraded, or only printed. */
+ * schema: installs, upgrades, or prints the tables. */
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -22,7 +22,8 @@ static int print_sql(const struct cmd_options *options)
     return 0;
 }
 
-/* The tables are their owner's, and nobody who delivers or reads should be that one. word: of the command. */
+/* The tables belong to their owner, and neither deliveries nor people who read should be that user. word: of the
+ * command. */
 static int fail(const struct config *config, const char *word, const struct fault *fault)
 {
     bool no_role = strcmp(fault->code, LEDGER_NO_ROLE) == 0, refused = strcmp(fault->code, "42501") == 0;
@@ -45,7 +46,7 @@ static int upgrade(struct ledger *ledger, const struct config *config, const cha
         return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", config->database.schema);
     if (!ledger_schema_upgrade(ledger, &from, &fault))
         return fail(config, word, &fault);
-    if (from != ledger_schema_needed()) /* else nothing changed */
+    if (from != ledger_schema_needed()) /* otherwise nothing was changed */
         printf("schema %s: version %d %s\n", config->database.schema, ledger_schema_needed(),
                from == 0 ? "installed" : "upgraded to");
     return 0;

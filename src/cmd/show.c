@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * show: everything known of a message, and why a copy was or was not made. */
+ * show: everything known about a message, and why a copy was or was not made. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "ledger/ledger_show.h"
 #include "message/message.h"
 
-/* What is asked for. */
+/* The command's arguments. */
 struct question {
     const struct config *config;
     char *id; /* without <> */
@@ -24,10 +24,10 @@ struct question {
     bool json;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    bool is_digest; /* the id can be one */
+    bool is_digest; /* the id can be a digest */
 };
 
-/* Of each message, in this order. */
+/* The sections of each message, in this order. */
 static const struct section {
     const char *name;
     struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
@@ -72,7 +72,7 @@ static bool parse_arguments(int argc, char **argv, struct question *question)
     return !question->digest_only || question->is_digest || usage_value(argv, "--digest", id, "64 hexadecimal digits");
 }
 
-/* The why is text to be read, the rest are tables. */
+/* The section `why` is text, the others are tables. */
 static void print_section(const char *name, const struct ledger_table *table)
 {
     char text[4096];
@@ -113,7 +113,7 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
     return true;
 }
 
-/* Nothing is known: perhaps it was mistyped. */
+/* The id is unknown: it may be mistyped. */
 static void tell_nearest(struct ledger *ledger, const struct question *question)
 {
     struct fault fault;
@@ -134,7 +134,8 @@ static struct ledger_table *find_messages(struct ledger *ledger, const struct qu
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
         return ledger_find_messages(ledger, NULL, digest, NULL, fault);
-    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
+    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id
+                                                                   : NULL; /* ids may consist of any bytes */
     return ledger_find_messages(ledger, question->identity, digest, queue_id, fault);
 }
 
@@ -161,7 +162,7 @@ static int answer(struct ledger *ledger, const struct question *question, json_t
     return messages->rows > 0 ? 0 : 1;
 }
 
-/* The key is known whatever the database says, and printed first. */
+/* The key of the lock is known whatever the database says, and is printed first. */
 static int show(const struct question *question)
 {
     char escaped[2048];

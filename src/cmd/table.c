@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Columns that fit, and cells as JSON. */
+ * Columns that fit the terminal, and cells as JSON. */
 #include "cmd/table.h"
 
 #include <glib.h>
@@ -11,14 +11,15 @@
 #include "base/terminal.h"
 
 #define CELL_BYTES 4096
-#define TEXT_LEAST 12    /* texts are not cut below that, */
-#define ADDRESS_LEAST 20 /* addresses not below that */
+#define TEXT_LEAST 12    /* minimum width of a text that is cut, */
+#define ADDRESS_LEAST 20 /* and of an address */
 #define GAP 2
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that may be cut. Times, ids, numbers and states are whole or not there: part of one is of no use. */
+/* Columns that may be cut. Times, ids, numbers and states are shown in full or not at all: a part of one is of no
+ * use. */
 static const struct {
     const char *name;
     int least;
@@ -54,7 +55,7 @@ static const char *clean(const char *cell, char out[CELL_BYTES])
     return out;
 }
 
-/* Booleans in words, as people say them. */
+/* Booleans as words. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
@@ -63,7 +64,7 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
     return clean(cell, out);
 }
 
-/* The text, or as much of it as fits so many columns. */
+/* The text, or as much of it as fits into this many columns. */
 static char *fit(const char *text, int columns)
 {
     if (terminal_columns(text) <= columns)
@@ -100,7 +101,7 @@ static int sum_of_least(const struct column *columns, size_t count)
     return sum;
 }
 
-/* Those that are furthest above their least width give, until the table fits. */
+/* Columns that exceed their minimum width most are narrowed first, until the table fits. */
 static void shrink(struct column *columns, size_t count, int room)
 {
     while (sum_of_widths(columns, count) > room) {
@@ -192,7 +193,7 @@ void table_print(const struct ledger_table *table)
         print_layout(table, columns);
 }
 
-/* Takes out what does not fit beside the columns before it; gives their names. */
+/* Leaves out columns that do not fit beside those before them; returns their names. */
 static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
 {
     GString *names = g_string_new(NULL);
@@ -216,7 +217,7 @@ void table_print_list(const struct ledger_table *table)
         print_layout(table, columns);
     if (left_out != NULL && left_out[0] != '\0') {
         char *line OD_CLEANUP(base_free) =
-            base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out);
+            base_printf("Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);
         fflush(stdout);
         terminal_print(stderr, 0, line);
     }

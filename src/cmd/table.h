@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tables for people, and the same as JSON for programs. On a terminal texts and addresses are cut to fit its width, never
- * times, ids and numbers, and states have colours unless NO_COLOR is set; elsewhere everything is there, without colours. */
+ * Tables for people, and the same as JSON for programs. On a terminal, texts and addresses are cut to fit its width,
+ * but never times, ids and numbers, and states are coloured unless NO_COLOR is set. Elsewhere everything is printed in
+ * full, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 
@@ -10,33 +11,33 @@
 
 #include "ledger/ledger_query.h"
 
-/* Prints a table with its headings, columns aligned, control characters escaped, columns without any value left out;
- * nothing when it has no rows. If even the narrowest columns do not fit the terminal, each row is printed as
- * table_print_row does. */
+/* Prints a table with headings and aligned columns; control characters are escaped, columns without any value left out.
+ * Prints nothing if there are no rows. If even the narrowest columns do not fit the terminal, prints each row like
+ * table_print_row. */
 void table_print(const struct ledger_table *table);
 
-/* The same for many rows: a column that does not fit the terminal beside those before it is left out, and named at the
+/* The same for many rows: a column that does not fit the terminal beside those before it is left out and named at the
  * end. */
 void table_print_list(const struct ledger_table *table);
 
-/* Prints one row as "name: value" lines, leaving out what is NULL. Nothing is cut: what is wider than the terminal goes on
- * in the next line. */
+/* Prints one row as "name: value" lines, except NULL values. Nothing is cut: a line wider than the terminal is
+ * continued on the next one. */
 void table_print_row(const struct ledger_table *table, size_t row);
 
-/* One such line. */
+/* Prints one such line. */
 void table_print_line(const char *name, const char *value);
 
-/* A heading on a line of its own, after an empty one. */
+/* Prints a heading, after an empty line. */
 void table_heading(const char *text);
 
-/* A string of any bytes; JSON has only valid UTF-8, what is none is replaced by U+FFFD. */
+/* A JSON string from any bytes: invalid UTF-8 is replaced by U+FFFD. */
 json_t *table_json_text(const char *text) OD_MUST;
 
 /* The rows as objects with the columns' names; a cell without a value is null. */
 json_t *table_json(const struct ledger_table *table) OD_MUST;
 json_t *table_row_json(const struct ledger_table *table, size_t row) OD_MUST;
 
-/* Prints it, with a line end, and frees it. */
+/* Prints and frees it, with a line end. */
 void table_print_json(json_t *json);
 
 #endif

@@ -362,7 +362,7 @@ def test_locks_that_others_hold(site):
         assert (row["hidden"], row["held"], row["client"]) == (True, None, None)    # its login is not a member of this one
     done = site.run("locks")
     said = " ".join(done.out.split())
-    assert f"by psql, which is no delivery (database user {lab_module.DELIVERY}, process {psql.info.backend_pid})" in said, done
+    assert f"by psql, which is not a delivery (database user {lab_module.DELIVERY}, process {psql.info.backend_pid})" in said, done
     assert "GRANT pg_read_all_stats TO oncedrop_operator" in done.err
 
 
@@ -401,7 +401,7 @@ def test_locks_between_claim_and_hold(site):
     assert (one["session"], one["user"], one["backend"]) == \
         ("oncedrop mail1[1] 4abcDEF", lab_module.DELIVERY, waiter.info.backend_pid) and one["seconds"] >= 0
     said = site.run("locks").out
-    assert "by psql, which is no delivery" in said and re.search(r"waiting +for \d+\.\d s: oncedrop mail1\[1\] 4abcDEF", said)
+    assert "by psql, which is not a delivery" in said and re.search(r"waiting +for \d+\.\d s: oncedrop mail1\[1\] 4abcDEF", said)
 
 
 # purge

@@ -125,7 +125,7 @@ def test_a_transport_that_is_not_defined(site, main, master, missing):
 ])
 def test_a_transport_that_is_not_used(site, main, master, service):
     main = {**main, "smtpd_sasl_authenticated_header": "yes"}
-    assert f"nothing leads to the service {service} " in warned(site, main, master)
+    assert f"nothing uses the service {service} " in warned(site, main, master)
     tables = {"transport_maps": "texthash:" + site.write("transport", "example.org oncedrop:\n")}
     assert said(site, {**main, **tables}, master, "20") == []
     named = f"127.0.0.1:26 inet n - n - - smtpd -o virtual_transport={service}\n"
