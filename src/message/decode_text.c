@@ -10,7 +10,7 @@
 
 static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 {
-    // without bytes there may be no pointer either, and nothing may be added to that
+    // without bytes the pointer may be NULL, and nothing may be added to that
     while (length > 0 && out->len < max) {
         const char *bad;
         bool good = g_utf8_validate(bytes, (gssize)length, &bad);
@@ -86,7 +86,7 @@ static void flush(iconv_t converter, GString *out)
 
 #ifndef __clang__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 takes (iconv_t)-1 for something to be closed
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 assumes that (iconv_t)-1 must be closed
 #endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
@@ -95,7 +95,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 
     if (converter == (iconv_t)-1)
         return false;
-    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a pointer that is not const, and only reads
+    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a non-const pointer, but only reads
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
@@ -122,13 +122,13 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
-    if (length == 0) // there may be no bytes to point at
+    if (length == 0) // the pointer may be NULL
         return base_strdup("");
     GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
     const char *name = charset ? decode_charset(charset) : NULL;
     bool as_is = name && strcmp(name, "UTF-8") == 0;
 
-    // text that says nothing of its charset, or nothing known: UTF-8 when it is that, else what most of such is
+    // text without a known charset: UTF-8 if it is valid, else the most common one
     if (!as_is && (!name || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
     if (as_is)

@@ -135,7 +135,7 @@ static char *get_text(struct reader *reader, size_t max)
         reader->wrong = true;
         return NULL;
     }
-    // the copy is looked at: what is there may still change
+    // examine the copy: the shared original may still change
     text = base_strndup((const char *)reader->at, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
         reader->wrong = true;
@@ -279,7 +279,7 @@ bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
     int64_t last = DECODE_IDS - 1;
 
     while (!reader.wrong && last != DECODE_ALL) {
-        // each comes once, but addresses and parts
+        // each stage occurs once, except those of addresses and parts
         bool again = last == DECODE_ADDRESSES || last == DECODE_PART;
         int64_t stage = get_number(&reader, again ? last : last + 1, DECODE_ALL);
 

@@ -36,7 +36,7 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int number = 1; number <= SIGRTMAX; number++)
-        (void)sigaction(number, &standard, NULL); // some cannot be set, and do not need it
+        (void)sigaction(number, &standard, NULL); // some cannot be set, and need not be
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -63,7 +63,7 @@ static void limit_processor(int64_t seconds)
 
 static void enter(pid_t parent, size_t memory, int end)
 {
-    // the order: a parent that died before the call is noticed after it
+    // in this order, a parent that died before the prctl is noticed after it
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
         _exit(DECODER_NOT_SET_UP);
     reset_signals();
@@ -164,7 +164,7 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
     struct decoder_shared *shared = decoder->shared;
 
     memcpy(shared->message, message->data, message->size);
-    // nothing stays of the message before
+    // nothing remains of the previous message
     if (decoder->size > message->size)
         memset(shared->message + message->size, 0, decoder->size - message->size);
     decoder->size = message->size;

@@ -53,7 +53,7 @@ static void add_piece(struct pieces *pieces, const unsigned char *start, const u
         pieces->allocated *= 2;
         pieces->array = base_realloc(pieces->array, pieces->allocated * sizeof *pieces->array);
     }
-    // struct iovec knows no const
+    // struct iovec has no const pointer
     memcpy(&pieces->array[pieces->count].iov_base, &start, sizeof start);
     pieces->array[pieces->count].iov_len = size;
     pieces->count++;

@@ -88,7 +88,7 @@ void msgid_of_header(const unsigned char *header, size_t size, struct msgid *ret
     for (const unsigned char *at = header; message_field_next(&at, header + size, &field);) {
         if (!message_field_is(&field, "Message-ID"))
             continue;
-        // an id that is damaged is nobody's: a later field does not repair the first
+        // a damaged id counts as missing: a later field does not repair the first
         if (++id.count == 1 && !msgid_parse(field.value, field.value_length, &id.id, &id.length, &id.folded))
             id.id = NULL;
     }
