@@ -22,7 +22,7 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 {
     size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
 
-    if (max < 4) // no room for any character
+    if (max < 4) // a character may not fit
         return;
     part->text = decode_to_utf8((const char *)raw->data, raw->len, part->charset, max);
     walk->texts_left -= strlen(part->text);

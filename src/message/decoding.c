@@ -97,16 +97,16 @@ struct decoding *decoding_start(const struct message *message, enum record_level
 static void describe_failure(struct decoding *decoding, enum decoder_state state, int status)
 {
     if (state == DECODER_UNKNOWN)
-        fault_set(&decoding->fault, "its decoder could not be waited for");
+        fault_set(&decoding->fault, "the decoder could not be waited for");
     else if (state == DECODER_TOO_LONG)
-        fault_set(&decoding->fault, "decoding it took too long");
+        fault_set(&decoding->fault, "decoding took too long");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        fault_set(&decoding->fault, "decoding it took too much processor time");
+        fault_set(&decoding->fault, "decoding took too much processor time");
     else if (WIFSIGNALED(status))
-        fault_set(&decoding->fault, "its decoder was killed by signal %d (%s)", WTERMSIG(status),
+        fault_set(&decoding->fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status),
                   strsignal(WTERMSIG(status)));
     else
-        fault_set(&decoding->fault, "its decoder ended early");
+        fault_set(&decoding->fault, "the decoder ended early");
 }
 
 /* Whether decoding failed for a reason that certainly is not the message: the child was killed by somebody else (for
