@@ -1,4 +1,4 @@
-# oncedrop: make, make install, make check, make demo. `make help` tells more.
+# oncedrop: make, make install, make check, make demo. See `make help`.
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -12,7 +12,7 @@ BUILD ?= build
 CC ?= cc
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
-# Debian's own: it is the one that finds the packages of tests/install-packages.
+# Debian's own python3, which finds the packages of tests/install-packages.
 PYTHON ?= /usr/bin/python3
 VERSION := 0.1
 
@@ -23,14 +23,14 @@ HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-pr
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := libpq gmime-3.0 glib-2.0 gnutls jansson
-# Asked once, and only when something is compiled.
+# Evaluated once, and only if something is compiled.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
 
-# Shows what is made, not how; `make V=1` shows all, `make -s` nothing.
+# Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
 Q := @
 say = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1)  $(2)";)
@@ -51,13 +51,13 @@ $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# Changes when the flags do, and then everything is compiled anew.
+# Changes when the flags do; everything is then recompiled.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS))' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# The schema's SQL files travel inside the program.
+# The schema's SQL files are built into the program.
 $(BUILD)/schema_sql.h: src/ledger/schema/embed.sh $(SCHEMA) Makefile
 	@mkdir -p $(@D)
 	$(Q)sh src/ledger/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
@@ -73,10 +73,10 @@ unit: $(UNIT_TESTS:=.run)
 $(UNIT_TESTS:=.run): %.run: %
 	@$<
 
-# What runs a target: libFuzzer, or our own driver, which needs no clang.
+# Runs a target: libFuzzer, or our own driver, which does not need clang.
 FUZZ_ENGINE ?= tests/fuzz/fuzz_driver.c
 FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-# What a target stands in for.
+# What a target replaces.
 comma := ,
 FUZZ_WRAP_decode := internet_address_list_parse
 FUZZ_WRAP_imap := mailstream_socket_open_timeout mailbox_connect mailbox_tls_start
@@ -87,7 +87,8 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
 	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(LIBS)
 
-# The simulator has the real src/delivery, as it is, and stands in for all it calls. Two files read pipes and headers.
+# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The two files that read pipes
+# and headers are left out.
 SIMULATION_OBJECTS := $(filter-out $(BUILD)/delivery/answer.o $(BUILD)/delivery/received.o,$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
@@ -127,7 +128,7 @@ differential:
 
 fuzz-programs: $(addprefix $(BUILD)/fuzz/,$(FUZZ_TARGETS))
 
-# With the sanitizers of whatever build this is; `make check` has one.
+# Uses the sanitizers of the present build; `make check` has a build with them.
 fuzz-short: fuzz-programs
 	@BUILD=$(BUILD) RUNS=$(RUNS) tests/fuzz/run short $(or $(TARGET),$(FUZZ_TARGETS))
 
@@ -139,16 +140,16 @@ fuzz:
 	  FUZZ_ENGINE='-fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp' fuzz-programs
 	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
-# What is installed beside the program and its manuals: the pieces for what is around it.
+# Installed beside the program and its manuals: examples for the servers around it.
 SHARED := $(sort $(foreach folder,application dovecot grafana pgbouncer postfix systemd,$(wildcard conf/$(folder)/*)))
-# Where this installation has the program and its configuration; what else is named there is others'.
+# The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g'
 INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
-# An existing configuration is not touched: what is installed is a sample beside it. A program that is set-group-ID
-# stays so, or mailbox_command defers all mail after an upgrade. It is replaced at once, for Postfix may run it now.
+# An existing configuration is not touched: a sample is installed beside it. A set-group-ID program stays so, otherwise
+# mailbox_command would defer all mail after an upgrade. It is replaced atomically, since Postfix may run it at any time.
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SYSCONFDIR)/oncedrop
 	group='$(SETGID_GROUP)'; \
@@ -187,7 +188,7 @@ demo:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
 
-# Every point, not a sample; takes long.
+# Every point, not just a sample; takes long.
 faults:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
@@ -256,39 +257,39 @@ FORCE:
 -include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
 #: make             build/oncedrop
-#: make demo        installs the Debian packages that are missing, builds, and delivers a message to two people at
-#:                  once, with a PostgreSQL and a Dovecot of its own
-#: make lab         the private PostgreSQL, PgBouncer, Dovecot and Postfix (all three ways in) stay up until Ctrl-C; says
-#:                  how to send a message, read a mailbox and ask the record
-#: make check       installs the Debian packages that are missing, builds with gcc, clang and sanitizers, and runs
-#:                  every test; no system service is touched
+#: make demo        installs missing Debian packages, builds, and delivers a message to two people at once, with its own
+#:                  PostgreSQL and Dovecot
+#: make lab         runs private PostgreSQL, PgBouncer, Dovecot and Postfix servers (all three ways in) until Ctrl-C; shows
+#:                  how to send a message, read a mailbox and query the record
+#: make check       installs missing Debian packages, builds with gcc, clang and sanitizers, and runs every test; touches no
+#:                  system service
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
-#: make walkthrough README's set-up, word for word, by each of the three ways in, with Debian's services on their own ports in
-#:                  a chroot, and then mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (all that it prints),
-#:                  FIRST=demo (the packages came by `make demo`); `make check` does so on this machine's packages
-#: make format      brings all C into the form of .clang-format, in place
-#: make lint        that form, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
+#: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
+#:                  ports in a chroot; then sends mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (shows all output),
+#:                  FIRST=demo (installs the packages by `make demo`); `make check` does this with this machine's packages
+#: make format      formats all C according to .clang-format, in place
+#: make lint        that format, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
 #:                  `make check` runs all but the slowest part of clang-tidy
-#: make postfix     the tests with Postfix at length: 200 messages, 30 restarts; as root
-#: make faults      a delivery is killed at every system call, its wires are cut at every byte and fall silent, its servers
-#:                  die at every step; takes long; `make check` tries a sample
-#: make fuzz        parsers, decoding and dialogues with inputs of libFuzzer, each judged by an oracle:
-#:                    TIME=60 (seconds of each target)  RUNS= (inputs of each)  TARGET= (one of tests/fuzz/fuzz_*.c)
+#: make postfix     long tests with Postfix: 200 messages, 30 restarts; as root
+#: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
+#:                  servers at every step; takes long; `make check` runs a sample
+#: make fuzz        parsers, decoding and dialogues with inputs from libFuzzer, each checked by an oracle:
+#:                    TIME=60 (seconds for each target)  RUNS= (inputs for each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make century     simulated deliveries, each with at least one fault: MESSAGES=10000000 SEED=; a century of a site with
-#:                  10,000 messages a day are 365,000,000, some 25 minutes of one processor
-#: make differential  random histories on the real ledger and on the simulated one of the above: HISTORIES=10000 SEED=
-#: make mutants     breaks the program in each way of tests/mutants/*.patch and says whether the tests notice:
-#:                  PART= (only those with one of these words in their names) JOBS= (at a time); 15 minutes
-#: make replay-load 10,000 messages replayed and killed in between; the commands on a ledger of a million messages
-#: make soak        deliveries on several hosts while everything is killed, cut and restarted; then every mailbox and row
-#:                  is looked at: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (the one to be tried again)
+#:                  10,000 messages a day is 365,000,000 messages and takes some 25 minutes of one processor
+#: make differential  random histories on the real ledger and on the simulated one: HISTORIES=10000 SEED=
+#: make mutants     breaks the program in each way of tests/mutants/*.patch and reports whether the tests notice:
+#:                  PART= (only those with one of these words in their names) JOBS= (in parallel); 15 minutes
+#: make replay-load replays 10,000 messages, killed in between; runs the commands on a ledger of a million messages
+#: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
+#:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run)
 #: make install     the program, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
-#:                  pieces for Postfix, Dovecot, PgBouncer, systemd and Grafana, with these directories in them:
-#:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (give it to `make` as well)
+#:                  examples for Postfix, Dovecot, PgBouncer, systemd and Grafana, with these directories in them:
+#:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
 #:                    set-group-ID to it, for Postfix's mailbox_command, and stays so when it is installed again
 #: make V=1         shows every command
-#: make uninstall   the same, away; configuration and ledger stay
-#: make unit        the unit tests alone
+#: make uninstall   removes what `make install` has installed; configuration and ledger stay
+#: make unit        only the unit tests
 #: make clean

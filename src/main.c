@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * oncedrop: the table of commands, and what has to be right before any of them runs. */
+ * oncedrop: parses the options before the command, and runs the command. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
@@ -16,7 +16,7 @@
 #include "cmd/usage.h"
 #include "delivery/answer.h"
 
-/* A closed standard descriptor would be taken by the next open(2), and our answer written into that. */
+/* The next open(2) would reuse a closed standard descriptor, and our answer would go to that file. */
 static void fill_standard_descriptors(void)
 {
     int fd;
@@ -27,7 +27,7 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
-/* Under Postfix a wrong command line must defer the mail, not bounce it, whatever is wrong with it. */
+/* Under Postfix a wrong command line must always defer the mail, never bounce it. */
 static int refuse_usage(const char *text)
 {
     struct report report;
@@ -38,7 +38,7 @@ static int refuse_usage(const char *text)
     return outcome_row(report.outcome)->exit_status;
 }
 
-/* What getopt_long refused before the command. */
+/* Reports an option before the command that getopt_long rejected. */
 static int refuse_option(int c, char **argv)
 {
     const char *word = argv[optind - 1];
@@ -113,16 +113,16 @@ int main(int argc, char **argv)
     if (cmd == NULL)
         return refuse_command(name);
     if ((own_settings || cmd->run != cmd_deliver) && !privilege_drop())
-        return refuse_usage("the group of the set-group-ID installation cannot be given up");
+        return refuse_usage("the group of the set-group-ID installation cannot be dropped");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
     char *own_argv[] = {own_name, NULL};
-    bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0; /* not so with --help, --version */
+    bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0; /* false for --help and --version */
     int cmd_argc = given ? argc - optind : 1;
     char **cmd_argv = given ? argv + optind : own_argv;
     if (usage_asks_help(cmd_argc, cmd_argv, cmd->delivers)) {
         cmd_print_help(cmd);
         return 0;
     }
-    optind = 0; /* glibc: starts getopt(3) anew */
+    optind = 0; /* glibc: restarts getopt(3) */
     return cmd->run(&options, cmd_argc, cmd_argv);
 }

@@ -16,7 +16,7 @@
 
 void base_free(void *pointer)
 {
-    /* The variable may be a pointer of any type: copied, not dereferenced as void **. */
+    /* The variable may be a pointer of any type, so it is copied rather than dereferenced as void **. */
     void *memory;
     memcpy(&memory, pointer, sizeof memory);
     free(memory);
@@ -72,7 +72,8 @@ char *base_printf(const char *format, ...)
     return or_abort(length < 0 ? NULL : text);
 }
 
-/* The length without a UTF-8 sequence that the cut at `length` left incomplete; bytes that are no UTF-8 stay. */
+/* Returns the length without a UTF-8 sequence that the cut at `length` left incomplete. Bytes that are not UTF-8
+ * stay. */
 static size_t whole_characters(const char *text, size_t length)
 {
     for (size_t back = 1; back <= 3 && back <= length; back++) {

@@ -50,16 +50,16 @@ static void name_unknown(const char *origin, const char *group, const char *name
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->name);
         }
     if (is_group) {
-        fault_set(fault, "%s: [%s] %s: no such setting (there are %s)", origin, group, name, known->str);
+        fault_set(fault, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
         return;
     }
     for (const struct setting *setting = config_table; setting->group; last = setting++->group)
         if (strcmp(setting->group, last) != 0)
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->group);
-    fault_set(fault, "%s: [%s]: no such group (there are %s)", origin, group, known->str);
+    fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
 }
 
-/* Sets one value that came from a file or an override. */
+/* Sets one value from a file or an override. */
 static bool set(struct config *config, struct config_origin *origins, const char *origin, const char *group,
                 const char *name, const char *value, struct fault *fault)
 {
@@ -80,7 +80,7 @@ static bool set(struct config *config, struct config_origin *origins, const char
     return true;
 }
 
-/* Finds the line that GKeyFile did not like, without showing it: it may be half a password. */
+/* Finds the line that GKeyFile rejected. The line is not shown: it may contain part of a password. */
 static void name_bad_line(const char *file, const char *content, struct fault *fault)
 {
     bool in_group = false;
@@ -103,7 +103,7 @@ static void name_bad_line(const char *file, const char *content, struct fault *f
             return;
         }
     }
-    fault_set(fault, "%s: not in the form of a configuration file ([group], name = value, # comment)", file);
+    fault_set(fault, "%s: not a configuration file ([group], name = value, # comment)", file);
 }
 
 static bool set_group(struct config *config, struct config_origin *origins, GKeyFile *keys, const char *group,
@@ -115,10 +115,10 @@ static bool set_group(struct config *config, struct config_origin *origins, GKey
         name_unknown(origins->file, group, "", fault);
         return false;
     }
-    /* A name that the file has twice is listed twice, each time with the last value. */
+    /* A name that occurs twice in the file is listed twice, each time with the last value. */
     for (char **name = names; *name; name++) {
         const struct setting *setting = config_table_find(group, *name);
-        /* Raw: \Sent is no escape. */
+        /* Raw: the backslash of \Sent is not an escape. */
         g_autofree char *value = g_key_file_get_value(keys, group, *name, NULL);
 
         if (setting && origins->set_by[setting - config_table]) {
@@ -143,7 +143,7 @@ static bool set_from_file(struct config *config, struct config_origin *origins, 
         fault_set(fault, "%s: contains a NUL byte", origins->file);
         return false;
     }
-    /* Without KEEP_TRANSLATIONS, host[de] = ... would be dropped in silence. */
+    /* Without KEEP_TRANSLATIONS, host[de] = ... would be dropped silently. */
     if (size > 0 && !g_key_file_load_from_data(keys, content, size, G_KEY_FILE_KEEP_TRANSLATIONS, NULL)) {
         name_bad_line(origins->file, content, fault);
         return false;
@@ -175,7 +175,7 @@ static bool set_from_overrides(struct config *config, struct config_origin *orig
     return true;
 }
 
-/* A deadline set longer than the default takes the hold-off with it; a hold-off that was set stays. */
+/* If the deadline was raised and the hold-off was not set, the hold-off is raised with it. */
 static void derive_hold_off(struct config *config, const struct config_origin *origins)
 {
     const struct setting *setting = config_table_find("delivery", "hold_off");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The settings: one table (config_table.c) gives each one's group, name, type, default, range and help text.
- * Parsing, `oncedrop config`, the manual's check and the sample file's check are driven by that table. */
+ * The settings. One table (config_table.c) gives the group, name, type, default, range and help text of each; parsing,
+ * `oncedrop config` and the checks of the manual and of the sample file all use that table. */
 #ifndef ONCEDROP_CONFIG_H
 #define ONCEDROP_CONFIG_H
 
@@ -29,13 +29,13 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 struct config {
     struct {
         char *conninfo;        /* libpq connection string or URI */
-        enum database_tls tls; /* what of a server elsewhere must be sure */
-        char *schema;          /* of all our tables */
+        enum database_tls tls; /* what a connection to another machine must prove */
+        char *schema;          /* contains all our tables */
     } database;
     struct {
         enum lock_method method;
-        int64_t wait;    /* how long a held lock is polled; 0: a pure try */
-        char *namespace; /* hashed before the Message-ID into the lock key */
+        int64_t wait;    /* how long to poll for a lock that is held; 0: try once */
+        char *namespace; /* hashed into the lock key, before the Message-ID */
     } lock;
     struct {
         char *host;
@@ -43,13 +43,13 @@ struct config {
         enum imap_tls tls;
         char *ca_file;     /* "": the system's certificate authorities */
         char *server_name; /* expected in the certificate and sent as SNI; "": host */
-        char *command;     /* a PREAUTH server over a socketpair instead of host */
+        char *command;     /* a PREAUTH server to run over a socketpair, instead of host */
         enum imap_auth auth;
         char *user;        /* login name; "": the account */
-        char *master_user; /* authentication id when it is not the account */
+        char *master_user; /* authentication id, if it is not the account */
         char *password_file;
         char *password;  /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
-        int64_t timeout; /* per read and write, and for connecting */
+        int64_t timeout; /* for connecting, and for each read and write */
         enum imap_search search;
         bool create;
         bool subscribe;
@@ -58,7 +58,7 @@ struct config {
         char *account;       /* template */
         char *account_query; /* SQL; "": the template decides */
         char *inbox;
-        char *sent; /* a name, or \Sent: by SPECIAL-USE (RFC 6154) */
+        char *sent; /* a name, or \Sent: found by SPECIAL-USE (RFC 6154) */
         enum route_sent_copy sent_copy;
         enum route_detail detail;
         enum route_unknown unknown;
@@ -67,23 +67,23 @@ struct config {
         int64_t deadline;
         int64_t hold_off;
         int64_t size_limit;
-        int64_t memory; /* bytes of data of deliver and lmtp, above what they begin with; 0: no limit */
+        int64_t memory; /* data limit of deliver and lmtp in bytes, on top of their initial size; 0: no limit */
         enum delivery_overquota overquota;
         int64_t sent_retry;
         enum delivery_rejected rejected;
         int64_t reject_after;
     } delivery;
     struct {
-        char **ignore; /* NULL-terminated field names, a trailing * matches any rest */
+        char **ignore; /* NULL-terminated field names; a trailing * matches any rest */
     } identity;
     struct {
         enum record_level level;
         char *notify;          /* channel; "": none */
-        int64_t abandon_after; /* since the last try of what is unfinished */
-        bool trace;            /* each try has the ids of a span */
+        int64_t abandon_after; /* after the last try of an unfinished message */
+        bool trace;            /* give each try the ids of a trace span */
     } record;
     struct {
-        char *user; /* of deliveries; "": whoever runs the program */
+        char *user; /* that deliveries run as; "": the user who runs the program */
     } service;
     struct {
         enum log_to to;
@@ -91,34 +91,36 @@ struct config {
     } log;
 };
 
-/* Reads FILE, then applies the overrides, checks every value and reads the secrets.
+/* Reads the file, applies the overrides, checks every value and reads the secrets.
  *
  * file       path of the configuration file
- * overrides  NULL-terminated list of "GROUP.NAME=VALUE" (from -o), later ones win; may be NULL
+ * overrides  NULL-terminated list of "GROUP.NAME=VALUE" (from -o); later ones win; may be NULL
  *
- * Values are taken literally, outer blanks off: no quotes, no escapes. delivery.hold_off, when not set, is at least the
- * deadline and 200 seconds.
+ * Values are taken literally, without surrounding blanks: there are no quotes and no escapes. If delivery.hold_off is
+ * not set, it is at least the deadline plus 200 seconds.
  *
- * Returns a new configuration, or NULL with the fault set (file, group and key named): file missing, unreadable or
- * accessible to others, unknown group or key, value out of range, behaviour not built yet, unreadable secret. */
+ * Returns a new configuration, or NULL with the fault set to the file, group, name and reason: the file is missing,
+ * unreadable or accessible to others, a group or setting is unknown, a value is out of range or not implemented yet, or
+ * a secret cannot be read. */
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
 
-/* All defaults, nothing read. */
+/* A configuration of defaults; reads no file. */
 struct config *config_defaults(void) OD_MUST;
 
 void config_free(struct config **config);
 
-/* Which settings config_print writes. */
+/* Which settings config_print prints. */
 enum config_print { CONFIG_PRINT_ALL, CONFIG_PRINT_NON_DEFAULT, CONFIG_PRINT_DEFAULTS };
 
-/* Writes settings in configuration file form, one "group.name = value" a line as postconf(1) does; secrets are not
- * settings and so never appear, but a password inside database.conninfo is shown as "***". */
+/* Prints settings as "group.name = value", one a line, as postconf(1) does. Secrets are not settings and never appear;
+ * a password inside database.conninfo is shown as "***". */
 void config_print(FILE *out, const struct config *config, enum config_print which);
 
-/* Parses "90s", "2m", "1h", "7d", "500ms", "0" (a bare number: seconds) to milliseconds; false leaves *ret. */
+/* Parses "90s", "2m", "1h", "7d", "500ms" or "0" (a bare number is seconds) to milliseconds. On false *ret is
+ * untouched. */
 bool config_parse_duration(const char *text, int64_t *ret) OD_MUST;
 
-/* Parses "100M", "64K", "1G", "4096" (powers of 1024) to bytes; false leaves *ret. */
+/* Parses "100M", "64K", "1G" or "4096" (powers of 1024) to bytes. On false *ret is untouched. */
 bool config_parse_size(const char *text, int64_t *ret) OD_MUST;
 
 #endif

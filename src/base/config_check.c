@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Whether the settings go together. */
+ * Checks that the settings are consistent. */
 #include "base/config_table.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,8 @@ struct checking {
 
 static bool refuse_value(const struct checking *c, const void *field, const char *format, ...) OD_PRINTF(3, 4);
 
-/* Says which setting (by its place in the configuration), from where, and why it cannot be. Always false. */
+/* Reports a setting (given by its address in the configuration), where it was set, and why it is wrong. Always
+ * false. */
 static bool refuse_value(const struct checking *c, const void *field, const char *format, ...)
 {
     size_t offset = (size_t)((const char *)field - (const char *)c->config);
@@ -91,7 +92,7 @@ static bool check_server(const struct checking *c)
     if (*config->imap.command)
         return true;
     if (!*config->imap.host)
-        return refuse_value(c, &config->imap.host, "must be set, or command");
+        return refuse_value(c, &config->imap.host, "must be set if command is not");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
         return refuse_value(c, &config->imap.tls,
                             "passwords and mail would cross the network in the clear to host = %s;"
@@ -116,7 +117,7 @@ static bool check_login(const struct checking *c)
     return true;
 }
 
-/* The program runs in Postfix's queue directory or wherever its caller is. */
+/* The working directory is Postfix's queue directory, or that of any caller. */
 static bool check_paths(const struct checking *c)
 {
     char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
@@ -135,7 +136,7 @@ static bool check_names(const struct checking *c)
         return refuse_value(c, &config->route.inbox, "must be the name of a mailbox");
     if (*config->route.sent == '\\' && strcasecmp(config->route.sent, "\\Sent") != 0)
         return refuse_value(c, &config->route.sent, "must be the name of a mailbox, or \\Sent");
-    /* pg_notify() would fail when the message is already in the mailbox. */
+    /* Otherwise pg_notify() would fail after the message is in the mailbox. */
     if (strlen(config->record.notify) > 63)
         return refuse_value(c, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
     return true;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Judged by the descriptor: the name may lead elsewhere a moment later. */
+/* Checks the descriptor: by the time of a second look the name may lead elsewhere. */
 static bool check_private(const char *path, int fd, struct fault *fault)
 {
     struct stat status;
@@ -47,7 +47,7 @@ static void name_readers(const char *path, struct fault *fault)
 
 bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault)
 {
-    /* O_NONBLOCK: a FIFO must not make us wait before it is refused. */
+    /* O_NONBLOCK: opening a FIFO must not block before we can refuse it. */
     int fd OD_CLEANUP(base_close) = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     size_t size = 0;
     ssize_t got;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Settings as text, and a connection string without its password. When in doubt more is hidden, not less. */
+ * Settings as text, and a connection string without its password. When in doubt, more is hidden rather than less. */
 #include "base/config_table.h"
 
 #include <glib.h>
@@ -9,7 +9,7 @@
 static const char blanks[] = " \t\n\r\f\v";
 static const char hidden[] = "***";
 
-/* password, sslpassword, and what later versions of libpq may call a secret; an escaped name may be any of them. */
+/* password, sslpassword, and anything a later libpq may treat as a secret. A name with escapes may be any of them. */
 static bool is_secret_name(const char *name, size_t length)
 {
     g_autofree char *lower = g_ascii_strdown(name, (gssize)length);
@@ -45,7 +45,7 @@ static char *hide_in_uri(const char *uri)
     return g_string_free(shown, FALSE);
 }
 
-/* Behind the value: '...' with \ before ' and \, or up to a blank. */
+/* Returns the end of the value: '...' with \ before ' and \, or everything up to a blank. */
 static const char *skip_value(const char *value)
 {
     bool quoted = *value == '\'';
@@ -61,7 +61,7 @@ static const char *skip_value(const char *value)
     return quoted ? NULL : value;
 }
 
-/* name=value name = 'value' ...; NULL when it is not of that form. */
+/* name=value name = 'value' ...; NULL if the text does not have that form. */
 static char *hide_in_pairs(const char *pairs)
 {
     g_autoptr(GString) shown = g_string_new(NULL);

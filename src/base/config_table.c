@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Every setting there is. */
+ * The table of settings. */
 #include "base/config_table.h"
 
 #include <string.h>
@@ -105,65 +105,65 @@ static const struct choice log_level[] = {
     {.name = NULL},
 };
 
-/* Why some limits are what they are: a deadline near Postfix's command_time_limit (1000 s) would bounce mail instead
- * of deferring it; sent_retry and reject_after near its maximal_queue_lifetime (5 days) would leave the bounce to
- * Postfix; a size_limit of a few bytes is a forgotten unit and would bounce everything. */
+/* The reasons for some limits: with a deadline near Postfix's command_time_limit (1000 s) Postfix would bounce mail
+ * instead of deferring it; with sent_retry or reject_after near maximal_queue_lifetime (5 days) Postfix would send the
+ * bounce; a size_limit of a few bytes is probably a missing unit, and would bounce all mail. */
 const struct setting config_table[] = {
     STRING(database, conninfo, "dbname=oncedrop", SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET,
-           "how the database is reached"),
-    CHOICE(database, tls, "verify", "what is asked of a connection to another machine"),
-    STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema of all tables"),
+           "how to connect to the database"),
+    CHOICE(database, tls, "verify", "what a connection to another machine must prove"),
+    STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema that contains all tables"),
 
     CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other"),
-    RANGE(lock, wait, DURATION, "0s", 0, 15 * MINUTE, "how long a held lock is waited for"),
-    STRING(lock, namespace, "oncedrop", SETTING_REQUIRED, "what keeps the lock keys of several systems apart"),
+    RANGE(lock, wait, DURATION, "0s", 0, 15 * MINUTE, "how long to wait for a lock that is held"),
+    STRING(lock, namespace, "oncedrop", SETTING_REQUIRED, "a name that separates the lock keys of several systems"),
 
     STRING(imap, host, "localhost", SETTING_WORD, "the IMAP server"),
     RANGE(imap, port, NUMBER, "0", 0, 65535, "the IMAP server's TCP port"),
     CHOICE(imap, tls, "imaps", "how the connection is secured"),
-    STRING(imap, ca_file, "", 0, "the certificate authorities that are trusted"),
-    STRING(imap, server_name, "", SETTING_WORD, "the name the server's certificate must have"),
-    STRING(imap, command, "", SETTING_HASH, "the command that is the IMAP server"),
+    STRING(imap, ca_file, "", 0, "the trusted certificate authorities"),
+    STRING(imap, server_name, "", SETTING_WORD, "the name expected in the server's certificate"),
+    STRING(imap, command, "", SETTING_HASH, "the command to run as IMAP server"),
     CHOICE(imap, auth, "plain", "how to log in"),
     STRING(imap, user, "", 0, "the login name"),
     STRING(imap, master_user, "", 0, "the user whose password opens every account"),
     STRING(imap, password_file, "", 0, "the file whose first line is the password"),
-    RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long one answer of the IMAP server may take"),
-    CHOICE(imap, search, "doubt", "when to look for a message before it is appended"),
-    YES_NO(imap, create, "yes", "whether missing mailboxes are made"),
-    YES_NO(imap, subscribe, "yes", "whether mailboxes made are subscribed to"),
+    RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long to wait for each answer of the IMAP server"),
+    CHOICE(imap, search, "doubt", "when to search for a message before it is appended"),
+    YES_NO(imap, create, "yes", "whether to create missing mailboxes"),
+    YES_NO(imap, subscribe, "yes", "whether to subscribe to created mailboxes"),
 
     STRING(route, account, "%{address}", SETTING_REQUIRED, "the account an address leads to"),
     STRING(route, account_query, "", SETTING_HASH, "the query for the account an address leads to"),
-    STRING(route, inbox, "INBOX", SETTING_REQUIRED, "the mailbox for mail that comes in"),
-    STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of mail that was sent"),
-    CHOICE(route, sent_copy, "authenticated", "whose sent mail is copied"),
+    STRING(route, inbox, "INBOX", SETTING_REQUIRED, "the mailbox for incoming mail"),
+    STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of sent mail"),
+    CHOICE(route, sent_copy, "authenticated", "which senders get a copy of their mail"),
     CHOICE(route, detail, "off", "what an address extension means"),
-    CHOICE(route, unknown, "bounce", "what becomes of mail for nobody"),
+    CHOICE(route, unknown, "bounce", "what to do with mail for unknown accounts"),
 
     RANGE(delivery, deadline, DURATION, "120s", 100, 15 * MINUTE, "how long one delivery may take"),
-    RANGE(delivery, hold_off, DURATION, "320s", 100, DAY, "how long a delivery that broke off keeps others away"),
+    RANGE(delivery, hold_off, DURATION, "320s", 100, DAY, "how long others wait after a delivery that broke off"),
     ROW(delivery, size_limit, SIZE, "100M", .min = 1024, .max = 4095 * MIB, .flags = SETTING_OR_ZERO,
         .help = "the largest message"),
     ROW(delivery, memory, SIZE, "256M", .min = 64 * MIB, .max = 65536 * MIB, .flags = SETTING_OR_ZERO,
-        .help = "how much memory a delivery may take"),
-    CHOICE(delivery, overquota, "defer", "what becomes of mail for a full mailbox"),
-    RANGE(delivery, sent_retry, DURATION, "1h", 0, 4 * DAY, "how long a failing Sent copy is tried again"),
-    CHOICE(delivery, rejected, "bounce", "what becomes of mail that the IMAP server refuses"),
-    RANGE(delivery, reject_after, DURATION, "1h", 0, 4 * DAY, "how long refused mail is tried again"),
+        .help = "how much memory a delivery may use"),
+    CHOICE(delivery, overquota, "defer", "what to do with mail for a full mailbox"),
+    RANGE(delivery, sent_retry, DURATION, "1h", 0, 4 * DAY, "how long to retry a failing Sent copy"),
+    CHOICE(delivery, rejected, "bounce", "what to do with mail that the IMAP server refuses"),
+    RANGE(delivery, reject_after, DURATION, "1h", 0, 4 * DAY, "how long to retry refused mail"),
 
-    ROW(identity, ignore, FIELDS, "", .help = "header fields whose change makes no other message"),
+    ROW(identity, ignore, FIELDS, "", .help = "header fields that do not count as content"),
 
-    CHOICE(record, level, "text", "how much of a message is recorded"),
-    STRING(record, notify, "", 0, "the channel that is told of new mail"),
+    CHOICE(record, level, "text", "how much of each message to record"),
+    STRING(record, notify, "", 0, "the channel to notify of new mail"),
     RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
-          "how long after its last try an unfinished message is abandoned"),
-    YES_NO(record, trace, "no", "whether each try is recorded as a span of a trace"),
+          "how long after its last try to abandon an unfinished message"),
+    YES_NO(record, trace, "no", "whether to record each try as a span of a trace"),
 
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
 
     CHOICE(log, to, "syslog", "where the log goes"),
-    CHOICE(log, level, "info", "how much is logged"),
+    CHOICE(log, level, "info", "how much to log"),
     {.group = NULL},
 };
 

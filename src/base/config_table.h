@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the config_*.c files share: the table of settings, and what is done with one row of it. */
+ * Shared by the config_*.c files: the table of settings, and functions that work on one row of it. */
 #ifndef ONCEDROP_CONFIG_TABLE_H
 #define ONCEDROP_CONFIG_TABLE_H
 
@@ -18,16 +18,16 @@ enum setting_type {
 
 enum setting_flag {
     SETTING_REQUIRED = 1, /* must not be empty */
-    SETTING_WORD = 2,     /* has no blanks */
-    SETTING_HASH = 4,     /* may contain " #", which elsewhere is a misplaced comment */
-    SETTING_SECRET = 8,   /* never shown as it is */
-    SETTING_OR_ZERO = 16, /* 0 is allowed besides the range */
+    SETTING_WORD = 2,     /* contains no blanks */
+    SETTING_HASH = 4,     /* may contain " #"; elsewhere that is a misplaced comment */
+    SETTING_SECRET = 8,   /* never shown in full */
+    SETTING_OR_ZERO = 16, /* 0 is allowed in addition to the range */
 };
 
 struct choice {
     const char *name; /* NULL ends the list */
     int value;
-    bool missing; /* known, but not built yet: refused */
+    bool missing; /* known but not implemented yet: refused */
 };
 
 struct setting {
@@ -35,44 +35,44 @@ struct setting {
     const char *name;
     enum setting_type type;
     size_t offset;    /* in struct config */
-    const char *text; /* default */
+    const char *text; /* the default */
     int64_t min;
     int64_t max;
     const struct choice *choices;
     unsigned flags;   /* of enum setting_flag */
-    const char *help; /* what it sets, a phrase */
+    const char *help; /* a phrase: what it sets */
 };
 
-extern const struct setting config_table[]; /* ends with a group of NULL; the rows of a group are neighbours */
+extern const struct setting config_table[]; /* ends with a NULL group; the rows of a group are adjacent */
 extern const size_t config_table_size;
 
-/* NULL when there is none. */
+/* NULL if there is no such setting. */
 const struct setting *config_table_find(const char *group, const char *name) OD_MUST;
 
 bool config_table_has_group(const char *group) OD_MUST;
 
-/* Parses text (outer blanks already off) into the setting's place in config. The fault says what is wrong with the
- * value and what is allowed, no more. */
+/* Parses text (surrounding blanks already removed) into the setting's place in config. The fault says only what is
+ * wrong with the value and what is allowed. */
 bool config_value_set(struct config *config, const struct setting *setting, const char *text,
                       struct fault *fault) OD_MUST;
 
-/* Frees what config_value_set allocated for it. */
+/* Frees what config_value_set allocated for this setting. */
 void config_value_free(struct config *config, const struct setting *setting);
 
-/* The value as it is written in a file, in the default's own words when it equals the default; to be freed. */
+/* The value as written in a file, spelled as the default if it equals the default. To be freed by the caller. */
 char *config_value_text(const struct config *config, const struct setting *setting) OD_MUST;
 
-/* Reads all of a regular file that others cannot access, judged by the opened descriptor. *ret has a NUL behind its
- * *ret_size bytes and is to be freed. */
+/* Reads a whole regular file that others cannot access; the permissions checked are those of the open descriptor. *ret
+ * is NUL-terminated, has *ret_size bytes before the NUL, and is to be freed by the caller. */
 bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault) OD_MUST;
 
-/* Where the values came from: set_by[row of config_table] is file, "-o", or NULL for a default. */
+/* Where the values came from: set_by[row of config_table] is the file, "-o", or NULL for a default. */
 struct config_origin {
     const char *file;
     const char **set_by;
 };
 
-/* Whether the values go together. The fault names the origin, the group and the key. */
+/* Checks that the values are consistent. The fault names the origin, the group and the setting. */
 bool config_check(const struct config *config, const struct config_origin *origin, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * One value: from text and to text. */
+ * One value: parsing and printing. */
 #include "base/config_table.h"
 
 #include <glib.h>
@@ -12,7 +12,7 @@ struct unit {
     int64_t factor;
 };
 
-/* Ascending; of the units that divide a value the last one writes it. */
+/* Ascending. A value is printed in the last unit that divides it. */
 static const struct unit number_units[] = {{"", 1}, {NULL, 0}};
 static const struct unit size_units[] = {{"", 1}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}, {NULL, 0}};
 static const struct unit duration_units[] = {
@@ -97,7 +97,7 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
     return true;
 }
 
-/* "a, b or c" of the choices that work in this version. */
+/* "a, b or c": the choices that this version implements. */
 static char *choices_text(const struct choice *choices)
 {
     GString *list = g_string_new(NULL);
@@ -164,7 +164,8 @@ static void free_list(char ***list)
     base_free(list);
 }
 
-/* RFC 5322, 3.6.8, and a * behind it. A * alone would make all messages with one body the same. */
+/* A field name (RFC 5322, 3.6.8), possibly with a * at the end. A lone * would make all messages with the same body
+ * equal. */
 static bool is_field_pattern(const char *item, size_t length)
 {
     if (length > 0 && item[length - 1] == '*')
@@ -184,7 +185,7 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
         size_t length = strcspn(text, between);
         if (!is_field_pattern(text, length)) {
-            fault_set(fault, "%.*s is no name of a header field (examples: X-Scanned-By, X-Filter-*)",
+            fault_set(fault, "%.*s is not a header field name (examples: X-Scanned-By, X-Filter-*)",
                       (int)MIN(length, 80), text);
             return false;
         }
@@ -196,7 +197,7 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
     return true;
 }
 
-/* What holds for every value. */
+/* Rules for every value. */
 static bool check_text(const struct setting *setting, const char *text, struct fault *fault)
 {
     if (!g_utf8_validate(text, -1, NULL)) {
@@ -209,7 +210,7 @@ static bool check_text(const struct setting *setting, const char *text, struct f
             return false;
         }
         if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t') && !(setting->flags & SETTING_HASH)) {
-            fault_set(fault, "a comment must stand on a line of its own");
+            fault_set(fault, "a comment must be on a line of its own");
             return false;
         }
     }

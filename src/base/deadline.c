@@ -39,7 +39,7 @@ void deadline_install(void (*end)(int signal))
             abort();
     if (sigaction(SIGPIPE, &ignore, NULL) < 0)
         abort();
-    /* The mask is inherited: with SIGALRM blocked by whoever started us there would be no deadline. */
+    /* The signal mask is inherited: if our parent blocked SIGALRM, there would be no deadline. */
     if (sigprocmask(SIG_UNBLOCK, &ours, NULL) < 0)
         abort();
 }
@@ -59,12 +59,12 @@ static bool have_timer(void)
 bool deadline_arm(int64_t ms, struct fault *fault)
 {
     if (ms < 1)
-        ms = 1; /* a zero would switch the timer off */
+        ms = 1; /* zero would disarm the timer */
     struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
     int64_t end = base_now_ms() + ms;
 
     if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0) {
-        fault_set(fault, "no timer for the deadline: %m");
+        fault_set(fault, "cannot set a timer for the deadline: %m");
         return false;
     }
     armed = true;

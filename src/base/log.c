@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * One line per event, to syslog and for -v to a descriptor. */
+ * One line per event, to syslog and, with -v, to a descriptor. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -39,8 +39,8 @@ void log_open(enum log_to to, enum log_level level, bool verbose, int stderr_fd)
     copy_fd = verbose || to == LOG_TO_STDERR ? stderr_fd : -1;
 }
 
-/* Whether a character shows what it is: no control character, none that turns the direction of what follows or joins
- * invisibly (bidi controls, tags, zero-width characters), none that means something else everywhere (private use). */
+/* Whether a character is safe to show: not a control character, not one that changes text direction or joins invisibly
+ * (bidi controls, tags, zero-width characters), and not private use. */
 static bool is_plain(gunichar c)
 {
     switch (g_unichar_type(c)) {
@@ -55,11 +55,11 @@ static bool is_plain(gunichar c)
     default:
         break;
     }
-    /* letters and marks by their type, but nothing is seen of them: fillers, the grapheme joiner, variation selectors */
+    /* letters and marks by type, but invisible: fillers, the grapheme joiner, variation selectors */
     return c != 0x034f && c != 0x115f && c != 0x1160 && c != 0x3164 && c != 0xffa0 && (c < 0xe0100 || c > 0xe01ef);
 }
 
-/* Bytes of the UTF-8 character at text; 0 when there is none, or one that is escaped. */
+/* Length of the UTF-8 character at text; 0 if it is not valid or must be escaped. */
 static size_t plain_length(const char *text)
 {
     gunichar c = g_utf8_get_char_validated(text, -1);
@@ -69,15 +69,15 @@ static size_t plain_length(const char *text)
     return g_utf8_skip[(unsigned char)*text];
 }
 
-/* What is escaped besides characters that are not plain. */
+/* What to escape in addition to unsafe characters. */
 enum context {
-    OF_LINE,   /* nothing: its parts were escaped */
+    OF_LINE,   /* nothing: its parts are already escaped */
     OF_OUTPUT, /* the backslash */
-    OF_TEXT,   /* what looks like a field of the log line, but for uid= and mailbox=, which such a text has itself */
-    OF_FIELD,  /* that, and what could end the field */
+    OF_TEXT, /* anything that looks like a field of the log line, except uid= and mailbox=, which are part of this text */
+    OF_FIELD, /* the same, and anything that could end the field */
 };
 
-/* Whether the '=' at `at` makes what is before it look like a field of the log line. */
+/* Whether the '=' at `at` completes what looks like the name of a log field. */
 static bool ends_name(const char *text, const char *at, enum context context)
 {
     static const char *const names[] = {"message-id", "to",   "account", "size",  "delay", "delays", "dsn",
@@ -102,7 +102,7 @@ static bool is_structure(const char *text, const char *at, enum context context)
     return *at == '=' && ends_name(text, at, context);
 }
 
-/* Returns whether all of the text was copied. */
+/* Returns whether all of the text fitted. */
 static bool escape(const char *text, char *out, size_t size, enum context context)
 {
     const char *start = text;
@@ -156,7 +156,8 @@ static void write_copy(enum log_level level, const char *line)
     char text[LINE_LIMIT + 64];
     int length = snprintf(text, sizeof text, "oncedrop[%ld]: %s: %s\n", (long)getpid(), levels[level].name, line);
 
-    /* One write, so that lines of several processes do not mix; a log that cannot be written must not stop the mail. */
+    /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
+     * written. */
     if (length > 0 && write(copy_fd, text, (size_t)length) < 0)
         return;
 }
@@ -206,7 +207,7 @@ LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
 LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 
-/* For log_last. Published as a whole: a signal may come at any time. */
+/* For log_last. Published as a whole, since a signal may arrive at any time. */
 static struct kept {
     char syslog_head[64], copy_head[64];
     size_t count;
@@ -229,7 +230,7 @@ void log_keep(const char *const *lines, size_t count)
     if (count > 0) {
         it = base_alloc(sizeof(*it) + count * sizeof(it->lines[0]));
         it->count = count;
-        /* as syslog(3) sends it; daemons go by their own clock */
+        /* as syslog(3) sends it; daemons use their own clock */
         strftime(when, sizeof(when), "%b %e %T", localtime_r(&now, &tm));
         snprintf(it->syslog_head, sizeof(it->syslog_head), "<%d>%s oncedrop[%ld]: ", LOG_MAIL | LOG_INFO, when,
                  (long)getpid());
@@ -243,7 +244,7 @@ void log_keep(const char *const *lines, size_t count)
     free_kept(old);
 }
 
-/* One write, of head, line and end. */
+/* Writes head, line and end in one call. */
 static void say(int fd, const char *head, const char *line, const char *end, const char *line_end)
 {
     char text[LINE_LIMIT + 256];

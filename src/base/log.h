@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * The log: syslog(3), facility mail, or stderr. Control characters are escaped, so that no message can forge a line, and
- * so is what turns the direction of text or is not seen (Unicode's Cf, Co, Cn, Zl and Zp).
- * errno is kept across every call. */
+ * The log: syslog(3), facility mail, or stderr. Control characters are escaped, so that no message can forge a line; so
+ * are characters that change text direction or are invisible (Unicode's Cf, Co, Cn, Zl and Zp). Every function
+ * preserves errno. */
 #ifndef ONCEDROP_LOG_H
 #define ONCEDROP_LOG_H
 
@@ -12,8 +12,8 @@
  *
  * to, level  from the configuration
  * verbose    -v: one level more, and a copy to stderr_fd
- * stderr_fd  descriptor that stands for stderr, or -1 when nothing may be written there (the reader of our output
- *            would take it for our answer); then syslog is used whatever `to` says */
+ * stderr_fd  descriptor to use as stderr, or -1 if nothing may be written there (our caller would take it for our
+ *            answer); syslog is then used whatever `to` says */
 void log_open(enum log_to to, enum log_level level, bool verbose, int stderr_fd);
 
 void log_error(const char *format, ...) OD_PRINTF(1, 2);
@@ -21,23 +21,24 @@ void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
-/* Keeps copies of the lines that log_last writes, of level info and without their ends, in place of those kept before;
- * count 0 drops them. */
+/* Keeps copies of these lines for log_last, without line ends and at level info, replacing any kept before. count 0
+ * drops them. */
 void log_keep(const char *const *lines, size_t count);
 
-/* For signal handlers that end the process: writes the lines kept, each followed by `end`. Async-signal-safe; a syslog
- * daemon that takes nothing is not waited for. */
+/* For signal handlers that end the process: writes the kept lines, each followed by `end`. Async-signal-safe; does not
+ * wait for a syslog daemon that does not read. */
 void log_last(const char *end);
 
-/* Copies text to out[size]: what the log escapes, and bytes that are no UTF-8, as \ooo (octal), "\\" as "\\\\"; always
- * NUL-terminated, cut at a whole character. Returns out. For whatever people are to see. */
+/* Copies text to out[size], for display: everything that the log escapes, and bytes that are not UTF-8, as \ooo
+ * (octal), a backslash as "\\\\". Always NUL-terminated, and cut only between characters. Returns out. */
 const char *log_escape(const char *text, char *out, size_t size);
 
-/* The same for the value of one field of the line for a recipient: with '<', '>', a blank behind a comma, and the '='
- * behind such a field's name as \ooo too, so that whoever takes the line apart finds each field once. */
+/* The same for the value of one field of a recipient's log line. Also escapes '<', '>', a blank after a comma, and the
+ * '=' after the name of such a field, so that a parser of the line finds each field exactly once. */
 const char *log_escape_field(const char *text, char *out, size_t size);
 
-/* The same for the text in parentheses at that line's end: only that '=', and not that of uid= and mailbox=. */
+/* The same for the text in parentheses at the end of that line: also escapes only that '=', but not the one of uid= and
+ * mailbox=. */
 const char *log_escape_text(const char *text, char *out, size_t size);
 
 #endif

@@ -17,11 +17,11 @@ bool privilege_drop(void)
     gid_t group = getgid();
     if (!base_is_privileged())
         return true;
-    /* Secrets may be in memory already: nobody but root may look into this process (core, ptrace, /proc). */
+    /* Secrets may already be in memory: only root may inspect this process (core dump, ptrace, /proc). */
     return setresgid(group, group, group) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* Of root's capabilities only the one to read any file. A container may lack it; the other one then does it. */
+/* Of root's capabilities keeps only the one that reads any file. Two of them do; a container may lack the first. */
 static bool keep_reading(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -48,7 +48,7 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
     if (found == NULL || found->pw_uid == 0)
         return true;
     if (!become(found, reads_all)) {
-        fault_set(fault, "root cannot become the user %s (service.user): %m", user);
+        fault_set(fault, "root cannot become user %s (service.user): %m", user);
         return false;
     }
     setenv("HOME", found->pw_dir, 1); /* where libpq looks for passwords */
@@ -66,9 +66,10 @@ void privilege_clear_environment(const char *const *keep)
     clearenv();
     setenv("PATH", _PATH_STDPATH, 1);
     if (base_is_privileged()) {
-        /* Else libpq asks the user database, and the caller's ~/.pg_service.conf says who gets our password. */
+        /* Otherwise libpq asks the user database for the home directory, and the caller's ~/.pg_service.conf decides
+         * who gets our password. */
         setenv("HOME", "/nonexistent", 1);
-        setenv("PGSERVICEFILE", "/dev/null", 1); /* libpq before 15 does not know HOME */
+        setenv("PGSERVICEFILE", "/dev/null", 1); /* libpq before 15 ignores HOME here */
     }
     for (size_t i = 0; i < count; i++) {
         if (values[i] != NULL)

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a set-group-ID installation must do so that its group serves a delivery and nothing else (for Postfix
- * mailbox_command, which runs as the recipient): whoever calls it controls arguments, environment, descriptors,
- * limits and signals. */
+ * Confines a set-group-ID installation, so that its group serves deliveries and nothing else. It is for Postfix's
+ * mailbox_command, which runs as the recipient: the caller controls arguments, environment, descriptors, limits and
+ * signals. */
 #ifndef ONCEDROP_PRIVILEGE_H
 #define ONCEDROP_PRIVILEGE_H
 
 #include "base/base.h"
 
-/* Gives the group of a set-group-ID program up for good; nothing to do without one. False when the kernel refuses. */
+/* Drops the group of a set-group-ID program for good; does nothing if there is none. False if the kernel refuses. */
 bool privilege_drop(void) OD_MUST;
 
-/* Root becomes this user for good, with the user's own group and no other, as Postfix runs a delivery. Does nothing for
- * other callers, for "", and when there is no such user.
+/* Root becomes this user for good, with the user's own group only, as when Postfix runs a delivery. Does nothing for
+ * other callers, for "", and if there is no such user.
  *
- * reads_all  what root can read stays readable: `replay` reads backups
+ * reads_all  keep the right to read any file: `replay` reads backups
  *
- * False with the fault set when the kernel refuses; part of the change may have been made, so the process must end. */
+ * False with the fault set if the kernel refuses. The change may then be incomplete, so the process must end. */
 bool privilege_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;
 
-/* Clears the environment but for these names (NULL-terminated), and sets PATH to the system's: libpq, SASL and GLib read
- * dozens of variables, and one of them would send our password to a server of the caller's choice. Set-group-ID, HOME
- * leads nowhere: the files there are the caller's. */
+/* Clears the environment except for these names (NULL-terminated), and sets PATH to the system default: libpq, SASL and
+ * GLib read dozens of variables, and one of them would send our password to a server of the caller's choice. Under
+ * set-group-ID, HOME is set to a directory that does not exist: the files there would be the caller's. */
 void privilege_clear_environment(const char *const *keep);
 
-/* Login name of the real user when the program runs set-group-ID for somebody else than root: then only this user's own
- * account may be delivered to. A new string; NULL when there is no such limit; "" when the user has no name. */
+/* The login name of the real user if the program runs set-group-ID for somebody other than root: only that user's own
+ * account may then be delivered to. Returns a new string; NULL if there is no such restriction; "" if the user has no
+ * name. */
 char *privilege_only_login(void) OD_MUST;
 
 #endif

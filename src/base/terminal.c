@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define NARROWEST 20 /* columns that an indent leaves at least */
+#define NARROWEST 20 /* minimum columns to the right of an indent */
 
 int terminal_width(int fd)
 {
@@ -25,7 +25,7 @@ bool terminal_coloured(int fd)
     return isatty(fd) && (no_color == NULL || no_color[0] == '\0');
 }
 
-/* Of a character, or of a colour's whole sequence. */
+/* Length of a character, or of a whole colour sequence. */
 static size_t char_length(const char *at)
 {
     size_t colour = at[0] == '\033' ? strcspn(at, "m") : 0;
@@ -119,7 +119,7 @@ void terminal_print(FILE *out, int indent, const char *text)
     fprintf(out, "%s\n", text);
 }
 
-/* Where the right column of a table's line begins; 0: it is prose. */
+/* Where the right column of a table row begins; 0 for prose. */
 static int right_column(const char *line)
 {
     size_t at = strspn(line, " ");

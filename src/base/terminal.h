@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Text for people on a terminal: its width, how much of it a text takes, and lines that are broken before its edge. */
+ * Text on a terminal: its width, the columns that a text occupies, and line breaking. */
 #ifndef ONCEDROP_TERMINAL_H
 #define ONCEDROP_TERMINAL_H
 
@@ -8,24 +8,24 @@
 
 #include "base/base.h"
 
-/* Columns of the terminal; 0: this is none. */
+/* Columns of the terminal; 0 if it is not one. */
 int terminal_width(int fd) OD_MUST;
 
-/* Whether colours are wanted there: a terminal, and NO_COLOR is not set (no-color.org). */
+/* Whether to use colours: it is a terminal, and NO_COLOR is not set (no-color.org). */
 bool terminal_coloured(int fd) OD_MUST;
 
-/* Columns that a UTF-8 text takes: combining characters and colours none, wide ones two. */
+/* Columns that a UTF-8 text occupies: none for combining characters and colours, two for wide characters. */
 int terminal_columns(const char *text) OD_MUST;
 
-/* Bytes of the text that fit so many columns, in whole characters. */
+/* How many bytes of the text fit into this many columns, in whole characters. */
 size_t terminal_fit(const char *text, int columns) OD_MUST;
 
 /* Prints the text and a line end. What is wider than the terminal is broken at blanks, or between wide characters, and goes
  * on after so many blanks. A longer word, such as an id, is not broken: it can be copied. Elsewhere nothing is changed. */
 void terminal_print(FILE *out, int indent, const char *text);
 
-/* Prints lines of prose and of tables: on a terminal too narrow for it, what is no table is filled anew, and a table's
- * right column goes on below itself. */
+/* Prints lines of prose and tables. On a terminal that is too narrow, prose is refilled, and the right column of a
+ * table is continued below itself. */
 void terminal_print_prose(FILE *out, const char *text);
 
 #endif

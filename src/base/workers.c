@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A socket pair to each worker; what passes is a length and so many bytes. */
+ * A socket pair for each worker. A message is a length and that many bytes. */
 #include "base/workers.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static GBytes *receive_bytes(int fd)
     return NULL;
 }
 
-/* Ends with the parent, or with its socket. */
+/* Runs until the parent or its socket is gone. */
 static _Noreturn void work(const struct workers *workers, int fd)
 {
     void *state = workers->calls.begin(workers->context);
@@ -102,13 +102,13 @@ static bool start(struct workers *workers, struct worker *worker, struct fault *
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        fault_set(fault, "no socket for a worker process: %m");
+        fault_set(fault, "cannot create a socket for a worker process: %m");
         return false;
     }
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        /* The others' ends too: as long as one is open its worker would not notice that the parent is gone. */
+        /* The other workers' sockets too: a worker does not notice that the parent is gone while any copy is open. */
         for (size_t i = 0; i < workers->count; i++)
             if (workers->worker[i].pid != 0)
                 close(workers->worker[i].fd);
@@ -116,7 +116,7 @@ static bool start(struct workers *workers, struct worker *worker, struct fault *
     }
     close(pair[1]);
     if (pid < 0) {
-        fault_set(fault, "no worker process: %m");
+        fault_set(fault, "cannot start a worker process: %m");
         close(pair[0]);
         return false;
     }
@@ -124,7 +124,7 @@ static bool start(struct workers *workers, struct worker *worker, struct fault *
     return true;
 }
 
-/* Ends a worker that is of no use any more, or never was; returns its wait status. */
+/* Ends a worker that is no longer of use, or never was; returns its wait status. */
 static int reap(struct worker *worker)
 {
     int status = 0;
@@ -170,7 +170,7 @@ bool workers_give(struct workers *workers, GBytes *task, void *tag, struct fault
     }
     if (worker->pid == 0 && !start(workers, worker, fault))
         return false;
-    /* One that died meanwhile is found when its answer is waited for. */
+    /* If the worker has died, this is noticed when its answer is awaited. */
     (void)send_bytes(worker->fd, task);
     worker->busy = true;
     worker->tag = tag;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Worker processes, each with one task at a time. Processes, not threads: a delivery's deadline ends its process, and
- * one that dies costs its own task and nothing else. When the parent dies, each worker ends after the task it has. */
+ * Worker processes, each with one task at a time. They are processes, not threads, because a delivery's deadline ends
+ * its process, and a worker that dies costs only its own task. If the parent dies, each worker ends after its current
+ * task. */
 #ifndef ONCEDROP_WORKERS_H
 #define ONCEDROP_WORKERS_H
 
@@ -17,26 +18,26 @@ struct workers_calls {
     GBytes *(*serve)(void *state, GBytes *task); /* one task; returns the answer */
 };
 
-/* Nothing is started yet. context is given to `begin`. */
+/* Starts nothing yet. context is passed to `begin`. */
 struct workers *workers_new(size_t count, const struct workers_calls *calls, const void *context) OD_MUST;
 
-/* Whether a worker has nothing to do. */
+/* Whether a worker is idle. */
 bool workers_idle(const struct workers *workers) OD_MUST;
 
-/* How many tasks are under way. */
+/* The number of tasks in progress. */
 size_t workers_busy(const struct workers *workers) OD_MUST;
 
-/* Gives a task to an idle worker, which is started when there is none yet; tag comes back with the answer. False with the
- * fault set when no process is to be had: the task is still the caller's. */
+/* Gives a task to an idle worker, starting the worker if necessary; workers_wait returns tag with the answer. False
+ * with the fault set if no process can be started: the task then stays the caller's. */
 bool workers_give(struct workers *workers, GBytes *task, void *tag, struct fault *fault) OD_MUST;
 
-/* Waits for an answer, at most `ms` milliseconds (-1: without limit), or until a signal comes.
+/* Waits for an answer for at most `ms` milliseconds (-1: without limit), or until a signal arrives.
  *
- * True: *ret_tag is the task's; *ret_answer the answer (g_bytes_unref), or NULL when its worker died, of which
- * *ret_status is the wait status (waitpid(2)). False: none came. */
+ * True: *ret_tag is the task's tag, *ret_answer the answer (g_bytes_unref), or NULL if the worker died; *ret_status is
+ * then its wait status (waitpid(2)). False: there was no answer. */
 bool workers_wait(struct workers *workers, int64_t ms, void **ret_tag, GBytes **ret_answer, int *ret_status) OD_MUST;
 
-/* Ends the workers after what they are at, and waits for them. */
+/* Lets the workers finish their current tasks, and waits for them to end. */
 void workers_free(struct workers **workers);
 
 #endif

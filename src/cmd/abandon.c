@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * abandon: what Postfix does not retry any more is unfinished no longer; and the same as the first half of purge. */
+ * abandon: marks unfinished messages that Postfix does not retry any more. Also the first half of purge. */
 #include "cmd/abandon.h"
 
 #include <glib.h>
@@ -23,7 +23,7 @@ struct options {
     bool dry_run, json;
 };
 
-/* Whoever greps the log for a queue id finds its end. */
+/* So that a search of the log for the queue id finds the end of the story. */
 static void log_abandoned(const struct ledger_table *table)
 {
     char id[512], to[384], queue_id[128], reason[1024];
@@ -94,7 +94,8 @@ static struct ledger_table *find(const struct config *config, struct ledger *led
     return ledger_find_messages(ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, fault);
 }
 
-/* One message, whatever its age. *all is added to. Returns the exit status, EX_UNAVAILABLE with the fault set. */
+/* Abandons one message, whatever its age, and adds it to *all. Returns the exit status; EX_UNAVAILABLE with the fault
+ * set. */
 static int abandon_message(struct ledger *ledger, const struct options *options, const char *id, int64_t number,
                            struct ledger_table **all, struct fault *fault)
 {
@@ -111,7 +112,7 @@ static int abandon_message(struct ledger *ledger, const struct options *options,
         return EX_UNAVAILABLE;
     if (!unfinished)
         return 0;
-    return cmd_fail(EX_TEMPFAIL, "%s: left alone: it is being delivered, or was less than delivery.hold_off ago", id);
+    return cmd_fail(EX_TEMPFAIL, "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
 }
 
 static int abandon_id(const struct config *config, struct ledger *ledger, const struct options *options, const char *id,
@@ -141,7 +142,7 @@ static int abandon_ids(const struct config *config, struct ledger *ledger, const
         worst = status != 0 ? status : worst;
     }
     if (all == NULL)
-        all = base_alloc(sizeof(*all)); /* none of them is known */
+        all = base_alloc(sizeof(*all)); /* for the case that all of the ids are unknown */
     report(options, all);
     return worst == EX_UNAVAILABLE ? cmd_fail(worst, "%s", fault.text) : worst;
 }

@@ -4,8 +4,8 @@
 
 #include "ledger/ledger_expire.h"
 
-/* Abandons what the first argument says, batch by batch, and logs each message. The messages (ledger_expire.h): a new table.
- * NULL with the fault set on trouble: what was abandoned before stays so. */
+/* Abandons the messages selected by the first argument, batch by batch, and logs each. Returns them as a new table (see
+ * ledger_expire.h), or NULL with the fault set on trouble; messages already abandoned stay so. */
 struct ledger_table *abandon_run(struct ledger *ledger, struct ledger_expire expire, struct fault *fault) OD_MUST;
 
 #endif

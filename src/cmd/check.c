@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: is everything in place? Each item is tried as a delivery would use it, and says what to do when it is not.
- * Whatever is broken, all of it together takes less than a minute: the limits below. */
+ * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits
+ * below keep the whole check under a minute, whatever is broken. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,24 +23,24 @@
 #include "route/route.h"
 
 #define DATABASE_MS 10000
-#define LOCK_MS 15000 /* three transactions that may each wait 4 s (ledger_check.h) */
+#define LOCK_MS 15000 /* three transactions, each with up to 4 s of waiting (ledger_check.h) */
 #define LEDGER_MS 8000
 #define ROUTE_MS 8000
 #define IMAP_MS 17000
 #define IMAP_ANSWER_MS 8000
 #define POSTFIX_MS 7000
 
-/* What the steps need, and what one of them finds out for another: shared between their processes. */
+/* Input of the steps, and what one finds out for another: shared between their processes. */
 struct check {
     const struct config *config;
     const char *address;     /* NULL: none given */
-    const char *postfix;     /* directory of its configuration, NULL: the default */
-    bool connected, fits;    /* the database answers; it has the right schema */
-    int64_t max_connections; /* of the database; 0: not known */
+    const char *postfix;     /* directory of Postfix's configuration; NULL: the default */
+    bool connected, fits;    /* the database answers; it has the right schema version */
+    int64_t max_connections; /* of the database; 0: unknown */
     struct check_place place;
 };
 
-/* Root has read it already; a delivery must be able to. */
+/* Root has already read the file; a delivery must be able to read it, too. */
 static void check_configuration(const struct cmd_options *options, const struct config *config)
 {
     struct fault fault;
@@ -65,14 +65,15 @@ static void check_times(const struct config *config)
     if (!explains)
         check_warning("times",
                       "lock.wait and imap.timeout together are not below delivery.deadline: with a silent IMAP"
-                      " server the deadline ends the delivery before it can say so; shorten imap.timeout");
+                      " server the deadline ends the delivery before it can report that; shorten imap.timeout");
     if (outlives && explains)
-        check_item(true, "times",
-                   "hold_off outlives the deadline by 200 s or more, lock.wait and imap.timeout fit in it");
+        check_item(
+            true, "times",
+            "hold_off exceeds the deadline by at least 200 s, and lock.wait and imap.timeout fit into the deadline");
     if (config->lock.wait == 0)
         check_warning("lock.wait",
-                      "0: of many recipients of one message all but one are deferred until Postfix's next"
-                      " queue run; set some seconds");
+                      "0: if a message has several recipients, all but one are deferred until Postfix's next"
+                      " queue run; set it to some seconds");
 }
 
 static bool check_schema(struct ledger *ledger)
@@ -127,7 +128,7 @@ static void step_lock(void *context)
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
     struct ledger *other OD_CLEANUP(ledger_close) = ledger != NULL ? ledger_open(check->config, NULL, &fault) : NULL;
     if (other != NULL && ledger_check_lock(ledger, other, &excludes, &fault) && excludes)
-        check_item(true, "lock", "excludes between two sessions and goes with its transaction");
+        check_item(true, "lock", "excludes a second session and ends with its transaction");
     else
         check_item(false, "lock", "%s", fault.text);
 }
@@ -138,7 +139,7 @@ static void step_ledger(void *context)
     struct fault fault;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
     if (ledger != NULL && ledger_check_write(ledger, &fault))
-        check_item(true, "ledger", "a record and a claim were written, and taken back");
+        check_item(true, "ledger", "a record and a claim were written and rolled back");
     else
         check_item(false, "ledger", "%s", fault.text);
 }
@@ -182,13 +183,13 @@ static void step_postfix(void *context)
     check_postfix(check->config, check->max_connections, check->postfix);
 }
 
-/* Without an address a login needs one that imap.user names. */
+/* Without an address, login can only be tested if imap.user names an account. */
 static void run_route(struct check *check)
 {
     const struct config *config = check->config;
     check->place.asked = check->address != NULL;
     if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
-        check_warning("route", "not tried: route.account_query asks the database");
+        check_warning("route", "not tried: route.account_query needs the database");
     else if (check->address != NULL)
         check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
     else if (config->imap.user[0] != '\0')
@@ -197,15 +198,15 @@ static void run_route(struct check *check)
 
 static void run_steps(struct check *check)
 {
-    check_step("database", DATABASE_MS, "it takes connections but does not answer", step_database, check);
+    check_step("database", DATABASE_MS, "it accepts connections but does not answer", step_database, check);
     if (check->connected)
         check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);
     if (check->fits)
         check_step("ledger", LEDGER_MS, "the database does not answer, or a table is locked (see pg_locks)",
                    step_ledger, check);
     run_route(check);
-    check_step("imap", IMAP_MS, "each answer takes its time, and a delivery asks for more of them", step_imap, check);
-    check_step("postfix", POSTFIX_MS, "postconf does not end", step_postfix, check);
+    check_step("imap", IMAP_MS, "answers are slow, and a delivery needs more of them", step_imap, check);
+    check_step("postfix", POSTFIX_MS, "postconf does not finish", step_postfix, check);
 }
 
 int cmd_check(const struct cmd_options *options, int argc, char **argv)
@@ -216,7 +217,7 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 1, "nothing"))
         return cmd_usage("check");
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    privilege_clear_environment(cmd_environment); /* as a delivery does: its libpq sees no PGHOST either */
+    privilege_clear_environment(cmd_environment); /* as for a delivery: libpq must not use PGHOST either */
     int status = cmd_open(options, &config, NULL);
     if (status == 0)
         status = cmd_become_service(config, false);
@@ -226,7 +227,7 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     check_configuration(options, config);
     check_times(config);
     if (config->imap.timeout > IMAP_ANSWER_MS)
-        config->imap.timeout = IMAP_ANSWER_MS; /* after check_times: a delivery has more patience */
+        config->imap.timeout = IMAP_ANSWER_MS; /* only after check_times: a delivery waits longer */
     *check = (struct check){.config = config, .address = optind < argc ? argv[optind] : NULL, .postfix = postfix};
     run_steps(check);
     return check_end();

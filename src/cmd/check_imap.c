@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check's look at the IMAP server: its certificate, a login as a delivery does it, and what is there for the account. */
+ * check's examination of the IMAP server: its certificate, a login as in a delivery, and the account's mailboxes. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -22,14 +22,14 @@ static const char *date_text(int64_t seconds, char text[32])
     return text;
 }
 
-/* why: what is wrong with it, when it is not accepted. Returns whether a delivery gets past it. */
+/* why: the reason if the certificate is not accepted. Returns whether a delivery would accept it. */
 static bool check_certificate(const struct mailbox_probe *probe, const char *why)
 {
     char date[32];
     int64_t left = probe->ends - (int64_t)time(NULL);
     date_text(probe->ends, date);
     if (!probe->accepted)
-        return check_item(false, "certificate", "%s; no delivery gets past it. It is %s, signed by %s, and %s %s", why,
+        return check_item(false, "certificate", "%s; no delivery can connect. It is %s, signed by %s, and %s %s", why,
                           probe->subject, probe->issuer, left > 0 ? "ends" : "ended", date);
     if (left < RENEW_DAYS * DAY)
         check_warning("certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)", (long long)(left / DAY),
@@ -40,7 +40,7 @@ static bool check_certificate(const struct mailbox_probe *probe, const char *why
     return true;
 }
 
-/* What can be seen without a login. False: there is no use in one. */
+/* Tests what needs no login. False: a login cannot succeed. */
 static bool check_server(const struct config *config, struct mailbox_probe *probe)
 {
     struct fault fault;
@@ -48,7 +48,7 @@ static bool check_server(const struct config *config, struct mailbox_probe *prob
         return check_item(true, "certificate", "none: imap.command needs none");
     bool done = mailbox_probe(config, probe, &fault);
     if (config->imap.tls == IMAP_TLS_NONE && done)
-        check_item(true, "certificate", "none: imap.tls = none, which goes no further than this host");
+        check_item(true, "certificate", "none: imap.tls = none, which is only for this host");
     if (probe->shown && !check_certificate(probe, fault.text))
         return false;
     return done || check_item(false, "imap", "%s", fault.text);
@@ -63,10 +63,10 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
         return;
     }
     if (!abilities.uidplus)
-        check_warning("capabilities", "no UIDPLUS: the UIDs of what is delivered are not known");
+        check_warning("capabilities", "no UIDPLUS: the UIDs of delivered messages are unknown");
     if (!abilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
         check_warning("capabilities",
-                      "no SPECIAL-USE: which mailbox is for sent mail is not known; set route.sent to its name");
+                      "no SPECIAL-USE: the mailbox for sent mail is unknown; set route.sent to its name");
     if (abilities.append_limit > 0 &&
         (config->delivery.size_limit == 0 || abilities.append_limit < config->delivery.size_limit))
         check_warning("capabilities",
@@ -74,8 +74,8 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                       " server refuses them; set size_limit to it",
                       (long long)abilities.append_limit);
     check_item(true, "capabilities", "before the login: %s; after it: %s",
-               probe->abilities.told[0] != '\0' ? probe->abilities.told : "none that matters",
-               abilities.told[0] != '\0' ? abilities.told : "none that matters");
+               probe->abilities.told[0] != '\0' ? probe->abilities.told : "none that matter",
+               abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
 static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
@@ -89,23 +89,22 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
     }
     if (by_use && !folder.is_sent)
         check_warning(item,
-                      "no mailbox has the special use Sent: copies go to %s; give one that use, or set route.sent"
+                      "no mailbox has the special use Sent: copies go to %s; give a mailbox that use, or set route.sent"
                       " to a name",
                       folder.name);
     if (folder.exists)
         check_item(true, item, "mailbox %s exists", folder.name);
     else if (strcasecmp(name, "INBOX") == 0)
         check_item(false, item,
-                   "the account has no INBOX, and it is not ours to make one: does the account exist on the"
+                   "the account has no INBOX, and oncedrop never creates one: does the account exist on the"
                    " server?");
     else if (config->imap.create)
-        check_item(true, item, "mailbox %s does not exist yet: it is made when it is needed (imap.create)",
-                   folder.name);
+        check_item(true, item, "mailbox %s does not exist yet: it is created when needed (imap.create)", folder.name);
     else
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", folder.name);
 }
 
-/* Whether that account's mail goes to that account, see delivery/server.h; deliveries are told. */
+/* Whether mail for that account goes to that account, see delivery/server.h. The result is recorded for deliveries. */
 static void check_identity(const struct config *config, const char *account, bool fits)
 {
     struct fault fault, minor;
@@ -114,7 +113,7 @@ static void check_identity(const struct config *config, const char *account, boo
     enum identity_result result = mailbox_identity(config, account, &fault);
     if (!check_item(result == IDENTITY_COUNTS, "identity", "%s",
                     result == IDENTITY_COUNTS
-                        ? "the server opens the account that is named, and not that of who logs in"
+                        ? "the server opens the account named in the login, not that of the master user"
                         : fault.text) &&
         result == IDENTITY_UNKNOWN)
         return;
@@ -123,7 +122,7 @@ static void check_identity(const struct config *config, const char *account, boo
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
     if (ledger == NULL || !ledger_server_record(ledger, server, result == IDENTITY_COUNTS, &minor))
-        check_warning("identity", "that could not be recorded: %s", minor.text);
+        check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
 struct check_place check_place_of(const struct config *config, const char *account)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What Postfix does to a delivery agent: time limits that bounce, limits that multiply, shells that hide us. */
+ * Postfix's settings for delivery agents: time limits that bounce, limits that multiply, shells that hide exit
+ * statuses. */
 #include "cmd/check_postfix.h"
 
 #include <glib.h>
@@ -10,17 +11,18 @@
 #include "cmd/check_report.h"
 #include "lmtp/lmtp.h"
 
-/* Postfix runs a command that consists of these characters itself, any other through /bin/sh -c (pipe_command(3)). */
+/* Postfix itself runs a command that consists of these characters; any other it runs with /bin/sh -c
+ * (pipe_command(3)). */
 #define NO_SHELL "0123456789!@%-_=+:,./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t"
 
-/* A setting whose name begins with the transport's. */
+/* A setting whose name begins with the name of the transport. */
 static const char *setting(const struct postconf *postconf, const struct postconf_service *service, const char *suffix)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", service->name, suffix);
     return postconf_value_for(postconf, service, name);
 }
 
-/* "1000s", "20m": Postfix's times, in milliseconds; 0: none. */
+/* A time as written by Postfix ("1000s", "20m"), in milliseconds; 0 if it is not one. */
 static int64_t time_of(const char *text)
 {
     int64_t ms = 0;
@@ -33,7 +35,7 @@ static void check_time(const struct config *config, const char *what, const char
     if (limit > 0 && limit <= needed)
         check_warning("postfix",
                       "%s = %s is not above the %lld s a delivery may take (delivery.deadline = %lld s, once for"
-                      " reading and once for delivering): Postfix bounces what it has to kill",
+                      " reading and once for delivering): Postfix bounces mail if it has to kill the process",
                       what, text, (long long)needed / 1000, (long long)config->delivery.deadline / 1000);
 }
 
@@ -97,11 +99,11 @@ static void check_mailbox_command(const struct config *config, const struct post
                2 * config->delivery.deadline);
     if (command[strspn(command, NO_SHELL)] != '\0')
         check_warning("postfix",
-                      "mailbox_command has characters for which Postfix starts a shell: then a missing program is"
+                      "mailbox_command contains characters for which Postfix starts a shell: a missing program is then"
                       " status 127, which bounces; use only letters, digits and !@%%-_=+:,./");
 }
 
-/* Set-group-ID, the program delivers only to the account that its caller's login name leads to. */
+/* A set-group-ID program delivers only to the account that its caller's login name maps to. */
 static void check_login_account(const struct config *config)
 {
     struct stat program;
@@ -115,7 +117,7 @@ static void check_login_account(const struct config *config)
                       account);
 }
 
-/* What is tried again for a time of ours must still be in Postfix's queue when that is over. */
+/* Mail that we defer for a set time must still be in Postfix's queue at the end of that time. */
 static void check_lifetime(const struct config *config, const struct postconf *postconf)
 {
     const char *lifetime = postconf_value(postconf, "maximal_queue_lifetime");
@@ -131,7 +133,7 @@ static void check_lifetime(const struct config *config, const struct postconf *p
     }
     if (limit > 0 && limit <= longest)
         check_warning("postfix",
-                      "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what is to be tried"
+                      "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what should be retried"
                       " again",
                       lifetime, name, (long long)longest / 1000);
     if (limit >= config->record.abandon_after)
@@ -150,7 +152,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
     const struct postconf_service *services = postconf_services(postconf, &count);
     bool leads_here = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
     if (strcmp(postconf_value(postconf, "soft_bounce"), "yes") == 0)
-        check_warning("postfix", "soft_bounce = yes: mail that is refused for good is tried again for days");
+        check_warning("postfix", "soft_bounce = yes: mail that is refused for good is retried for days");
     check_postfix_way(config, postconf);
     if (leads_here) {
         check_mailbox_command(config, postconf);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: ISC
  *
- * The way of a message to us: its domain has one class, its transport is there, and nothing on it bounces mail or hides
- * who sent it. */
+ * A message's way to us: its domain is in one address class, its transport exists, and no setting on the way bounces
+ * mail or hides its sender. */
 #include <glib.h>
 #include <string.h>
 
 #include "cmd/check_postfix.h"
 #include "cmd/check_report.h"
 
-/* Which of two counts is the first (trivial-rewrite(8)). */
+/* Of two classes, the earlier one in this list counts (trivial-rewrite(8)). */
 static const char *const classes[] = {"mydestination", "virtual_alias_domains", "virtual_mailbox_domains"};
 
 static const char *const transports[] = {"local_transport",   "virtual_transport", "relay_transport",
                                          "default_transport", "mailbox_transport", "fallback_transport"};
 
-/* Tables that may name any transport, for some addresses. */
+/* Tables that may name any transport, for particular addresses. */
 static const char *const transport_tables[] = {"transport_maps", "mailbox_transport_maps", "fallback_transport_maps",
                                                "sender_dependent_default_transport_maps"};
 
@@ -33,7 +33,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-/* Domains: a list has names, and tables that are asked for a name. */
+/* Domains: a list contains names, and tables to look a name up in. */
 
 static bool is_table(const char *word)
 {
@@ -58,12 +58,12 @@ static bool has_in_table(const struct postconf *postconf, char **list, const cha
     return false;
 }
 
-/* The class that is to keep the domain is the one that leads to us. */
+/* Recommends to keep the class that leads to us. */
 static void say_overlap(const struct postconf *postconf, const char *domain, const char *first, const char *second)
 {
     bool by_command = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
     check_item(false, "postfix",
-               "%s is in both %s and %s: Postfix goes by the first, and mail for it is refused or delivered elsewhere;"
+               "%s is in both %s and %s: Postfix uses the first, and mail for it is refused or delivered elsewhere;"
                " remove it from %s",
                domain, first, second, by_command && strcmp(first, "mydestination") == 0 ? second : first);
 }
@@ -95,10 +95,10 @@ struct transports_seen {
     const struct postconf_service *services;
     size_t count;
     bool *used;   /* a flag for each service */
-    bool unknown; /* a table may name more */
+    bool unknown; /* a table may name further ones */
 };
 
-/* Whether the value is TRANSPORT or TRANSPORT:NEXTHOP of this service, or leads to its socket. */
+/* Whether the value is TRANSPORT or TRANSPORT:NEXTHOP for this service, or its socket. */
 static bool leads_to(const char *value, const struct postconf_service *service)
 {
     size_t length = strlen(service->name);
@@ -142,7 +142,7 @@ static void see_setting(const char *name, const char *value, void *context)
             seen->used[i] = true;
 }
 
-/* Another service may name it, as -o virtual_transport=NAME. */
+/* Another service may refer to it, as with -o virtual_transport=NAME. */
 static bool is_named_by_another(const struct transports_seen *seen, const struct postconf_service *service)
 {
     char *value OD_CLEANUP(base_free) = base_printf("=%s", service->name);
@@ -167,13 +167,13 @@ static void check_transports(const struct postconf *postconf)
         if (check_postfix_ours(service) && strcmp(service->type, "unix") == 0 && !used[i] && !seen.unknown &&
             !is_named_by_another(&seen, service))
             check_warning("postfix",
-                          "nothing leads to the service %s of master.cf: set virtual_transport or mailbox_transport, or"
+                          "nothing uses the service %s in master.cf: set virtual_transport or mailbox_transport, or"
                           " remove it",
                           service->name);
     }
 }
 
-/* What happens on the way */
+/* Settings on the way */
 
 static void check_filter(const struct postconf *postconf, const char *name, const char *tables)
 {
@@ -202,7 +202,7 @@ static void check_pipe_filters(const struct postconf *postconf)
                          postconf_value_for(postconf, &services[i], "pipe_delivery_status_filter"));
 }
 
-/* pipe(8) can tell the login; over LMTP it is known from the Received field alone. */
+/* pipe(8) can pass the login on; over LMTP it is known only from the Received field. */
 static void check_login_is_told(const struct postconf *postconf)
 {
     size_t count;
@@ -215,14 +215,13 @@ static void check_login_is_told(const struct postconf *postconf)
         told = told || strstr(arguments, "smtpd_sasl_authenticated_header=yes") != NULL;
     }
     if (needed && !told)
-        check_warning(
-            "postfix",
-            "smtpd_sasl_authenticated_header = %s: who logged in to send a message stays unknown, and no Sent copy"
-            " is made; set it to yes, or set route.sent_copy = off",
-            header);
+        check_warning("postfix",
+                      "smtpd_sasl_authenticated_header = %s: the login that sent a message is unknown, so no Sent copy"
+                      " is made; set it to yes, or set route.sent_copy = off",
+                      header);
 }
 
-/* local(8) runs no command as root, but as nobody, whose login leads to no account. */
+/* For root, local(8) runs the command as nobody, whose login maps to no account. */
 static void check_mail_for_root(const struct postconf *postconf)
 {
     char **words = postconf_words(postconf_value(postconf, "alias_maps"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The items stand in memory that a step, a process of its own, shares with its parent, which prints them. */
+ * The items are in memory that a step, a separate process, shares with its parent, which prints them. */
 #include "cmd/check_report.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ static size_t count_of(enum status status, const char *name)
     return count;
 }
 
-/* "database: no connection" behind the name of the item database. */
+/* Removes "database: " from "database: no connection" after the name of the item database. */
 static void strip_name(struct item *item)
 {
     size_t length = strlen(item->name);

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `oncedrop check` says, and its steps, none of which can hang the others. */
+ * The report of `oncedrop check`, and its steps: none of them can block the others. */
 #ifndef ONCEDROP_CHECK_REPORT_H
 #define ONCEDROP_CHECK_REPORT_H
 
 #include "base/config.h"
 
-/* To be called first. json: one array at the end instead of a line for each item at once. colour: of the status. */
+/* To be called first. json: print one array at the end instead of a line for each item at once. colour: for the
+ * status. */
 void check_begin(bool json, bool colour);
 
-/* "ok" or "failed", the item's name, and a text that says what to do when it failed. An ok is left out behind a warning or
- * a failure of the same item, and a name that the text repeats is, too. Returns good. */
+/* Reports "ok" or "failed", the name of the item, and a text; if it failed, the text says what to do. An ok after a
+ * warning or a failure of the same item is left out, and so is a name that the text repeats. Returns good. */
 bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(3, 4);
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Memory, zeroed, that a step and its caller share. */
+/* Zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
-/* Runs a step in a process of its own that is ended after so many milliseconds: what it has reported by then stays, and
- * the item `name` fails with `late`. Only what it writes into check_shared is left of what it did. */
+/* Runs a step in a separate process, which is killed after this many milliseconds: what it has reported by then is
+ * kept, and the item `name` fails with `late`. Its only other effect is what it writes to check_shared memory. */
 void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context);
 
-/* Ends the report, with a line that counts its items unless it is JSON; returns the exit status: 1 when an item failed, else 0. */
+/* Ends the report, with a line that counts its items unless it is JSON. Returns the exit status: 1 if an item failed,
+ * else 0. */
 int check_end(void) OD_MUST;
 
 /* Where mail for an address goes. */
@@ -32,11 +34,11 @@ struct check_place {
     char account[1024], inbox[1024], sent[1024];
 };
 
-/* That of an account, with the mailboxes of the settings. */
+/* The place of an account, with the mailboxes from the settings. */
 struct check_place check_place_of(const struct config *config, const char *account) OD_MUST;
 
-/* Looks at the IMAP server and, where a place is known, logs in for its account and looks for its mailboxes. fits: the
- * database takes a note of what is found. */
+/* Examines the IMAP server and, if the place is known, logs in to its account and looks for its mailboxes. fits: the
+ * database can record the result. */
 void check_imap(const struct config *config, const struct check_place *place, bool fits);
 
 #endif

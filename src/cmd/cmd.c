@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The table of commands, what they share, and those that need no database: config, version, help. */
+ * The table of commands, what they share, and the commands that need no database: config, version, help. */
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -28,83 +28,83 @@ const struct cmd cmd_table[] = {
     {"deliver", cmd_deliver, true,
      "[-f SENDER] [-d RECIPIENT] [-a ORIGINAL_RECIPIENT] [-q QUEUE_ID] [-s SIZE] [-u SASL_USER] < message",
      "deliver one message to one recipient",
-     "Reads the message from standard input. What is not on the command line comes from the environment that Postfix\n"
-     "local(8) sets, then from the header. Exit status 0: stored, or there already; 75: Postfix is to try again;\n"
-     "67, 69, 65: refused for good. The one line of output says which and why.\n"},
+     "Reads the message from standard input. Values that are not on the command line come from the environment that Postfix\n"
+     "local(8) sets, else from the header. Exit status 0: stored, or already there; 75: Postfix will retry;\n"
+     "67, 69, 65: refused for good. One line of output says which and why.\n"},
     {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
      "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
-     "one lock, each with a reply of its own; the database and IMAP sessions are kept from message to message.\n"},
+     "one lock, each with its own reply; the database and IMAP sessions are kept from message to message.\n"},
     {"replay", cmd_replay, false,
      "[-d RECIPIENT]... [-f SENDER] [-j N] [--dry-run] [--verify | --force] [--json] PATH...",
      "deliver messages from files",
-     "PATH is a message, an mbox, a Maildir, a directory with any of these, or - for standard input. Recipients: -d, else\n"
-     "Delivered-To or X-Original-To, else those of To, Cc and Bcc that have an account. What is in place is not delivered\n"
-     "again, so it can be repeated until all is. Files are only read.\n\n"
+     "PATH is a message, an mbox, a Maildir, a directory of any of these, or - for standard input. Recipients: -d, else\n"
+     "Delivered-To or X-Original-To, else those in To, Cc and Bcc that have an account. Messages already in place are not\n"
+     "delivered again, so the command can be repeated until all are. Files are only read.\n\n"
      "  -j N        N messages at a time\n"
-     "  --dry-run   says what would be done with each message, and why\n"
-     "  --verify    looks into the mailboxes instead of believing the ledger, and restores what is missing there\n"
-     "  --force     delivers once more what is known to be delivered\n"
-     "  --json      one JSON object for each message\n\n"
-     "Exit status 0: all are in place; 75: some are deferred, run it again; 65: some failed. 66: PATH cannot be read.\n"},
+     "  --dry-run   only print what would be done with each message, and why\n"
+     "  --verify    search the mailboxes instead of trusting the ledger, and restore what is missing there\n"
+     "  --force     deliver again what is already delivered\n"
+     "  --json      print one JSON object per message\n\n"
+     "Exit status 0: all are in place; 75: some are deferred, run it again; 65: some failed; 66: PATH cannot be read.\n"},
     {"resume", cmd_resume, false, "[-j N] [--json]", "finish deliveries that were recorded but not completed",
-     "For messages whose bytes are recorded (record.level = raw) and that were certainly read to their end. Any number of\n"
-     "these may run at a time, on any number of hosts; -j N works on N messages at once.\n"
-     "Exit status 0: all are in place; 75: some are deferred still, run it again; 65: some were refused for good.\n"},
+     "For messages whose bytes are recorded (record.level = raw) and that were certainly complete. Any number of these\n"
+     "commands may run at a time, on any number of hosts; -j N handles N messages at a time.\n"
+     "Exit status 0: all are in place; 75: some are still deferred, run it again; 65: some were refused for good.\n"},
     {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
-     "install creates the schema of the setting database.schema, upgrade brings it to this program's version; where there\n"
-     "is nothing to do both are silent. print writes the SQL to standard output, version tells both versions. install and\n"
-     "upgrade need the rights to create a schema. A delivery needs only those of the role SCHEMA_delivery, which install\n"
-     "creates; show, list, locks, stats, resume, purge and abandon need those of SCHEMA_operator.\n"},
-    {"check", cmd_check, false, "[--json] [ADDRESS]", "see whether everything is in place",
-     "Tries the database, whether the lock really excludes, whether a delivery can be recorded (and takes that back), where\n"
-     "ADDRESS, a recipient as Postfix gives it, leads to, the IMAP server's certificate, a login for that account,\n"
-     "capabilities and mailboxes, and compares times with each other. When postconf(1) is there, it looks at Postfix: does\n"
-     "mail come here, and do its limits fit? Each item is ok, warning or failed, with what to do; the last line counts\n"
-     "them. Takes less than a minute, whatever is broken. Root runs it as the user that deliveries run as (service.user).\n\n"
-     "  --json      an array of objects: item, status, text\n\n"
+     "install creates the schema named by database.schema; upgrade brings it to this program's version. Both print nothing\n"
+     "if there is nothing to do. print writes the SQL to standard output; version prints the installed and the required\n"
+     "version. install and upgrade need the right to create a schema. A delivery needs only the role SCHEMA_delivery, which\n"
+     "install creates; show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
+    {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
+     "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
+     "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
+     "postconf(1) is installed, tests Postfix too: is mail routed here, and do its limits fit? Each item is ok, warning or\n"
+     "failed, with what to do; the last line counts them. Takes less than a minute, whatever is broken. If root runs it, it\n"
+     "switches to the user that deliveries run as (service.user).\n\n"
+     "  --json      print an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
-    {"route", cmd_route, false, "[--json] ADDRESS...", "tell the account and the mailboxes that an address leads to",
-     "As a delivery to ADDRESS finds them: account, inbox and sent, each with the setting that decides.\n\n"
-     "  --json      an array of objects: address, account, inbox, sent, and account_by, inbox_by, sent_by; error when there\n"
+    {"route", cmd_route, false, "[--json] ADDRESS...", "print the account and the mailboxes that an address leads to",
+     "Prints account, inbox and sent as a delivery to ADDRESS finds them, each with the setting that decides.\n\n"
+     "  --json      print an array of objects: address, account, inbox, sent, account_by, inbox_by, sent_by; error if there\n"
      "              is no account\n\n"
-     "Exit status 0: each address has an account; 1: one has none; 69: the database is needed and cannot be asked.\n"},
+     "Exit status 0: each address has an account; 1: one has none; 69: the database is needed but not available.\n"},
     {"config", cmd_config, false, "[-n | -d | --test]", "print the settings in force",
-     "-n prints those that differ from the defaults, -d the defaults. --test prints nothing when the configuration is right.\n"
+     "-n prints those that differ from the defaults, -d the defaults. --test prints nothing if the configuration is right.\n"
      "Exit status 0: it is right; 78: it is not.\n"},
     {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
-     "tell everything known of a message, why a copy was or was not made, and the key of its lock",
-     "Each try has a row, with its reason and where its time went; every queue id that a message ever had finds it.\n"
-     "The id may stand in <>. --digest: it is a content digest and nothing else. For an id that is not known the lock key\n"
-     "is printed all the same.\n"
-     "Exit status 0: known; 1: not known.\n"},
+     "print everything known about a message, why a copy was or was not made, and the key of its lock",
+     "Each try has a row, with its reason and where its time went. A message is found by every queue id it ever had. The id\n"
+     "may be enclosed in <>; with --digest it can only be a content digest. The key of the lock is printed even if the id is\n"
+     "unknown.\n"
+     "Exit status 0: found; 1: unknown.\n"},
     {"list", cmd_list, false,
      "[--state S] [--since T] [--recipient A] [--sender A] [--queue-id Q] [--delay AGE] [--limit N] [--json]",
      "list copies of messages, newest first",
      "  --state S       pending, appending, stored, failed, abandoned, or unfinished (the first two)\n"
-     "  --since T       so long ago (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z)\n"
-     "  --recipient A   of this envelope recipient or account\n"
+     "  --since T       an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z)\n"
+     "  --recipient A   for this envelope recipient or account\n"
      "  --sender A      from this envelope sender (<> for bounces), or with this address in From\n"
-     "  --queue-id Q    of the message that Postfix delivered under this queue id\n"
-     "  --delay AGE     stored or given up this long (90s, 5m, 1h) or longer after the first attempt, or unfinished by then\n"
-     "  --limit N       at most so many; 50 if not given\n"},
+     "  --queue-id Q    of messages that Postfix delivered under this queue id\n"
+     "  --delay AGE     stored or given up at least this long (90s, 5m, 1h) after the first attempt, or unfinished by then\n"
+     "  --limit N       at most this many; default 50\n"},
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
-     "For each message: who is storing which copy since when, which database session holds its lock, and which wait for it.\n"
-     "A lock that is free belongs to a delivery that died. Sessions that are no deliveries, as psql, are listed too; since when\n"
-     "they hold a lock is shown to members of pg_read_all_stats.\n"},
-    {"stats", cmd_stats, false, "[--prometheus | --json]", "tell totals, outcomes, and times of delivery",
-     "--prometheus writes the format that node_exporter's textfile collector reads. Its counts do not fall when purge runs.\n"},
+     "For each message: which copies are being stored, by whom and since when; which database session holds its lock, and\n"
+     "which ones wait for it. A free lock means that the delivery died. Sessions that are not deliveries, such as psql, are\n"
+     "listed too; since when they have held a lock is shown only to members of pg_read_all_stats.\n"},
+    {"stats", cmd_stats, false, "[--prometheus | --json]", "print totals, outcomes, and delivery times",
+     "--prometheus writes the format that node_exporter's textfile collector reads. Its counters never decrease.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
-     "AGE is as 90d; at least 7d, for Postfix may come again so long. What is unfinished stays, but what was last tried\n"
-     "longer ago than record.abandon_after is abandoned first. It works in batches and makes no delivery wait. It needs the\n"
-     "role SCHEMA_operator.\n"},
+     "AGE is, for example, 90d; at least 7d, because Postfix may still retry younger messages. Unfinished messages are kept,\n"
+     "except that those last tried longer ago than record.abandon_after are first abandoned. Works in batches; no delivery\n"
+     "has to wait. Needs the role SCHEMA_operator.\n"},
     {"abandon", cmd_abandon, false, "[--dry-run] [--json] [MESSAGE-ID|QUEUE-ID]...",
-     "finish off what has left Postfix's queue undelivered",
+     "mark messages that left Postfix's queue undelivered",
      "Without ids: every unfinished message whose last try was longer ago than record.abandon_after (10d). With ids: these,\n"
-     "however old, as after postsuper -d. They are no longer unfinished, and purge removes them. A message that is delivered\n"
-     "again after all is treated as any other. It needs the role SCHEMA_operator.\n\n"
+     "however old, for example after postsuper -d. They no longer count as unfinished, and purge removes them. If such a\n"
+     "message is delivered after all, it is treated like any other. Needs the role SCHEMA_operator.\n\n"
      "  --dry-run   only list them\n"
-     "  --json      an object with messages, dry_run, and abandoned: an array\n\n"
-     "Exit status 0: done; 1: no such message; 75: one is being delivered and was left alone.\n"},
+     "  --json      print an object: messages, dry_run, and the array abandoned\n\n"
+     "Exit status 0: done; 1: no such message; 75: one is being delivered and was skipped.\n"},
     {"version", cmd_version, false, "", "print the version", ""},
     {"help", cmd_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},
@@ -124,7 +124,7 @@ const char *cmd_nearest(const char *name)
     char *names[sizeof(cmd_table) / sizeof(cmd_table[0])];
     struct ledger_table table = {.columns = 1, .cells = names};
     for (const struct cmd *cmd = cmd_table; cmd->name != NULL; cmd++)
-        names[table.rows++] = (char *)(uintptr_t)cmd->name; /* only read */
+        names[table.rows++] = (char *)(uintptr_t)cmd->name; /* not modified */
     return nearest_find(&table, name, nearest) > 0 ? nearest[0] : NULL;
 }
 
@@ -143,7 +143,7 @@ int cmd_fail(int status, const char *format, ...)
     }
     terminal_print(stderr, 2, line);
     if (command != NULL)
-        fprintf(stderr, "%s\n", command); /* to be copied, so in one piece */
+        fprintf(stderr, "%s\n", command); /* in one piece, so that it can be copied */
     return status;
 }
 
@@ -223,7 +223,8 @@ int cmd_become_service(const struct config *config, bool reads_all)
     return cmd_fail(EX_OSERR, "%s", fault.text);
 }
 
-/* n, d: print those that are not default, or the defaults; t: only look whether it is right; 0: print all. */
+/* *ret: n, d: print only the settings that differ from the defaults, or the defaults; t: only check the configuration;
+ * 0: print all. */
 static bool parse_config(int argc, char **argv, int *ret)
 {
     static const struct option words[] = {{"test", no_argument, NULL, 't'}, {0}};
@@ -306,7 +307,7 @@ int cmd_help(const struct cmd_options *options, int argc, char **argv)
     puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE
          ")\n"
          "  -o GROUP.NAME=VALUE   override one setting, repeatable\n"
-         "  -v                    more log, also to stderr\n\n"
+         "  -v                    log more, also to stderr\n\n"
          "More: oncedrop help COMMAND, oncedrop(1), oncedrop.conf(5).");
     return 0;
 }

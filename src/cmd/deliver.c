@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * deliver: what Postfix runs, once for each recipient. Whatever goes wrong here ends in 75 and one line. */
+ * deliver: run by Postfix, once for each recipient. Every unexpected failure ends with status 75 and one line of
+ * output. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,9 +26,9 @@ struct envelope {
     char *original;
     char *queue_id;
     char *sasl_user;
-    char *only_login;  /* called set-group-ID: whose account alone may be delivered to; NULL: no such limit */
-    int64_t size;      /* at least so many bytes are to come; 0: not told */
-    int64_t queued_at; /* seconds since 1970; 0: not known */
+    char *only_login;  /* set-group-ID: the caller, to whose account alone we may deliver; NULL: no restriction */
+    int64_t size;      /* minimum number of bytes to expect; 0: unknown */
+    int64_t queued_at; /* seconds since 1970; 0: unknown */
 };
 
 static void envelope_clear(struct envelope *envelope)
@@ -40,7 +41,7 @@ static void envelope_clear(struct envelope *envelope)
     base_free(&envelope->only_login);
 }
 
-/* The deadline, or a signal that asks us to end. What was begun is left as the ledger has it: a claim ends with its
+/* On the deadline, or a signal that asks us to end. The ledger keeps track of what was begun: a claim ends with its
  * hold-off. */
 static void end_by_signal(int signal)
 {
@@ -100,7 +101,8 @@ static void from_header(char **field, const struct message *message, const char 
         *field = message_header(message, name, NULL);
 }
 
-/* A message without Received did not come through Postfix: whoever wrote it is our caller. */
+/* Only if there is a Received field: without one the message did not come through Postfix, and our caller wrote the
+ * field. */
 static void original_from_header(char **field, const struct message *message)
 {
     char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
@@ -110,7 +112,7 @@ static void original_from_header(char **field, const struct message *message)
         *field = received_original(message);
 }
 
-/* Takes one pair of <> off: Return-Path has them. */
+/* Removes one pair of <>, which Return-Path has. */
 static void strip_brackets(char *text)
 {
     size_t length = strlen(text);
@@ -120,7 +122,7 @@ static void strip_brackets(char *text)
     }
 }
 
-/* Before anything can fail, so that the log names the recipient. */
+/* Called before anything can fail, so that the log names the recipient. */
 static void begin_envelope(struct envelope *envelope)
 {
     from_environment(&envelope->sender, "SENDER", true);
@@ -151,8 +153,8 @@ static bool complete_envelope(struct envelope *envelope, const struct message *m
     return true;
 }
 
-/* A pipe that was cut gives a clean end of file. Postfix's ${size} counts its own record marks too, so it is only
- * roughly the size on the wire. */
+/* A pipe that was cut ends like a complete one. Postfix's ${size} includes its own record marks, so it is only roughly
+ * the size of the input. */
 static bool cut_short(const struct message *message, int64_t size)
 {
     return (int64_t)message->size + size / 32 + 1024 < size;
@@ -177,7 +179,7 @@ static struct message *read_message(const struct config *config, const struct en
         return NULL;
     }
     if (cut_short(message, envelope->size))
-        report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes came: the message is cut short",
+        report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes arrived: the message is cut short",
                    message->received_size, (long long)envelope->size);
     else if (answer_reader_gone())
         report_set(report, OUTCOME_TROUBLE, DELIVERY_CUT);
@@ -187,7 +189,7 @@ static struct message *read_message(const struct config *config, const struct en
     return NULL;
 }
 
-/* Answers and logs what ends before delivery_run; message may be NULL. */
+/* Answers and logs a delivery that ends before delivery_run; message may be NULL. */
 static void refuse(const struct envelope *envelope, const struct message *message, int64_t started_ms,
                    const struct report *report)
 {
@@ -206,7 +208,7 @@ static void refuse(const struct envelope *envelope, const struct message *messag
     delivery_log(&delivery);
 }
 
-/* Everything between a message in memory and its report. */
+/* Everything between reading the message and its report. */
 static void deliver_message(const struct config *config, const struct envelope *envelope, const struct message *message,
                             int64_t started_ms, struct report *report)
 {
@@ -237,12 +239,12 @@ static void deliver_message(const struct config *config, const struct envelope *
     else
         delivery_run(&delivery);
     *report = recipient.report;
-    answer_give(report); /* from here on nothing can change it */
+    answer_give(report); /* from here on nothing can change the answer */
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }
 
-/* Set-group-ID: the caller may as well be an ordinary user who set all this. */
+/* Set-group-ID, the caller may be an ordinary user who sets these. */
 static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
 
 /* Loads the configuration, drops the group, sets limits and deadline. NULL with the report set on trouble. */
@@ -251,7 +253,7 @@ static struct config *begin(const struct cmd_options *options, int log_fd, struc
     struct fault fault;
     struct config *config = cmd_config_load(options, log_fd, &fault);
     if (config == NULL || !privilege_drop()) {
-        report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be given up");
+        report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be dropped");
         config_free(&config);
         return NULL;
     }
@@ -291,7 +293,7 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     close_range(3, ~0U, 0);
     int log_fd = answer_open();
     if (base_is_privileged())
-        base_close(&log_fd); /* the caller is no administrator: what the log says is not for it */
+        base_close(&log_fd); /* the caller is not an administrator: the log is none of its business */
     log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */
     deadline_install(end_by_signal);
     read_and_deliver(options, argc, argv, log_fd, &report);

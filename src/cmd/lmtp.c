@@ -13,7 +13,7 @@
 #include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
 
-/* The peer defers what has no reply yet; half a reply would be worse than none. */
+/* The peer defers recipients that have no reply yet; half a reply would be worse than none. */
 static void end_by_signal(int signal)
 {
     delivery_log_end(signal);
@@ -26,9 +26,9 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
     (void)argv;
     privilege_clear_environment(cmd_environment);
     deadline_install(end_by_signal);
-    /* Under spawn(8) and inetd stdin, stdout and stderr are one socket: nothing but replies may go there. */
+    /* Under spawn(8) and inetd, stdin, stdout and stderr are one socket: nothing but replies may be written to it. */
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (in < 0 || out < 0) { /* without either the peer would wait for nothing until its time is over */
+    if (in < 0 || out < 0) { /* without this reply the peer would wait for its whole time limit */
         lmtp_refuse(out >= 0 ? out : STDOUT_FILENO, "4.3.0 no file descriptor for the session");
         return outcome_row(OUTCOME_TROUBLE)->exit_status;
     }

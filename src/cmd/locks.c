@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * locks: who is delivering what just now, who holds its lock, and who waits for it. */
+ * locks: who is delivering which message, who holds its lock, and who waits for it. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define CELL 1024
 #define INDENT 13 /* behind the word that begins a line */
 
-/* Other people write message ids and application names. */
+/* Message ids and application names are written by others: escapes them. */
 static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
 {
     return log_escape(ledger_cell(table, row, column), text, CELL);
@@ -64,7 +64,7 @@ static void print_holder(const struct ledger_table *table, size_t row)
     print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)",
                            held[0] != '\0' ? "for " : "", held[0] != '\0' ? age(held, since) : "",
                            held[0] != '\0' ? " " : "", name[0] != '\0' ? name : "a session without a name",
-                           ours ? "" : ", which is no delivery", cell(table, row, LOCKS_USER, user),
+                           ours ? "" : ", which is not a delivery", cell(table, row, LOCKS_USER, user),
                            ledger_cell(table, row, LOCKS_BACKEND), client[0] != '\0' ? ", from " : "", client));
 }
 
@@ -74,10 +74,10 @@ static void print_lock(const struct ledger_table *table, size_t row)
     if (strcmp(lock, "held") == 0)
         print_holder(table, row);
     else if (strcmp(lock, "claimed") == 0)
-        print_line(base_strdup("    not held yet: its delivery takes the lock in a moment"));
+        print_line(base_strdup("    not held yet: its delivery is about to take the lock"));
     else
         print_line(
-            base_strdup("    free     its delivery died, or has lost the database; another goes on with it after"
+            base_strdup("    free     its delivery died, or lost the database; the next one continues after"
                         " delivery.hold_off"));
 }
 
@@ -101,7 +101,8 @@ static void print_waiting(const struct ledger_table *table, size_t row)
     json_decref(list);
 }
 
-/* Rows of one key stand together: its message is said once, and who waits for it at its end. */
+/* Rows with the same key are adjacent: the message is printed before the first of them, and the waiting sessions after
+ * the last. */
 static void print_text(const struct config *config, const struct ledger_table *table)
 {
     bool hidden = false;
@@ -121,7 +122,7 @@ static void print_text(const struct config *config, const struct ledger_table *t
     if (!hidden)
         return;
     char *line OD_CLEANUP(base_free) = base_printf(
-        "PostgreSQL does not show this database user since when and from where others hold a lock;"
+        "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
         " to see it: GRANT pg_read_all_stats TO %s_operator;",
         config->database.schema);
     fflush(stdout);

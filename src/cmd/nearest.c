@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
- * The distance of two texts, and the three least. */
+ * The distance between two texts, and the three nearest. */
 #include "cmd/nearest.h"
 
 #include <glib.h>
 #include <string.h>
 
-#define LONGEST 200 /* bytes that are compared */
+#define LONGEST 200 /* only this many bytes are compared */
 
-/* How many bytes have to be put in, taken out or replaced (Levenshtein); `enough` or more is all the same. */
+/* How many bytes must be inserted, deleted or replaced (Levenshtein); the result is only exact below `enough`. */
 static size_t distance(const char *a, const char *b, size_t enough)
 {
     size_t costs[LONGEST + 1], a_length = MIN(strlen(a), LONGEST), b_length = MIN(strlen(b), LONGEST);

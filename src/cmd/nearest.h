@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Which of many texts are nearest to one that was mistyped. */
+ * Finds which of many texts are nearest to a mistyped one. */
 #ifndef ONCEDROP_NEAREST_H
 #define ONCEDROP_NEAREST_H
 
@@ -8,8 +8,8 @@
 
 #define NEAREST_MOST 3
 
-/* The nearest of the first column's cells, nearest first: those that contain the text, or become it by few changes (a
- * character put in, taken out, or replaced). Returns how many are in ret; they belong to the table. */
+/* Finds the nearest cells in the first column, nearest first: those that contain the text, or differ by few changes (a
+ * character inserted, deleted, or replaced). Returns how many are in ret; they belong to the table. */
 size_t nearest_find(const struct ledger_table *table, const char *text, const char *ret[NEAREST_MOST]) OD_MUST;
 
 #endif

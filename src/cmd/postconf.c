@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Postfix's own programs are asked, for they know its defaults, references and tables: once for all settings, since each
- * run takes a while. */
+ * Asks Postfix's own programs, since they know its defaults, references and tables. All settings are read in one run,
+ * because each takes a while. */
 #include "cmd/postconf.h"
 
 #include <glib.h>
@@ -12,13 +12,13 @@
 struct postconf {
     const char *directory; /* NULL: Postfix's default */
     GHashTable *values;    /* name → value, of main.cf and its defaults */
-    GHashTable *own;       /* those that main.cf itself has */
+    GHashTable *own;       /* those set in main.cf itself */
     GHashTable *overrides; /* service/type/name → value, of -o in master.cf */
     size_t count;
     struct postconf_service *services;
 };
 
-/* Output of PROGRAM [-c directory] OPTION [FIRST SECOND] without its last line end; a new string or NULL. */
+/* The output of PROGRAM [-c directory] OPTION [FIRST SECOND] without its last line end; a new string or NULL. */
 static char *run(const char *directory, const char *program, const char *option, const char *first, const char *second)
 {
     char **argv = g_new0(char *, 7), **to = argv, *output = NULL;
@@ -43,7 +43,7 @@ static char *run(const char *directory, const char *program, const char *option,
     return g_strchomp(output);
 }
 
-/* Lines "name = value"; NULL when postconf(1) fails. */
+/* Reads lines "name = value"; NULL if postconf(1) fails. */
 static GHashTable *read_settings(const char *directory, const char *option)
 {
     char *text OD_CLEANUP(base_free) = run(directory, "postconf", option, NULL, NULL);
@@ -109,7 +109,7 @@ struct postconf *postconf_read(const char *directory)
 {
     GHashTable *values = read_settings(directory, "-x");
     if (values == NULL)
-        return NULL; /* one without a configuration takes a second to say so, each time */
+        return NULL; /* without a configuration, each run would take a second to report that */
     struct postconf *postconf = base_alloc(sizeof(*postconf));
     *postconf = (struct postconf){
         .directory = directory,
@@ -172,7 +172,7 @@ const struct postconf_service *postconf_services(const struct postconf *postconf
     return postconf->services;
 }
 
-/* proxymap(8) answers root and Postfix alone; what it would read may be read without it. */
+/* proxymap(8) answers only root and Postfix, but we can read its tables directly. */
 char *postconf_lookup(const struct postconf *postconf, const char *table, const char *key)
 {
     const char *direct = g_str_has_prefix(table, "proxy:") ? table + strlen("proxy:") : table;

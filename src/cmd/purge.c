@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * purge: old records go, or are only counted. */
+ * purge: deletes old records, or only counts them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
@@ -60,7 +60,7 @@ static void report(const struct options *options, const struct result *result)
            would);
 }
 
-/* What record.abandon_after concerns would else never be old enough. */
+/* Otherwise messages covered by record.abandon_after would never become old enough. */
 static bool abandon(const struct config *config, struct ledger *ledger, const struct options *options, int64_t *ret,
                     struct fault *fault)
 {
@@ -72,7 +72,7 @@ static bool abandon(const struct config *config, struct ledger *ledger, const st
     return table != NULL;
 }
 
-/* Batch after batch; what was removed stays so when a later one fails. */
+/* Batch by batch; if one fails, what was removed before stays removed. */
 static bool remove_old(struct ledger *ledger, const struct options *options, int64_t *ret, struct fault *fault)
 {
     struct ledger_purge state = {.older_than_ms = options->older_than_ms};

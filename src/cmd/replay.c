@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * replay: messages in files go through the same delivery as those from Postfix. */
+ * replay: messages in files are delivered just like those from Postfix. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
@@ -78,11 +78,12 @@ static int run(const struct config *config, const struct options *options, struc
     struct replay_output *output =
         replay_output_new("replay", options->json, options->dry_run, replay_files_count(files));
     int status = replay_run(&setup, &source, options->jobs, output);
-    replay_output_end(&output, status != EX_TEMPFAIL           ? NULL
-                               : options->again == AGAIN_FORCE ? "to go on, run it again with what is listed here only:"
-                                                                 " --force delivers everything once more"
-                                                               : "to go on, run it again: what is in place is not"
-                                                                 " delivered twice");
+    replay_output_end(&output, status != EX_TEMPFAIL ? NULL
+                               : options->again == AGAIN_FORCE
+                                   ? "to continue, run it again with only the messages listed here:"
+                                     " --force delivers everything again"
+                                   : "to continue, run it again: messages in place are not"
+                                     " delivered twice");
     return status;
 }
 

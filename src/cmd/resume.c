@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * resume: what was recorded and never finished is finished, by the same delivery. */
+ * resume: finishes what was recorded but never finished, by the same delivery. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
     return usage_operands(argc, argv, 0, 0, "nothing");
 }
 
-/* What cannot be finished here is said too: else it would be taken for done. */
+/* Also reports what cannot be finished here; otherwise it would be taken for done. */
 static void tell_others(struct ledger *ledger)
 {
     struct fault fault;
@@ -65,7 +65,7 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv)
     if (replay_ledger_fault(messages) != NULL)
         replay_output_cancel(&output);
     else
-        replay_output_end(&output, status == EX_TEMPFAIL ? "to go on, run it again" : NULL);
+        replay_output_end(&output, status == EX_TEMPFAIL ? "to continue, run it again" : NULL);
     if (replay_ledger_fault(messages) != NULL)
         return cmd_fail(EX_UNAVAILABLE, "%s", replay_ledger_fault(messages));
     tell_others(ledger);

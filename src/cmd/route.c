@@ -15,7 +15,7 @@
 #include "cmd/table.h"
 #include "cmd/usage.h"
 
-/* The database, where account_query asks it; *ret is NULL where nothing does. */
+/* Connects to the database if account_query needs it; otherwise *ret is NULL. */
 static int open_ledger(const struct config *config, struct ledger **ret)
 {
     struct fault fault;
@@ -67,7 +67,7 @@ static json_t *error_json(const char *text, const struct fault *fault)
                      table_json_text(fault->text));
 }
 
-/* Tells about one address; list is NULL unless all go into JSON. Returns the exit status for it. */
+/* Reports on one address; list is NULL unless the output is JSON. Returns the exit status. */
 static int tell(const struct config *config, struct ledger *ledger, const char *text, bool first, json_t *list)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
@@ -107,7 +107,7 @@ int cmd_route(const struct cmd_options *options, int argc, char **argv)
     bool json = false;
     if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 1, argc, "ADDRESS"))
         return cmd_usage("route");
-    privilege_clear_environment(cmd_environment); /* as a delivery does */
+    privilege_clear_environment(cmd_environment); /* as for a delivery */
     int status = cmd_open(options, &config, NULL);
     if (status == 0)
         status = cmd_become_service(config, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * schema: the tables are installed, upgraded, or only printed. */
+ * schema: installs, upgrades, or prints the tables. */
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -22,7 +22,8 @@ static int print_sql(const struct cmd_options *options)
     return 0;
 }
 
-/* The tables are their owner's, and nobody who delivers or reads should be that one. word: of the command. */
+/* The tables belong to their owner, and neither deliveries nor people who read should be that user. word: of the
+ * command. */
 static int fail(const struct config *config, const char *word, const struct fault *fault)
 {
     bool no_role = strcmp(fault->code, LEDGER_NO_ROLE) == 0, refused = strcmp(fault->code, "42501") == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * show: everything known of a message, and why a copy was or was not made. */
+ * show: everything known about a message, and why a copy was or was not made. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "ledger/ledger_show.h"
 #include "message/message.h"
 
-/* What is asked for. */
+/* The command's arguments. */
 struct question {
     const struct config *config;
     char *id; /* without <> */
@@ -24,7 +24,7 @@ struct question {
     bool json;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    bool is_digest; /* the id can be one */
+    bool is_digest; /* the id can be a digest */
 };
 
 /* Of each message, in this order. For people the reasons are in `why` alone. */
@@ -119,7 +119,7 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
     return true;
 }
 
-/* Of an id without a message: a message has its key among its lines, and a queue id has none. */
+/* For an id without a message: a message has its key among its lines, and a queue id has none. */
 static void tell_key(const struct question *question)
 {
     char escaped[2048];
@@ -128,7 +128,7 @@ static void tell_key(const struct question *question)
     fflush(stdout);
 }
 
-/* Nothing is known: perhaps it was mistyped. */
+/* The id is unknown: it may be mistyped. */
 static void tell_nearest(struct ledger *ledger, const struct question *question)
 {
     struct fault fault;
@@ -152,7 +152,8 @@ static struct ledger_table *find_messages(struct ledger *ledger, const struct qu
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
         return ledger_find_messages(ledger, NULL, digest, NULL, fault);
-    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
+    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id
+                                                                   : NULL; /* ids may consist of any bytes */
     return ledger_find_messages(ledger, question->identity, digest, queue_id, fault);
 }
 

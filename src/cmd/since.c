@@ -18,7 +18,7 @@ static bool take_age(const char *text, char ret[SINCE_SIZE])
     return true;
 }
 
-/* Takes the reference to a time; NULL is none. */
+/* Takes over the reference to a time, which may be NULL. */
 static bool take_time(GDateTime *time, char ret[SINCE_SIZE])
 {
     if (time == NULL)

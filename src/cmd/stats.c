@@ -53,7 +53,7 @@ double stats_count(const struct stats *stats, const char *name, const char *labe
     return sum;
 }
 
-/* Label and value of everything of this name. */
+/* The values of all rows with this name, by label. */
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();

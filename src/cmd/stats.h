@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Figures of the ledger: a page for people, and the text format of Prometheus. */
+ * Figures from the ledger: a page for people, and the text format of Prometheus. */
 #ifndef ONCEDROP_STATS_H
 #define ONCEDROP_STATS_H
 
@@ -11,10 +11,10 @@ struct stats {
     struct ledger_table *ever;           /* ledger_total.h */
 };
 
-/* The cell of the first row in the column of this name; 0 when there is none. */
+/* The number in the first row of the column with this name; 0 if there is none. */
 double stats_number(const struct ledger_table *table, const char *column) OD_MUST;
 
-/* Of what was ever counted: the value with this name and label, or the sum of all labels when that is NULL. */
+/* The all-time count with this name and label, or the sum over all labels if label is NULL. */
 double stats_count(const struct stats *stats, const char *name, const char *label) OD_MUST;
 
 void stats_page(const struct stats *stats);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The page for people: 80 columns, and nothing in it is ever cut. */
+ * The page for people: 80 columns, and nothing is ever cut. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cmd/table.h"
 #include "ledger/ledger_total.h"
 
-#define SHARE_BAR 40 /* and no bar is longer */
+#define SHARE_BAR 40 /* the longest bar */
 #define HOUR_BAR 12
 #define HOURS_MOST 48 /* lines */
 
@@ -30,7 +30,7 @@ static const char *size_text(double bytes, char text[TEXT])
     return text;
 }
 
-/* Ends a line: at least one mark for what is not nothing. */
+/* Ends a line with a bar, which has at least one mark unless the value is zero. */
 static void print_bar(double part, double whole, int width)
 {
     int filled = part > 0 ? MAX((int)(part / whole * width + 0.5), 1) : 0;
@@ -60,7 +60,7 @@ static void print_record(const struct ledger_table *totals)
         print_line(base_strdup("unfinished    none"));
 }
 
-/* What was ever answered, and the reasons below. */
+/* All outcomes so far, with the reasons below. */
 static void print_outcomes(const struct stats *stats)
 {
     static const char *const outcomes[] = {"stored", "duplicate", "deferred", "bounced", "died"};
@@ -87,7 +87,7 @@ static void print_outcomes(const struct stats *stats)
     g_string_free(reasons, TRUE);
 }
 
-/* The bound below which this share of the tries ended, as a text. */
+/* The bound below which this share of the tries ended, as text. */
 static const char *quantile(const struct stats *stats, const char *name, const char *label, double share,
                             char text[TEXT])
 {

@@ -14,7 +14,7 @@ static void print_head(const char *name, const char *type, const char *help)
     printf("# HELP oncedrop_%s %s\n# TYPE oncedrop_%s %s\n", name, help, name, type);
 }
 
-/* What is the case now. */
+/* The present state. */
 static void print_gauges(const struct ledger_table *totals)
 {
     static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
@@ -23,7 +23,7 @@ static void print_gauges(const struct ledger_table *totals)
     } gauges[] = {
         {"messages", "messages", "Messages in the record"},
         {"bytes", "message_bytes", "Sum of their sizes"},
-        {"unfinished", "deliveries_unfinished", "Deliveries that Postfix is expected to try again"},
+        {"unfinished", "deliveries_unfinished", "Deliveries that Postfix is expected to retry"},
         {"oldest_unfinished", "oldest_unfinished_seconds", "Time since the first try of the oldest of them"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++) {
@@ -40,7 +40,7 @@ static const char *cell(const struct stats *stats, size_t row, size_t column)
     return ledger_cell(stats->ever, row, column);
 }
 
-/* label: NULL: it has none. */
+/* label: NULL if there is none. */
 static void print_counter(const struct stats *stats, const char *count, const char *name, const char *label,
                           const char *help)
 {
@@ -62,7 +62,8 @@ static const char *seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
     return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
 }
 
-/* From the row that has the first bucket of a label to the one behind its last; a bucket counts those below it too. */
+/* Prints a histogram, from the row of a label's first bucket to its last; returns the next row. In this format each
+ * bucket includes those below it. */
 static size_t print_series(const struct stats *stats, size_t row, const char *count, const char *name,
                            const char *label)
 {
@@ -96,8 +97,8 @@ void stats_prometheus(const struct stats *stats)
 {
     print_gauges(stats->totals);
     print_counter(stats, "deliveries", "deliveries_total", "outcome",
-                  "Tries to deliver a message to a recipient by what they came to");
-    print_counter(stats, "deferrals", "deferrals_total", "reason", "Tries that were deferred by why");
+                  "Tries to deliver a message to a recipient, by outcome");
+    print_counter(stats, "deferrals", "deferrals_total", "reason", "Deferred tries, by reason");
     print_counter(stats, "searches", "doubt_searches_total", NULL,
                   "Searches of a mailbox for a copy that an earlier try may have stored");
     print_histogram(stats, "phase", "phase_seconds", "phase", "Time that tries spent on each phase");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Columns that fit, and cells as JSON. */
+ * Columns that fit the terminal, and cells as JSON. */
 #include "cmd/table.h"
 
 #include <glib.h>
@@ -21,7 +21,8 @@
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that may be cut. Times, ids, numbers and states are whole or not there: part of one is of no use. */
+/* Columns that may be cut. Times, ids, numbers and states are shown in full or not at all: a part of one is of no
+ * use. */
 static const struct {
     const char *name;
     int least;
@@ -68,7 +69,7 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
     return clean(cell, out);
 }
 
-/* The text, or as much of it as fits so many columns. */
+/* The text, or as much of it as fits into this many columns. */
 static char *fit(const char *text, int columns)
 {
     if (terminal_columns(text) <= columns)
@@ -107,7 +108,7 @@ static int sum_of_least(const struct column *columns, size_t count)
     return sum;
 }
 
-/* Those that are furthest above their least width give, until the table fits. */
+/* Columns that exceed their minimum width most are narrowed first, until the table fits. */
 static void shrink(struct column *columns, size_t count, int room)
 {
     while (sum_of_widths(columns, count) > room) {
@@ -238,7 +239,7 @@ static size_t find_note(const struct ledger_table *table)
     return NO_COLUMN;
 }
 
-/* Takes out what does not fit beside the columns before it; gives their names. */
+/* Leaves out columns that do not fit beside those before them; returns their names. */
 static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
 {
     GString *names = g_string_new(NULL);
@@ -265,7 +266,7 @@ void table_print_list(const struct ledger_table *table)
         print_layout(table, columns, note);
     if (left_out != NULL && left_out[0] != '\0') {
         char *line OD_CLEANUP(base_free) =
-            base_printf("Left out here: %s; a wider window, a pipe, or --json has them.", left_out);
+            base_printf("Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);
         fflush(stdout);
         terminal_print(stderr, 0, line);
     }

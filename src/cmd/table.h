@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tables for people, and the same as JSON for programs. On a terminal texts and addresses in lists are cut to fit its width,
- * never times, ids and numbers; states have colours unless NO_COLOR is set, and delays are in words. Elsewhere everything is
- * there, without colours. */
+ * Tables for people, and the same as JSON for programs. On a terminal, texts and addresses in lists are cut to fit its width,
+ * never times, ids and numbers; states are coloured unless NO_COLOR is set, and delays are in words. Elsewhere everything is
+ * printed in full, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 
@@ -20,8 +20,8 @@ void table_print(const struct ledger_table *table);
  * end; there the text of a column error or reason stands below its row. */
 void table_print_list(const struct ledger_table *table);
 
-/* Prints one row as "name: value" lines, leaving out what is NULL. Nothing is cut: what is wider than the terminal goes on
- * in the next line. */
+/* Prints one row as "name: value" lines, except NULL values. Nothing is cut: a line wider than the terminal is
+ * continued on the next one. */
 void table_print_row(const struct ledger_table *table, size_t row);
 
 /* Takes out a column's values, if there is a column of that name: then it is not printed. */
@@ -30,17 +30,17 @@ void table_blank(struct ledger_table *table, const char *name);
 /* One such line. */
 void table_print_line(const char *name, const char *value);
 
-/* A heading on a line of its own, after an empty one. */
+/* Prints a heading, after an empty line. */
 void table_heading(const char *text);
 
-/* A string of any bytes; JSON has only valid UTF-8, what is none is replaced by U+FFFD. */
+/* A JSON string from any bytes: invalid UTF-8 is replaced by U+FFFD. */
 json_t *table_json_text(const char *text) OD_MUST;
 
 /* The rows as objects with the columns' names; a cell without a value is null. */
 json_t *table_json(const struct ledger_table *table) OD_MUST;
 json_t *table_row_json(const struct ledger_table *table, size_t row) OD_MUST;
 
-/* Prints it, with a line end, and frees it. */
+/* Prints and frees it, with a line end. */
 void table_print_json(json_t *json);
 
 #endif

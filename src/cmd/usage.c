@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * getopt_long(3) is silent here, and says too little otherwise. */
+ * Option parsing for people. getopt_long(3)'s own messages say too little, so it is silenced. */
 #include "cmd/usage.h"
 
 #include <stdarg.h>
@@ -27,7 +27,7 @@ bool usage_value(char **argv, const char *option, const char *value, const char 
     return usage_wrong(argv, "%s %.200s: must be %s", option, value, allowed);
 }
 
-/* Which long options begin so, as "--state, --since"; a new string. */
+/* The long options that begin like this, as "--state, --since"; a new string. */
 static char *candidates(const struct option *words, const char *word)
 {
     char *list = base_strdup("");
@@ -42,7 +42,7 @@ static char *candidates(const struct option *words, const char *word)
     return list;
 }
 
-/* What is wrong with a long option: word is as it was given. */
+/* Reports what is wrong with a long option; word: as it was given. */
 static void explain_word(char **argv, const struct option *words, const char *word, bool lacks_value)
 {
     char *list OD_CLEANUP(base_free) = candidates(words, word);
@@ -65,7 +65,7 @@ int usage_option(int argc, char **argv, const char *letters, const struct option
     int c = getopt_long(argc, argv, silent, words, NULL);
     if (c != '?' && c != ':')
         return c;
-    /* optopt is 0 for a long option that is unknown; for a letter in the middle of several, word is what stands before. */
+    /* optopt is 0 for an unknown long option. For a letter within a group, word is the argument before it. */
     const char *word = argv[optind - 1];
     bool is_word = strncmp(word, "--", 2) == 0 && (optopt == 0 || c == ':' || strchr(word, '=') != NULL);
     if (is_word)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The descriptor that is kept, and one write of which a signal cannot make two. */
+ * The descriptor for the answer, which is written only once even if a signal arrives. */
 #include "delivery/answer.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t given;
-static volatile sig_atomic_t status = EX_TEMPFAIL; /* the exit status that goes with the answer */
+static volatile sig_atomic_t status = EX_TEMPFAIL; /* the exit status that belongs to the answer */
 static int answer_fd = STDOUT_FILENO;
 
 static bool same_pipe(int a, int b)
@@ -48,7 +48,8 @@ static void give(const char *line, size_t length, int exit_status)
     status = exit_status;
     given = 1;
     int saved = errno;
-    while (length > 0) { /* a reader that is gone, or full, changes nothing: the exit status speaks too */
+    while (length >
+           0) { /* it does not matter whether the reader is gone or the pipe full: there is also the exit status */
         ssize_t n = write(answer_fd, line, length);
         if (n < 0 && errno == EINTR)
             continue;
@@ -82,5 +83,5 @@ bool answer_reader_gone(void)
     if (fstat(answer_fd, &output_status) != 0 || !S_ISFIFO(output_status.st_mode))
         return false;
     int ready = poll(&output, 1, 0);
-    return ready < 0 || (ready == 1 && (output.revents & POLLERR) != 0); /* what cannot be told is no good news */
+    return ready < 0 || (ready == 1 && (output.revents & POLLERR) != 0); /* an error counts as gone */
 }

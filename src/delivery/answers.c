@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The words of each answer, and which of them end a delivery in the record. */
+ * The text of each answer, and which answers finish a delivery in the record. */
 #include "delivery/answers.h"
 
 static const char *message_id(const struct delivery_work *work)
@@ -97,7 +97,7 @@ size_t answers_for_sent(const struct delivery_work *work)
     return owner;
 }
 
-/* Somebody of this delivery has to come again for the Sent copy. */
+/* Whether a recipient of this delivery must be retried for the Sent copy. */
 static bool sent_is_open(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: ISC
  *
- * One copy: the table of what each result means, and the search before. */
+ * One copy: the meaning of each result of APPEND, and the search before it. */
 #include "delivery/append.h"
 
 #include "base/deadline.h"
 #include "message/message_comparison.h"
 
-#define SENT_NEWEST 500 /* how far back the Sent mailbox is searched for the Message-ID */
+#define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
 
-/* A message in doubt may be there as another try brought it: with other fields that transport added, whose size is nobody's
- * to say; and servers that count a line end as one byte say little more than half of the size. But no MTA passes on a
- * header of more than 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
+/* A message in doubt may be there as another try delivered it, with other transport fields of unknown size; and servers
+ * that count a line end as one byte report little more than half of the size. But no MTA passes on a header larger than
+ * 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
 #define TRANSPORT_MOST (1024 * 1024)
 
-/* What a result of APPEND means. Only what speaks of this message or this mailbox may ever bounce: REFUSED and LIMIT after
- * reject_after, OVERQUOTA by its setting, TOOBIG. For the Sent copy that is `failed`. */
+/* What a result of APPEND means. Only what refers to this message or this mailbox may ever bounce: REFUSED and LIMIT
+ * after reject_after, OVERQUOTA if so configured, TOOBIG. A Sent copy becomes `failed` instead. */
 static const struct {
     enum copy_state state;
-    bool certain; /* this attempt stored nothing: doubt is as before, or cleared by a search that found nothing */
+    bool certain; /* this attempt stored nothing: doubt stays as before, or is cleared by a search that found nothing */
     enum outcome outcome;
 } meanings[] = {
     [APPEND_UNKNOWN] = {COPY_APPENDING, false, OUTCOME_MAILBOX},
@@ -77,7 +77,7 @@ static enum search_result search_copy(const struct delivery_work *work, size_t p
     return mailbox_search(config, target->account, &search, &made->uidvalidity, &made->uid, fault);
 }
 
-/* A reader that goes even now may have cut the message short: it is neither stored nor ever resumed. */
+/* If the reader is gone by now, the message may be incomplete: it must not be stored, and never be resumed. */
 static bool still_wanted(void *context)
 {
     struct delivery_work *work = context;
@@ -87,7 +87,7 @@ static bool still_wanted(void *context)
     return !gone;
 }
 
-/* The server says that it does not take this content; Postfix is told so only after reject_after. */
+/* The server does not accept this content; we bounce it only after reject_after. */
 static enum outcome content_refused(const struct delivery_work *work, size_t place)
 {
     return work->found->copies[place].first_age_ms >= work->delivery->config->delivery.reject_after
@@ -105,7 +105,7 @@ static enum outcome final_outcome(const struct delivery_work *work, size_t place
     return outcome;
 }
 
-/* Writes down an APPEND's result. doubt: whether an attempt before this one may have stored the copy. */
+/* Translates the result of an APPEND. doubt: whether an earlier attempt may have stored the copy. */
 static void take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
                         const struct fault *fault, struct made *made)
 {
@@ -153,7 +153,7 @@ static void append(struct delivery_work *work, size_t place, bool doubt, struct 
         report_set(&made->report, OUTCOME_TROUBLE, DELIVERY_CUT);
 }
 
-/* It was in the mailbox already. */
+/* The copy was found in the mailbox. */
 static void report_found(const struct delivery_work *work, size_t place, struct made *made)
 {
     bool known = work->found->copies[place].state == COPY_STORED;
@@ -186,7 +186,7 @@ struct made append_copy(struct delivery_work *work, size_t place)
         doubt = false;
         append(work, place, doubt, &made);
         break;
-    case SEARCH_TROUBLE: /* never taken for absent */
+    case SEARCH_TROUBLE: /* must not count as absent */
         take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
         break;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The story of a delivery. Each step's failure is reported where it is met, and leaves nothing half done that the next
- * delivery of this message would not find out about from the ledger. */
+ * The steps of a delivery. A failure is reported where it occurs; the ledger tells the next delivery of the message
+ * about anything left half done. */
 #include "delivery/delivery.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "delivery/sent.h"
 #include "delivery/server.h"
 
-/* Before the lock is taken: a message that takes long holds up nobody. False: there is trouble, and it is reported. */
+/* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
+ * trouble, which is reported. */
 static bool wait_for_decoding(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -30,7 +31,7 @@ static bool wait_for_decoding(struct delivery_work *work)
     return true;
 }
 
-/* Everything that needs no lock. */
+/* Everything that does not need the lock. */
 static bool prepare(struct delivery_work *work)
 {
     struct fault fault = {.text = ""};
@@ -47,14 +48,14 @@ static bool prepare(struct delivery_work *work)
     return decoded;
 }
 
-/* For the log: by whom the lock is held. */
+/* For the log: who holds the lock. */
 static void find_holder(struct delivery_work *work)
 {
     base_free(&work->delivery->holder);
     work->delivery->holder = ledger_holder(work->delivery->ledger, &work->targets.message);
 }
 
-/* Look: the lock, and what is known behind it. */
+/* Look: take the lock, and read what is known. */
 static bool look(struct delivery_work *work)
 {
     struct fault fault;
@@ -67,7 +68,7 @@ static bool look(struct delivery_work *work)
     return result == LEDGER_OK;
 }
 
-/* Plan: what is done about each target; whoever nothing is done for is told so. */
+/* Plan: what to do about each target. Recipients that need nothing get their answer. */
 static void make_plan(struct delivery_work *work)
 {
     const struct config *config = work->delivery->config;
@@ -85,8 +86,8 @@ static void make_plan(struct delivery_work *work)
     answers_of_plan(work);
 }
 
-/* Claim: what will be made is committed as `appending` before anything is sent; the record goes with it, and while
- * the database works the first IMAP session is opened. */
+/* Claim: commits the copies to be made as `appending`, together with the record, before anything is sent. The first
+ * IMAP session is opened while the database works. */
 static void claim(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -110,14 +111,14 @@ static void claim(struct delivery_work *work)
     delivery_spent(delivery, PHASE_IMAP);
 }
 
-/* Nothing was sent, and nothing will be: the claim is given back. */
+/* Nothing was sent, and nothing will be: gives the claim back. */
 static void abandon(struct delivery_work *work)
 {
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 
-/* Hold: only when this says true may anything be appended. */
+/* Hold: only if this returns true may anything be appended. */
 static bool hold(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -150,8 +151,8 @@ static size_t count_busy(const struct delivery *delivery)
     return count;
 }
 
-/* Nothing is made: what was found is written down. A delivery whose end is not recorded would stay open for ever, so
- * Postfix is made to retry it. */
+/* There is no copy to make, but the answers must be recorded. A delivery whose end is not recorded would stay open for
+ * ever, so on failure Postfix must retry it. */
 static void record_only(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;

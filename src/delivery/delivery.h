@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The story of a delivery: claim, hold, append, settle; first for the recipients' mailboxes, then for the sender's. */
+ * A delivery: claim, hold, append, settle; first for the recipients' mailboxes, then for the sender's. */
 #ifndef ONCEDROP_DELIVERY_H
 #define ONCEDROP_DELIVERY_H
 
@@ -15,13 +15,13 @@
 struct delivery_recipient {
     const char *address;          /* envelope recipient; set by the caller */
     const char *original;         /* before Postfix rewrote it; may be NULL; set by the caller */
-    const struct address *parsed; /* the address taken apart, where the caller has had to; NULL: not yet */
-    struct route route;           /* set by delivery_run, where known */
+    const struct address *parsed; /* the parsed address, if the caller has it; NULL: not parsed yet */
+    struct route route;           /* set by delivery_run, if known */
     struct report report;         /* the answer for this recipient */
-    uint32_t uid;                 /* in route.inbox, when known */
+    uint32_t uid;                 /* in route.inbox, if known */
 };
 
-/* What a delivery spends its time on. */
+/* The phases of a delivery for which time is measured. */
 enum delivery_phase {
     PHASE_READ,     /* reading and decoding the message */
     PHASE_LOCK,     /* until the lock is granted */
@@ -31,70 +31,71 @@ enum delivery_phase {
     PHASE_COUNT,
 };
 
-/* What became of the Sent copy, where this delivery had anything to do with it. */
+/* The result for the Sent copy, if this delivery was concerned with it. */
 struct delivery_sent {
-    char *account, *mailbox; /* NULL: nothing */
+    char *account, *mailbox; /* NULL: not concerned */
     struct report report;
     bool failed; /* given up */
     uint32_t uid;
 };
 
-/* One message and its recipients. The caller sets everything up to `started_ms`. */
+/* One message and its recipients. The caller sets everything before `started_ms`. */
 struct delivery {
     const struct config *config;
     struct ledger *ledger;
     struct sessions *sessions;
-    const struct message *message; /* NULL: delivery_refuse only */
+    const struct message *message; /* NULL: for delivery_refuse only */
     const char *sender;            /* envelope sender, "" for a bounce */
-    const char *sasl_user;  /* SASL login with which the mail entered, "": without; NULL: not told, see Received */
-    const char *only_login; /* deliver to this login name's account only, and believe nothing that is said of the
-                               sender; NULL: no such limit */
+    const char *sasl_user;         /* SASL login of the submission; "": there was none; NULL: unknown, see Received */
+    const char *
+        only_login; /* deliver to this login name's account only, and ignore what is claimed about|                              the sender; NULL: no such restriction */
     const struct route *sender_route; /* resume: where the Sent copy was recorded to belong ... */
-    bool sender_known;                /* ... and that this is so (NULL: none is due), whatever can be told now */
-    const char *queue_id;             /* NULL: not told */
-    int64_t queued_at;                /* seconds since 1970, when Postfix received it under that id; 0: not known */
-    int64_t received_at;              /* seconds since 1970, INTERNALDATE of a message not recorded yet; 0: now */
+    bool sender_known;                /* ... and that this is known (account NULL: none is due) */
+    const char *queue_id;             /* NULL: unknown */
+    int64_t queued_at;                /* seconds since 1970, when Postfix received it under that id; 0: unknown */
+    int64_t received_at;              /* seconds since 1970, INTERNALDATE of a new message; 0: now */
     bool whole;                       /* the message had an end mark */
     enum delivery_again again;
-    bool dry_run;              /* only says what would be done, and why; nothing is written */
-    bool (*reader_gone)(void); /* for a message without end mark, asked after the claim and before each APPEND: true:
-                                  it may be cut short, which stops the delivery; NULL: never */
+    bool dry_run; /* only report what would be done, and why; write nothing */
+    bool (*reader_gone)(
+        void); /* for a message without end mark, called after the claim and before each APPEND: true:|                                  the message may be incomplete, and delivery stops; NULL: never */
     struct delivery_recipient *recipients;
     size_t recipient_count;
-    int64_t started_ms;            /* base_now_ms() when we began to read */
+    int64_t started_ms;            /* base_now_ms() when reading began */
     int64_t spent_ms[PHASE_COUNT]; /* since then, by delivery_spent */
     struct delivery_sent sent;     /* set by delivery_run */
     char *holder;                  /* set by delivery_run: the session that held the lock; NULL: none, or not known */
     struct decoding *decoding;     /* NULL until delivery_begin or delivery_run */
 };
 
-/* What is answered about a message on a pipe that Postfix has closed. */
+/* The answer about a message on a pipe that Postfix has closed. */
 #define DELIVERY_CUT "the reader of our answer is gone: the message may be cut short"
 
-/* Counts the time since the last call, or since started_ms, to this phase: the phases add up to all of it. */
+/* Adds the time since the last call, or since started_ms, to this phase. The phases add up to the whole time. */
 void delivery_spent(struct delivery *delivery, enum delivery_phase phase);
 
-/* Begins to decode the message, which then goes on while the caller connects. May be left out, and may fail (fault set):
- * delivery_run does it otherwise, and reports what is in the way. */
+/* Starts to decode the message, so that this goes on while the caller connects. Optional, and may fail (fault set):
+ * delivery_run then does it, and reports any problem. */
 void delivery_begin(struct delivery *delivery, struct fault *fault);
 
-/* Delivers. Arms the deadline anew at its beginning. Every recipient's report is set; nothing else is to be asked. */
+/* Delivers. Restarts the deadline at its beginning. Sets the report of every recipient. */
 void delivery_run(struct delivery *delivery);
 
-/* In place of delivery_run: gives every recipient this answer. */
+/* Instead of delivery_run: gives every recipient this answer. */
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text);
 
-/* Frees what delivery_begin and delivery_run left. */
+/* Frees what delivery_begin and delivery_run allocated. */
 void delivery_clear(struct delivery *delivery);
 
-/* For the signal handlers of deadline_install: logs a line for each recipient if delivery_run is under way.
+/* For the signal handlers of deadline_install: if delivery_run is in progress, logs a line for each recipient.
  * Async-signal-safe. */
 void delivery_log_end(int signal);
 
-/* For delivery_run: prepares those lines. */
+/* For delivery_run: prepares these lines. */
 void delivery_keep_log(const struct delivery *delivery);
 
-/* One line for each recipient and one for the Sent copy, in Postfix's style. Their delays add up to their delay. */
+/* Logs one line for each recipient and one for the Sent copy, in Postfix's style. The values of delays= add up to
+ * delay=. */
 void delivery_log(const struct delivery *delivery);
 
 #endif

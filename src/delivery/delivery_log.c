@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Where the time went, and the lines that say what became of each recipient and of the Sent copy. */
+ * Where the time went, and the log lines with the result for each recipient and for the Sent copy. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ void delivery_spent(struct delivery *delivery, enum delivery_phase phase)
     delivery->spent_ms[phase] += base_now_ms() - delivery->started_ms - said;
 }
 
-/* What all lines of a delivery have in common. */
+/* What all lines of a delivery share. */
 struct common {
     char id[512], queue_id[128], delays[160];
     const char *holder;
@@ -42,8 +42,8 @@ static void describe(const struct delivery *delivery, struct common *ret)
     ret->size = message != NULL ? message->size : 0;
 }
 
-/* who: "to", or "from" for the Sent copy, which goes to nobody. Each value is bounded, so that a long one cuts none but
- * the text off the line. */
+/* who: "to", or "from" for the Sent copy, which has no recipient. Each value is limited, so that a long one can only
+ * push the text off the line. */
 static void log_copy(const struct common *common, const char *who, const char *address, const char *account,
                      const char *mailbox, uint32_t uid, const char *status, const struct report *report)
 {

@@ -7,7 +7,7 @@
 #include "delivery/append.h"
 #include "delivery/sent.h"
 
-/* Whether this target is an inbox that is made. */
+/* Whether this target is an inbox whose copy is to be made. */
 static bool is_made(const struct delivery_work *work, size_t target)
 {
     return target != work->plan->sent && plan_is_made(&work->plan->targets[target]);
@@ -37,11 +37,12 @@ void inboxes_open_first(struct delivery_work *work)
 static struct made left_for_later(const struct delivery_work *work, size_t target)
 {
     struct made made = {.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
-    report_set(&made.report, OUTCOME_TROUBLE, "other mailboxes took the time there was for this message");
+    report_set(&made.report, OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
     return made;
 }
 
-/* made: room for every target. The first is tried whatever time is left, or a slow database would put it off for ever. */
+/* made: one for each target. The first copy is tried however little time is left; otherwise a slow database could put
+ * it off for ever. */
 static void append_inboxes(struct delivery_work *work, struct made *made)
 {
     bool first = true;
@@ -55,7 +56,7 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
     }
 }
 
-/* The recipients of each copy made are given its report. */
+/* Gives the report of each copy made to its recipients. */
 static void report_copies(struct delivery_work *work, const struct made *made)
 {
     struct delivery *delivery = work->delivery;
@@ -69,7 +70,7 @@ static void report_copies(struct delivery_work *work, const struct made *made)
     }
 }
 
-/* After settling: a success stands only if the ledger has it. */
+/* After settling: a success counts only if it is in the ledger. */
 static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
     struct delivery *delivery = work->delivery;
@@ -78,7 +79,7 @@ static void retract(struct delivery_work *work, size_t target, enum outcome outc
             report_set(&delivery->recipients[i].report, outcome, "%s", text);
 }
 
-/* The commit point of the inboxes. Returns whether the Sent copy is held next. */
+/* The commit point of the inboxes. Returns whether the Sent copy is held now. */
 static bool settle_inboxes(struct delivery_work *work, const struct made *made)
 {
     struct fault fault;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The table, and the one place where a report's text is made fit to be recorded. */
+ * The table of outcomes, and the only place where the text of a report is set. */
 #include "delivery/outcome.h"
 
 #include <glib.h>
@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-/* Postfix bounces on every status but 0, 71 and 75: nothing outside this table ends a delivery. */
+/* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends only with a row of this table. */
 static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},
@@ -34,7 +34,7 @@ const struct outcome_row *outcome_row(enum outcome outcome)
     return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TROUBLE];
 }
 
-/* The text goes into the ledger, which takes nothing but UTF-8; what IMAP servers say may be anything. */
+/* The text goes into the ledger, which accepts only UTF-8, but IMAP servers may send anything. */
 void report_set(struct report *report, enum outcome outcome, const char *format, ...)
 {
     va_list arguments;

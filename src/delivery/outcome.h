@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a delivery can come to, and the one table that says what Postfix is told then (RFC 3463, sysexits.h). */
+ * The possible outcomes of a delivery, and the table of what to answer to Postfix (RFC 3463, sysexits.h). */
 #ifndef ONCEDROP_OUTCOME_H
 #define ONCEDROP_OUTCOME_H
 
 #include "base/base.h"
 
-/* OUTCOME_TROUBLE is 0: what nobody set is trouble of our own, which Postfix retries. */
+/* OUTCOME_TROUBLE is 0: an outcome that was never set is trouble of our own, which Postfix retries. */
 enum outcome {
     OUTCOME_TROUBLE,
     OUTCOME_STORED,
     OUTCOME_DUPLICATE,
-    OUTCOME_BUSY,   /* another delivery is at it; "held" to Postfix and in the record */
+    OUTCOME_BUSY,   /* another delivery is delivering it; "held" to Postfix and in the record */
     OUTCOME_CONFIG, /* configuration, usage */
     OUTCOME_DATABASE,
-    OUTCOME_MAILBOX, /* IMAP: connection, TLS, login, whatever the server refuses and says not certainly why */
+    OUTCOME_MAILBOX, /* IMAP: connection, TLS, login, any refusal whose reason is not certain */
     OUTCOME_OVERQUOTA_DEFER,
     OUTCOME_OVERQUOTA_BOUNCE,
     OUTCOME_UNKNOWN_DEFER,
     OUTCOME_UNKNOWN_BOUNCE,
     OUTCOME_TOO_LARGE,
-    OUTCOME_REFUSED_DEFER, /* the IMAP server says that it does not take this content */
+    OUTCOME_REFUSED_DEFER, /* the IMAP server does not accept this content */
     OUTCOME_REFUSED_BOUNCE,
     OUTCOME_COUNT,
 };
 
 /* An outcome's row. */
 struct outcome_row {
-    const char *name;   /* as in delivery.outcome */
+    const char *name;   /* as in column delivery.outcome */
     int exit_status;    /* of `deliver` */
     const char *dsn;    /* enhanced status code */
     int lmtp;           /* reply code */
     const char *status; /* in the log: stored, duplicate, deferred, bounced */
-    bool final;         /* Postfix will not come again with this recipient */
+    bool final;         /* Postfix will not retry this recipient */
 };
 
 const struct outcome_row *outcome_row(enum outcome outcome) OD_MUST;
 
-/* What came of it for one recipient; written by whoever detects it. All zero: not given yet, which is told as trouble. */
+/* The result for one recipient. All zero: not given yet, which counts as trouble. */
 struct report {
     bool given;
     enum outcome outcome;
@@ -46,7 +46,7 @@ struct report {
 
 void report_set(struct report *report, enum outcome outcome, const char *format, ...) OD_PRINTF(3, 4);
 
-/* The line for Postfix, "D.S.N text" without a line end, control characters escaped, cut to size. Returns line. */
+/* The line for Postfix, "D.S.N text" without line end, control characters escaped, cut to size. Returns line. */
 const char *report_line(const struct report *report, char *line, size_t size);
 
 #endif

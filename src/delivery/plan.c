@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  *
- * State by state, then the Sent copy, which has rules of its own. */
+ * Decides by the state of each copy; the Sent copy has rules of its own. */
 #include "delivery/plan.h"
 
 static const char *const texts[] = {
-    [WHY_NEW_MESSAGE] = "a message that is not known yet",
-    [WHY_NEW_MAILBOX] = "a mailbox that this message is not in yet",
+    [WHY_NEW_MESSAGE] = "a new message",
+    [WHY_NEW_MAILBOX] = "a new mailbox for a known message",
     [WHY_PENDING] = "recorded, but not stored yet",
     [WHY_DOUBT] = "recorded, perhaps stored: the mailbox is searched first",
     [WHY_CUT_OFF] = "its last attempt was cut off: the mailbox is searched first",
     [WHY_REFUSED] = "refused before",
     [WHY_STORED] = "stored already",
     [WHY_VERIFIED] = "stored: the mailbox is searched for it",
-    [WHY_FORCED] = "once more, although it is stored",
+    [WHY_FORCED] = "stored, but forced",
     [WHY_UNDER_WAY] = "being delivered elsewhere, or was when its delivery died",
     [WHY_VARIANT] = "another message with this Message-ID has it",
     [WHY_NOBODY] = "no recipient of this delivery goes on",
@@ -23,7 +23,7 @@ const char *plan_why_text(enum plan_why why)
     return texts[why];
 }
 
-/* Sent is never made once more. */
+/* The Sent copy is never made a second time. */
 static enum plan_why why_stored(const struct plan_request *request, enum copy_role role)
 {
     if (request->again == AGAIN_VERIFY)
@@ -49,7 +49,7 @@ static enum plan_why find_why(const struct ledger_found *found, const struct pla
     return WHY_REFUSED;
 }
 
-/* It is made: what was appending before and has outlived its hold-off may be there or not. */
+/* The copy will be made. If it was `appending` and its hold-off is over, it may or may not be there. */
 static void append_or_search(const struct plan_request *request, const struct ledger_found_copy *copy,
                              enum copy_role role, struct plan_target *target)
 {
@@ -69,9 +69,9 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_f
         append_or_search(request, copy, COPY_INBOX, target);
 }
 
-/* The Sent copy is claimed for the first recipient that goes on. A fresh claim of it is the business of the delivery that
- * made it, whose recipient Postfix will bring again. When that is one of ours, it is this very one that must come again;
- * when it will not come any more, one of ours takes its place. */
+/* The Sent copy is claimed for the first recipient that goes on. If another delivery claimed it recently, it is left to
+ * that delivery, whose recipient Postfix will retry. If that recipient is one of ours, it must be retried; if it is
+ * finished, one of ours takes its place. */
 static void plan_sent(const struct plan_request *request, const struct ledger_found_copy *copy, struct plan *plan)
 {
     struct plan_target *target = &plan->targets[plan->sent];

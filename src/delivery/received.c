@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The field's tokens, and the form that Postfix gives it. */
+ * The tokens of the field, and the form in which Postfix writes it. */
 #include "delivery/received.h"
 
 #include <string.h>
@@ -11,15 +11,15 @@
 
 enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN };
 
-/* A token of the field, by RFC 5322 (3.2.2, 3.2.4, 3.6.7). Words are all that is no comment: atoms, addresses, quoted
- * strings. */
+/* A token of the field, by RFC 5322 (3.2.2, 3.2.4, 3.6.7). A word is anything but a comment: an atom, an address, a
+ * quoted string. */
 struct token {
     enum kind kind;
-    const char *start; /* of a comment: behind its '(' */
+    const char *start; /* of a comment: after its '(' */
     size_t length;     /* of a comment: without its ')' */
 };
 
-/* Behind the quoted string that begins at `at`; NULL: it does not end. */
+/* Returns the position after the quoted string at `at`; NULL if it does not end. */
 static const char *skip_string(const char *at)
 {
     for (at++; *at != '\0' && *at != '"'; at++)
@@ -45,7 +45,7 @@ static const char *skip_comment(const char *at)
 
 static const char *skip_word(const char *at)
 {
-    while (at != NULL && strchr(" \t\r\n();", *at) == NULL) /* it finds the end of the text, too */
+    while (at != NULL && strchr(" \t\r\n();", *at) == NULL) /* this also finds the end of the text */
         at = *at == '"' ? skip_string(at) : at + 1;
     return at;
 }
@@ -84,7 +84,7 @@ static bool is_word(const struct token *token, const char *word)
            strncasecmp(token->start, word, token->length) == 0;
 }
 
-/* A login that Postfix wrote as it is: it balances parentheses, and puts '?' for what is not printable. */
+/* Whether Postfix wrote the login unchanged: it balances parentheses, and replaces unprintable characters by '?'. */
 static bool is_plain_login(const char *login, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -93,15 +93,15 @@ static bool is_plain_login(const char *login, size_t length)
     return length > 0;
 }
 
-/* The field in the form that Postfix gives it. */
+/* The field in Postfix's form. */
 struct postfix_field {
-    struct token comment;  /* the last before "by", which no client's words are; TOKEN_END: none */
+    struct token comment;  /* the last one before "by", which no client can choose; TOKEN_END: none */
     struct token protocol; /* TOKEN_END: none */
     struct token id;
     const char *date;
 };
 
-/* "from HELO (NAME [ADDRESS]) (COMMENT)...", if it begins so. *ret_next is the token behind it. */
+/* Reads "from HELO (NAME [ADDRESS]) (COMMENT)...", if the field begins like that. *ret_next is the token after it. */
 static bool read_client(const char **at, struct token *ret_comment, struct token *ret_next)
 {
     *ret_comment = (struct token){.kind = TOKEN_END};
@@ -123,10 +123,10 @@ static bool is_queue_id(const struct token *id)
 
 /* Reads
  *
- *     [from HELO (NAME [ADDRESS]) (COMMENT)...] by HOST (MAIL_NAME) [with PROTOCOL] id QUEUE_ID [for <RECIPIENT>]; DATE
+ *    [from HELO (NAME [ADDRESS]) (COMMENT)...] by HOST (MAIL_NAME) [with PROTOCOL] id QUEUE_ID [for <RECIPIENT>]; DATE
  *
- * and nothing else. It may be folded anywhere between its tokens: Postfix does so before "id" for mail of sendmail(1), where
- * MAIL_NAME is followed by ", from userid NUMBER". */
+ * and nothing else. It may be folded between any tokens: for mail from sendmail(1), where ", from userid NUMBER"
+ * follows MAIL_NAME, Postfix folds it before "id". */
 static bool read_field(const char *at, struct postfix_field *ret)
 {
     struct token token;
@@ -149,7 +149,7 @@ static bool read_field(const char *at, struct postfix_field *ret)
     return token.kind == TOKEN_SEMICOLON;
 }
 
-/* Of the topmost field only: what is below was not written by our own Postfix. *ret points into *ret_text. */
+/* Only the topmost field: those below were not written by our own Postfix. *ret points into *ret_text. */
 static bool read_topmost(const struct message *message, char **ret_text, struct postfix_field *ret)
 {
     *ret_text = message_header(message, "Received", NULL);
@@ -173,7 +173,7 @@ void received_queue(const struct message *message, char **queue_id, int64_t *ret
         *ret_time = 0;
 }
 
-/* RFC 3848, RFC 6531: the protocols whose client has authenticated. */
+/* RFC 3848, RFC 6531: protocols whose client has authenticated. */
 static bool is_authenticated(const struct token *protocol)
 {
     return is_word(protocol, "ESMTPA") || is_word(protocol, "ESMTPSA") || is_word(protocol, "UTF8SMTPA") ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Who is due one, and what is done when it cannot be made: put off, or given up. */
+ * Who gets a Sent copy, and what happens if it cannot be made: it is put off, or given up. */
 #include "delivery/sent.h"
 
 #include <string.h>
@@ -21,9 +21,9 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
     return false;
 }
 
-/* Who is logged in. What is no address, here and in From, was written by a stranger, and is no trouble of ours. */
+/* Who is logged in. If this or From is not an address, a stranger wrote it, and it is no error of ours. */
 struct login {
-    char *text; /* NULL: it is not asked for */
+    char *text; /* NULL: not needed */
     struct address address;
 };
 
@@ -46,7 +46,7 @@ static bool find_from(const struct delivery *delivery, struct address *ret)
     struct fault ignored;
     const char *text = decoding_result(delivery->decoding)->from;
     if (text == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
-        log_warning("%s: no Sent copy: not known who wrote the message: %s",
+        log_warning("%s: no Sent copy: the sender is unknown: %s",
                     delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", decoding_fault(delivery->decoding));
     return text != NULL && address_parse(text, ret, &ignored);
 }
@@ -83,7 +83,7 @@ enum route_result sent_route(const struct delivery *delivery, struct route *ret,
     return result;
 }
 
-/* For the log. made: it was tried; NULL: it was not, or what was done about it could not be recorded. */
+/* For the log. made: the result of a try; NULL: there was none, or its result could not be recorded. */
 static void note(struct delivery_work *work, const struct made *made, enum outcome outcome, const char *text)
 {
     struct delivery_sent *sent = &work->delivery->sent;
@@ -112,7 +112,7 @@ bool sent_is_due(const struct delivery_work *work)
     return work->plan->sent != LEDGER_NO_TARGET && plan_is_made(&work->plan->targets[work->plan->sent]);
 }
 
-/* What stands in the way of the Sent copy for longer than sent_retry is given up: it never bounces the message. */
+/* If the Sent copy cannot be made for longer than sent_retry, it is given up: it never bounces the message. */
 static void give_up_sent(const struct delivery_work *work, struct made *made)
 {
     const struct ledger_found_copy *found = &work->found->copies[work->plan->sent];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * From what this process knows, else from the ledger, else by a look of its own. */
+ * Looks in this process's memory, then in the ledger, then at the server. */
 #include "delivery/server.h"
 
 #include "base/log.h"
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define LOOKS_MOST 3 /* accounts that are tried: any of them may be missing on the server */
+#define LOOKS_MOST 3 /* how many accounts to try, as any of them may be missing on the server */
 
-/* Looks, and writes down what is certain. */
+/* Examines the server, and records the result if it is certain. */
 static enum identity_result look_at_server(struct delivery_work *work, const char *server, struct fault *fault)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
@@ -20,7 +20,7 @@ static enum identity_result look_at_server(struct delivery_work *work, const cha
     if (result == IDENTITY_UNKNOWN)
         return result;
     if (!ledger_server_record(work->delivery->ledger, server, result == IDENTITY_COUNTS, &minor))
-        log_warning("what was found out about the IMAP server could not be recorded: %s",
+        log_warning("the result of testing the IMAP server could not be recorded: %s",
                     log_escape_text(minor.text, text, sizeof(text)));
     return result;
 }
@@ -50,8 +50,8 @@ bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault 
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
     if (!to_look)
         fault_set(fault,
-                  "IMAP server %s was found to open the same INBOX whatever account is named; oncedrop check finds"
-                  " out whether it still does",
+                  "IMAP server %s was found to open the same INBOX whatever account is named; run oncedrop check to see"
+                  " whether it still does",
                   server);
     return false;
 }

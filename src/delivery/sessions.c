@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Found by account; the one unused longest makes room. */
+ * Sessions are found by account; the least recently used one makes room. */
 #include "delivery/sessions.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 struct session {
     char *account;
     struct mailbox *mailbox;
-    uint64_t used; /* clock of last use */
+    uint64_t used; /* value of the clock at the last use */
 };
 
 struct sessions {

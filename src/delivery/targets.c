@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Routing, and the message as the ledger is told of it. */
+ * Routing, and the description of the message for the ledger. */
 #include "delivery/targets.h"
 
 #include <glib.h>
@@ -20,7 +20,7 @@ static void report_route(struct delivery *delivery, struct delivery_recipient *r
         report_set(&recipient->report, OUTCOME_TROUBLE, "%s", fault->text);
 }
 
-/* The place of (account, mailbox) among the targets, added when it is new: two addresses may lead to one mailbox. */
+/* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. */
 static size_t place(struct targets *targets, const char *account, const char *mailbox, enum copy_role role)
 {
     size_t *count = &targets->message.target_count;
@@ -58,7 +58,7 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     return ROUTE_TROUBLE;
 }
 
-/* The route of one recipient, and whether the caller may deliver there. */
+/* Routes one recipient, and checks whether the caller may deliver there. */
 static enum route_result route_recipient(const struct delivery *delivery, struct delivery_recipient *recipient,
                                          struct fault *fault)
 {
@@ -97,8 +97,8 @@ static enum route_result recorded_sender(const struct delivery *delivery, struct
     return ROUTE_OK;
 }
 
-/* Adds the Sent copy, if the sender has an account here and one is due; false when that cannot be told. Where Sent is a
- * recipient's mailbox too, that copy is enough. */
+/* Adds the Sent copy, if the sender has an account here and one is due; false if that is unknown. If Sent is also a
+ * recipient's mailbox, that copy suffices. */
 static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     struct fault fault;
@@ -142,8 +142,8 @@ static void describe_message(const struct delivery *delivery, struct targets *ta
     struct ledger_message *message = &targets->message;
     set_identity(delivery, targets);
     targets->sender_text = decode_scrub(delivery->sender, strlen(delivery->sender));
-    /* Whoever may run the set-group-ID program may also stop it while it has the lock: of his own account only. Against
-     * deliveries by other ways, the claims in the ledger are the fence, as they are when a lock is lost. */
+    /* A user of the set-group-ID program can stop it while it has the lock, so it locks that user's account only.
+     * Against other deliveries the claims in the ledger protect, as they do when a lock is lost. */
     message->lock_account = delivery->only_login != NULL ? targets->list[0].account : NULL;
     message->message_id = targets->message_id;
     message->sender = targets->sender_text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A delivery under way: what each step has come to. A step only adds its own, but for `whole`. */
+ * A delivery in progress: the results of its steps. Each step only adds its own; `whole` alone may change later. */
 #ifndef ONCEDROP_WORK_H
 #define ONCEDROP_WORK_H
 
@@ -13,10 +13,10 @@ struct delivery_work {
     struct ledger_found *found;
     struct plan *plan;
     struct ledger_claim *claim;
-    size_t unreachable;             /* the target whose IMAP session was not to be had during the claim ... */
+    size_t unreachable;             /* the target whose IMAP session could not be opened during the claim ... */
     struct fault unreachable_fault; /* ... and why; LEDGER_NO_TARGET: none */
-    bool whole;                     /* the message is known not to be cut short; a reader that goes may take it back */
-    bool sent_done;                 /* nobody has to come again for the Sent copy */
+    bool whole;                     /* the message is known to be complete; false again if the reader goes away */
+    bool sent_done;                 /* nobody must be retried for the Sent copy */
 };
 
 #endif

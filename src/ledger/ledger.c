@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The session: connecting, its transactions' settings, single statements and what their failures mean. */
+ * The session: connecting, transaction settings, single statements, and remedies for their failures. */
 #include "ledger/ledger.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "ledger/ledger_login.h"
 #include "ledger/ledger_session.h"
 
-/* An abandoned copy is not named here: to whoever delivers the message after all it is a pending one, doubt included. */
+/* `abandoned` is missing here: a delivery treats an abandoned copy as a pending one, doubt included. */
 static const char *const state_names[] = {
     [COPY_NONE] = "none",     [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
     [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
@@ -38,7 +38,7 @@ const char *ledger_role_name(enum copy_role role)
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
 {
     if (!lock_is_known(config->lock.method)) {
-        fault_set(fault, "[lock] method: there is no such lock yet");
+        fault_set(fault, "[lock] method: not available in this version");
         return NULL;
     }
     struct ledger *ledger = base_alloc(sizeof(*ledger));
@@ -85,9 +85,9 @@ int64_t ledger_hold_wait_ms(const struct config *config)
     return config->lock.wait > 1000 ? config->lock.wait : 1000;
 }
 
-/* SET LOCAL in one statement. A site may have lowered synchronous_commit: an answer that was not durable, here and on a
- * synchronous standby, would lose mail. idle_in_transaction_session_timeout lets the server free the lock of a process
- * that was stopped. */
+/* All SET LOCAL in one statement. If a site has lowered synchronous_commit, mail could be lost after an answer that was
+ * not yet durable, here and on a synchronous standby. idle_in_transaction_session_timeout lets the server release the
+ * lock of a process that was stopped. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
 {
     char idle[24], statement[24], lock[24];
@@ -116,19 +116,19 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
         {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
         {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
         {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
-        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state that came later */
+        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state added by a later version */
         {"42501", grant},                          /* insufficient_privilege */
-        /* read_only_sql_transaction, and BEGIN READ WRITE in recovery */
-        {"25006", "this server is a standby; database.conninfo must lead to the primary"},
-        {"0A000", "is this a standby? database.conninfo must lead to the primary"},
-        {"22P05", "the database's encoding has to be UTF8"}, /* untranslatable_character */
+        /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
+        {"25006", "this server is a standby; database.conninfo must point to the primary"},
+        {"0A000", "is this a standby? database.conninfo must point to the primary"},
+        {"22P05", "the database's encoding must be UTF8"}, /* untranslatable_character */
     };
     const char *remedy = NULL;
     for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
         if (strcmp(fault->code, remedies[i][0]) == 0)
             remedy = remedies[i][1];
-    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's, which has one code for everything */
-        remedy = "a pooler in front of the database has to be in transaction or session mode";
+    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's error, which shares one code with all others */
+        remedy = "a pooler in front of the database must be in transaction or session mode";
     char code[sizeof(fault->code)];
     memcpy(code, fault->code, sizeof(code));
     if (remedy != NULL)
@@ -140,7 +140,7 @@ bool ledger_random(int64_t *ret, struct fault *fault)
 {
     if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
         return true;
-    fault_set(fault, "no random number from the kernel");
+    fault_set(fault, "cannot get a random number from the kernel");
     return false;
 }
 
@@ -200,7 +200,7 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
         fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed", PQntuples(result));
         return false;
     }
-    if (PQnfields(result) == 0) { /* what has no rows for anybody does not say that nobody is there */
+    if (PQnfields(result) == 0) { /* a statement that never returns rows does not say that the account is unknown */
         fault_set(fault, "[route] account_query: the statement returns no columns");
         return false;
     }

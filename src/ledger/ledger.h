@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * The record of every message and the claims in it: what keeps each copy from being made twice. A delivery calls, in this
- * order,
+ * The record of every message and the claims in it, which keep each copy from being made twice. A delivery calls, in
+ * this order:
  *
- *     ledger_look      tries the lock, and reads behind it what is known of the message
- *     ledger_claim     the record and the copies that will be made, committed, and the lock again: sent, not waited for
- *     ledger_hold      the results of that: only when it says LEDGER_OK may anything be appended
- *     ledger_settle    what became of the copies, committed: the commit point; and the hold for what comes next
- *     ledger_abandon   in place of settling: nothing was sent
+ *    ledger_look      tries the lock, then reads what is known of the message
+ *    ledger_claim     records the message and the copies to be made, commits, and takes the lock again; sends this
+ *                     without waiting for the results
+ *    ledger_hold      waits for the results; only after LEDGER_OK may anything be appended
+ *    ledger_settle    records the result of each copy and commits: the commit point; also holds what comes next
+ *    ledger_abandon   instead of settling: nothing was sent
  *
- * What is given is only read, and what comes back is new: nothing is filled in by one call for the next. Everything is
- * bounded in time. */
+ * Arguments are only read and results are new objects: no call fills in anything for the next. All waits are bounded. */
 #ifndef ONCEDROP_LEDGER_H
 #define ONCEDROP_LEDGER_H
 
@@ -19,51 +19,51 @@
 
 #define LEDGER_HASH_SIZE 32
 
-#define LEDGER_NO_ROLE "28000" /* the fault's code when the database refuses the user that the process runs as */
+#define LEDGER_NO_ROLE "28000" /* the fault's code if the database has no role for the user of the process */
 
 struct ledger;
 struct decoded;
 
-/* Connects to the database; queue_id (or NULL) is to be seen by whoever looks at its sessions. NULL with the fault set when
- * there is no connection. */
+/* Connects to the database. queue_id (or NULL) is shown in its list of sessions. NULL with the fault set if there is no
+ * connection. */
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault) OD_MUST;
 void ledger_close(struct ledger **ledger);
 
 enum ledger_result {
     LEDGER_TROUBLE, /* the fault says why */
     LEDGER_OK,
-    LEDGER_BUSY, /* another delivery is at it */
+    LEDGER_BUSY, /* another delivery is delivering the message */
 };
 
 enum copy_role { COPY_INBOX, COPY_SENT };
 enum copy_state { COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED };
 
-/* One mailbox the message belongs in. */
+/* A mailbox that the message belongs in. */
 struct ledger_target {
     const char *account;
     const char *mailbox;
     enum copy_role role;
 };
 
-#define LEDGER_NO_TARGET SIZE_MAX /* in the place of a target's number: none */
+#define LEDGER_NO_TARGET SIZE_MAX /* instead of the number of a target: none */
 
-/* One recipient of the message. */
+/* A recipient of the message. */
 struct ledger_recipient {
     const char *address;
     const char *original;          /* before aliases; may be NULL */
-    const char *account, *mailbox; /* where it leads; NULL: nowhere, and the ledger has nothing to do with it */
+    const char *account, *mailbox; /* where the address leads; NULL: nowhere, so the ledger ignores this recipient */
 };
 
 /* A message and where it belongs. */
 struct ledger_message {
     unsigned char identity[LEDGER_HASH_SIZE];
     unsigned char digest[LEDGER_HASH_SIZE];
-    const char *lock_account; /* the lock is for this account's copies only; NULL: for the message */
+    const char *lock_account; /* lock only this account's copies; NULL: lock the message */
     const char *message_id;   /* valid UTF-8, or NULL */
     const char *sender;       /* valid UTF-8 */
     const char *queue_id;     /* may be NULL */
-    int64_t queued_at;        /* seconds since 1970, when Postfix received it under that queue id; 0: not known */
-    int64_t received_at;      /* seconds since 1970, recorded if the message is not known */
+    int64_t queued_at;        /* seconds since 1970, when Postfix received it under that queue id; 0: unknown */
+    int64_t received_at;      /* seconds since 1970, recorded if the message is new */
     int64_t size;             /* bytes of data */
     const void *data;         /* for record.level = raw */
     const struct ledger_target *targets;
@@ -72,141 +72,145 @@ struct ledger_message {
     size_t recipient_count;
 };
 
-#define LEDGER_OTHER SIZE_MAX /* in the place of a recipient's number: none of this delivery */
+#define LEDGER_OTHER SIZE_MAX /* instead of the number of a recipient: one of another delivery */
 
-/* What stands in the ledger of a target. */
+/* What the ledger knows about a target. */
 struct ledger_found_copy {
-    enum copy_state state;    /* COPY_NONE: nothing */
-    bool doubt;               /* an attempt before may have stored it */
-    int64_t attempt;          /* number of the last one, 0: none */
-    int64_t attempt_age_ms;   /* since it began, by the database's clock */
-    int64_t first_age_ms;     /* since the first attempt */
-    size_t owner;             /* the recipient for whom it was claimed, or LEDGER_OTHER: one of another delivery */
-    bool owner_finished;      /* Postfix will not bring that one again */
-    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may yet have it */
-    int64_t uidvalidity, uid; /* 0: not known */
+    enum copy_state state;    /* COPY_NONE: not in the ledger */
+    bool doubt;               /* an earlier attempt may have stored it */
+    int64_t attempt;          /* number of the last attempt; 0: none */
+    int64_t attempt_age_ms;   /* since the last attempt began, by the database's clock */
+    int64_t first_age_ms;     /* since the first attempt began */
+    size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;      /* Postfix will not retry that recipient */
+    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
+    int64_t uidvalidity, uid; /* 0: unknown */
 };
 
-/* What is known of a message. */
+/* What the ledger knows about a message. */
 struct ledger_found {
     bool known;                        /* it is recorded */
-    int64_t received_at;               /* seconds since 1970, as recorded first: the INTERNALDATE of every copy */
+    int64_t received_at;               /* seconds since 1970, as first recorded: the INTERNALDATE of every copy */
     struct ledger_found_copy copies[]; /* one for each target */
 };
 
-/* Tries the lock and reads what is known behind it. With lock.wait it tries again that long: while another has the lock,
- * or a copy of ours was claimed a shorter time ago than that (its delivery has the lock again in a moment).
+/* Tries the lock and, once it is ours, reads what is known. With lock.wait, retries for that long while another session
+ * has the lock, or while one of our copies was claimed more recently than that (its delivery is about to take the lock
+ * again).
  *
- * LEDGER_OK       *ret is new (free(3)); the lock is held: ledger_claim or ledger_leave must follow
+ * LEDGER_OK       *ret is new (free(3)); the lock is held; ledger_claim or ledger_leave must follow
  * LEDGER_BUSY     another delivery holds the lock; nothing is held
  * LEDGER_TROUBLE  fault set; nothing is held */
 enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
                                struct fault *fault) OD_MUST;
 
-/* Gives the lock back without a trace. held: so many recipients are told that another delivery is at it; that is counted, as
- * it is when ledger_look says LEDGER_BUSY. */
+/* Releases the lock; leaves no record of this delivery. held: how many recipients will be told that another delivery is
+ * delivering the message. They are counted in the statistics, as when ledger_look returns LEDGER_BUSY. */
 void ledger_leave(struct ledger *ledger, size_t held);
 
-/* After LEDGER_BUSY, for the log: the session that holds the message's lock, a new string. NULL: none does now, or that is
- * not known. */
+/* After LEDGER_BUSY, for the log: the session that holds the message's lock, a new string. NULL: nobody does now, or it is
+ * unknown. */
 char *ledger_holder(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
 
-/* One copy that will be made. */
+/* A copy to be made. */
 struct ledger_copy {
     size_t target;
-    size_t recipient; /* who answers for it */
-    bool doubt;       /* it may be there already */
-    bool again;       /* it is stored by the ledger, and made again on purpose */
+    size_t recipient; /* the recipient that answers for it */
+    bool doubt;       /* it may already be there */
+    bool again;       /* already stored by the record, and made again on purpose */
 };
 
-/* What a recipient is told, to be recorded. */
+/* The answer for a recipient, to be recorded. */
 struct ledger_answer {
     size_t recipient;
     const char *outcome; /* its name; "claimed": none yet */
     const char *reason;  /* its text, or NULL */
-    bool finished;       /* Postfix will not bring this recipient again */
-    bool whole;          /* the message is known not to be cut short */
+    bool finished;       /* Postfix will not retry this recipient */
+    bool whole;          /* the message is known to be complete */
 };
 
-/* What this try has spent its time on so far, in milliseconds. */
+/* The time spent by this try so far, in milliseconds. */
 struct ledger_times {
     int64_t read, lock, database, imap;
 };
 
-/* Recorded of each recipient's delivery and of this try of it, which is known by the claim. */
+/* What is recorded of each recipient's delivery, and of this try (the claim identifies it). */
 struct ledger_answers {
     struct ledger_answer *answers;
     size_t count;
     struct ledger_times times;
 };
 
-/* What became of a copy. */
+/* The result of a copy. */
 struct ledger_made {
     size_t target;
-    enum copy_state state; /* pending, appending (not known), stored, failed */
+    enum copy_state state; /* pending, appending (unknown), stored, failed */
     bool doubt;
-    uint32_t uidvalidity, uid; /* 0: not known */
+    uint32_t uidvalidity, uid; /* 0: unknown */
     const char *error;         /* valid UTF-8, or NULL */
 };
 
 struct ledger_claim;
 
-/* Behind ledger_look: records the message (decoded, unless it is known), the answers, and the copies as `appending` with
- * the next attempt number and a token of ours; commits that; when there are copies, takes the lock again, waiting at most
- * ledger_hold_wait_ms. It is sent, and not waited for: what fails is said by ledger_hold, which must follow.
+/* Follows ledger_look. Records the message (from its decoded form, unless it is known), the answers, and the copies as
+ * `appending` with the next attempt number and a new token; commits; then, if there are copies, takes the lock again,
+ * waiting at most ledger_hold_wait_ms. All this is sent without waiting for results: ledger_hold, which must follow,
+ * reports failures.
  *
- * message, found: what ledger_look had and gave; the message must outlive the claim. Never NULL; ledger_claim_free. */
+ * message, found: the input and the result of ledger_look; the message must outlive the claim. Never NULL;
+ * ledger_claim_free. */
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
                                   const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
                                   struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
 void ledger_claim_free(struct ledger_claim **claim);
 
-/* Waits for ledger_claim's results.
+/* Waits for the results of ledger_claim.
  *
- * LEDGER_OK       committed; when there are copies, the lock is held and each of them is still ours
- * LEDGER_BUSY     committed, but the lock or a copy was not to be had; ledger_abandon must follow
+ * LEDGER_OK       committed; if there are copies, the lock is held and each of them is still ours
+ * LEDGER_BUSY     committed, but the lock or a copy was not available; ledger_abandon must follow
  * LEDGER_TROUBLE  fault set; ledger_abandon must follow */
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
 
-/* All that one settling says. */
+/* Everything that one settling records. */
 struct ledger_settling {
     const struct ledger_made *made;
     size_t made_count;
     struct ledger_answers answers;
-    size_t next; /* a target of the claim not made yet, for which the lock is taken again; LEDGER_NO_TARGET: none */
+    size_t next; /* a target of the claim that is not made yet, and that needs the lock again; LEDGER_NO_TARGET: none */
 };
 
-/* Records what became of copies, each only if its attempt and token are still ours, and the answers; tells record.notify;
- * commits. What fails is tried once more on a new connection, without the lock: attempt and token suffice.
+/* Records the result of each copy, if its attempt and token are still ours, and the answers; sends record.notify's
+ * notification; commits. If this fails, tries once more on a new connection, without the lock: attempt and token
+ * suffice.
  *
- * *ret_next      whether the lock is held and that copy is still ours; when not, it is to be abandoned
+ * *ret_next      whether the lock is held and copy `next` is still ours; if not, that copy must be abandoned
  * *ret_taken     [made_count]: another delivery has taken that copy over
  *
  * Both are untouched on LEDGER_TROUBLE.
  *
  * LEDGER_OK       committed
  * LEDGER_BUSY     committed, but something was taken over
- * LEDGER_TROUBLE  fault set; as far as is known not committed */
+ * LEDGER_TROUBLE  fault set; as far as we know not committed */
 enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
                                  const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
                                  struct fault *fault) OD_MUST;
 
-/* Nothing was sent for the copies of the claim that are not settled: they are `pending` again where the claim is known to
- * stand, with the doubt that they were claimed with; the answers are recorded too. Gives the lock back. Best effort: what
- * cannot be undone, the hold-off releases. */
+/* Gives back the claim's copies that are not settled, for which nothing was sent. If the claim is known to be
+ * committed, they become `pending` again, with the doubt they had when claimed; the answers are recorded too. Releases
+ * the lock. Best effort: what cannot be undone here becomes free after the hold-off. */
 void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct ledger_answers answers);
 
-/* Asks route.account_query about one address.
+/* Runs route.account_query for one address.
  *
- * *ret_found   whether it gave a row
- * ret_columns  account, inbox, sent: new strings (free(3)); NULL where the query has no such column or gave NULL
+ * *ret_found   whether it returned a row
+ * ret_columns  account, inbox, sent: new strings (free(3)); NULL where the query has no such column or returned NULL
  *
- * False with the fault set: the query failed, is of a kind that has no rows, or gave more than one; the outputs are
- * untouched. */
+ * False with the fault set: the query failed, is of a kind that returns no rows, or returned more than one; the outputs
+ * are untouched. */
 bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
                    struct fault *fault) OD_MUST;
 
-/* The wait limit of the hold: max(1 s, lock.wait), in milliseconds. */
+/* How long the hold waits for the lock: max(1 s, lock.wait), in milliseconds. */
 int64_t ledger_hold_wait_ms(const struct config *config) OD_MUST;
 
 #endif

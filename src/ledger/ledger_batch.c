@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: candidates, their locks, their rows' locks, then what is done about them. */
+ * A batch: find candidates, take their locks, then lock their rows. */
 #include "ledger/ledger_batch.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ struct candidates {
     size_t count;
 };
 
-/* Opens the transaction and finds candidates, which are not locked yet. */
+/* Opens the transaction and finds candidates, not locked yet. */
 static bool find(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
                  int64_t after, struct candidates *candidates, struct fault *fault)
 {
@@ -37,7 +37,7 @@ static bool find(struct ledger *ledger, const char *condition, size_t count, con
     return result != NULL;
 }
 
-/* Tries each candidate's lock; *ret is an array literal of the ids that are ours now. */
+/* Tries each candidate's lock; *ret becomes an array literal of the ids whose lock we got. */
 static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, char **ret, struct fault *fault)
 {
     char numbers[MESSAGES][24];
@@ -61,8 +61,8 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     return good;
 }
 
-/* Some deliveries lock another key (message_account_key): their rows refer to the message, which keeps it from this. *ids
- * becomes what is ours of them. */
+/* Some deliveries use another lock key (message_account_key). They lock the message's row by referring to it, so we
+ * lock that row too. Removes from *ids what we did not get. */
 static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
 {
     char numbers[MESSAGES][24];

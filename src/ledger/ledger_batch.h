@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: ISC
  *
- * Work on old records, in batches: each a short transaction that holds the locks of its messages, so that no delivery of
- * them is under way meanwhile, and none waits. */
+ * Works on old records in batches: each is a short transaction that holds the locks of its messages, so that none of
+ * them is being delivered meanwhile. A batch never waits for a lock. */
 #ifndef ONCEDROP_LEDGER_BATCH_H
 #define ONCEDROP_LEDGER_BATCH_H
 
 #include "ledger/ledger_session.h"
 
-#define LEDGER_BATCH_PARAMS 6 /* that a condition may have */
+#define LEDGER_BATCH_PARAMS 6 /* the maximum for a condition */
 
 struct ledger_batch {
-    int64_t after; /* number of the last message that was looked at; 0 at first; moved on by each batch */
+    int64_t after; /* id of the last message examined; 0 at first; advanced by each batch */
     bool ended;    /* there are no more */
-    char *ids;     /* array literal of the messages that are locked (free(3)); NULL: there are none, nothing is open */
+    char *ids; /* array literal of the locked messages (free(3)); NULL: there are none, and no transaction is open */
 };
 
-/* Opens the transaction and locks the next messages that meet the condition; one that a delivery holds is left out. The
- * condition has to be looked at again behind the locks: before them anything may have happened.
+/* Opens the transaction and locks the next messages that meet the condition, except those that a delivery holds. The
+ * caller must check the condition again once they are locked: it may have changed meanwhile.
  *
- * condition  SQL about a message m, with the parameters from $1 on
+ * condition  SQL about a message m, with parameters from $1 on
  *
- * False with the fault set: nothing is open. */
+ * False with the fault set: no transaction is open. */
 bool ledger_batch_lock(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
                        struct ledger_batch *batch, struct fault *fault) OD_MUST;
 
-/* Runs the statement and commits. NULL with the fault set: the batch has not happened. */
+/* Runs the statement and commits. NULL with the fault set: nothing was committed. */
 PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                               struct fault *fault) OD_MUST;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The lock is tried between two sessions, the record in a transaction that is rolled back. */
+ * The lock is tested between two sessions, the record in a transaction that is rolled back. */
 #include "ledger/ledger_check.h"
 
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "ledger/ledger_session.h"
 #include "message/decode.h"
 
-#define CHECK_MS 4000 /* for an answer that takes a delivery some milliseconds */
+#define CHECK_MS 4000 /* for an answer that takes a delivery a few milliseconds */
 
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 {
     return pg_secured(ledger->pg, ret_good);
 }
 
-/* BEGIN and the try-lock; *ret: granted. The transaction stays open. */
+/* BEGIN and the try-lock; *ret: whether it was granted. The transaction stays open. */
 static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
 {
     if (!ledger_connect(ledger, fault))
@@ -28,13 +28,14 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     if (result == NULL)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     else if (!kept)
-        fault_set(fault, "database: the connection is closed as soon as a transaction is begun");
+        fault_set(fault, "database: the connection is closed as soon as a transaction begins");
     else
         *ret = lock_granted(result);
     return result != NULL && kept;
 }
 
-/* A transaction of `other` beside that of `ledger` gave no answer: is it that one that it waits for? */
+/* A transaction of `other` got no answer while one of `ledger` was open. Finds out whether it was waiting for that
+ * one. */
 static void explain_silence(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
 {
     struct fault ignored;
@@ -59,7 +60,7 @@ static bool check_lock(struct ledger *ledger, struct ledger *other, int64_t key,
     }
     ledger_rollback(other);
     if (!begin_try(other, key, &second, fault)) {
-        fault_prefix(fault, "the try of a lock that is held is to say so at once");
+        fault_prefix(fault, "a try of a lock that is held must return at once");
         return false;
     }
     ledger_rollback(other);
@@ -71,7 +72,7 @@ static bool check_lock(struct ledger *ledger, struct ledger *other, int64_t key,
         fault_set(fault, "the lock is not granted although it is free");
     else if (second)
         fault_set(fault,
-                  "two sessions hold one lock: this database or pooler does not exclude, or they reached two"
+                  "two sessions hold the same lock: this database or pooler does not exclude, or they reached two"
                   " databases; all deliveries must reach one primary");
     else if (!after)
         fault_set(fault, "the lock is not released when its transaction ends");
@@ -87,12 +88,12 @@ bool ledger_check_lock(struct ledger *ledger, struct ledger *other, bool *ret, s
     return known;
 }
 
-/* Within the transaction that ledger_look has opened: the record, with as much in it as record.level asks for, the claim,
- * and settling it. */
+/* Within the transaction that ledger_look has opened: writes the record, as much as record.level asks for, claims a
+ * copy, and settles it. */
 static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,
                            const struct ledger_found *found, struct fault *fault)
 {
-    static char text[] = "check \xe2\x9c\x93"; /* other than ASCII: the database has to take that too */
+    static char text[] = "check \xe2\x9c\x93"; /* not only ASCII: the database must accept that too */
     struct decoded_address address = {.role = "from", .position = 1, .address = text};
     struct decoded_part part = {.path = text, .type = text, .size = message->size, .text = text};
     const struct decoded decoded = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Claim and hold: from the lock to the moment at which an APPEND is allowed. */
+ * Claim and hold: from the lock to the moment when an APPEND is allowed. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -94,7 +94,7 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   12, params, fault);
 }
 
-/* Only counted. */
+/* For the statistics only. */
 static bool add_searches(struct ledger *ledger, size_t searches, struct fault *fault)
 {
     char number[24];
@@ -103,7 +103,7 @@ static bool add_searches(struct ledger *ledger, size_t searches, struct fault *f
                   2, params, fault);
 }
 
-/* Whether the hold is asked for this copy. */
+/* Whether the hold includes this copy. */
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
 {
     return !claimed->settled && (target == LEDGER_ALL_TARGETS || claimed->copy.target == target);
@@ -229,7 +229,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
 {
     if (!claim->in_flight) {
         *fault = claim->fault;
-        pg_close(&ledger->pg); /* should the COMMIT have been on its way already, the hold-off releases the claim */
+        pg_close(&ledger->pg); /* if the COMMIT was already on its way, the hold-off releases the claim */
         return LEDGER_TROUBLE;
     }
     enum ledger_result result = take_claim(ledger, claim, fault);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is looked for before the locks and again behind them is one condition. */
+ * Messages are selected by the same condition before the locks are taken and again afterwards. */
 #include "ledger/ledger_expire.h"
 
 #include "ledger/ledger_batch.h"
@@ -8,7 +8,8 @@
 
 #define YOUNGER(time, ms) time " >= pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
 
-/* $1: milliseconds since the last try, $2: since the last APPEND that may still be under way, $3: the last message. */
+/* $1: minimum milliseconds since the last try; $2: since an APPEND that may still be in progress; $3: the last
+ * message. */
 #define EXPIRED \
     "m.id <= $3::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL" \
     " UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))" \
@@ -18,7 +19,7 @@
     " AND " YOUNGER("c.attempt_at", "CASE c.state WHEN 'appending' THEN $2 ELSE $1 END") ")"
 #define EXPIRED_PARAMS 3
 
-/* open: the unfinished deliveries of these messages. */
+/* Requires `open`: the unfinished deliveries of these messages. */
 #define REPORT \
     " SELECT coalesce(max(" LEDGER_TIME("o.last_at") "), max((SELECT " LEDGER_TIME("max(c.attempt_at)") \
     " FROM @schema@.copy c WHERE c.message = m.id))) AS last_at," \

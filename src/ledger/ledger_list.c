@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each question is one statement, with no more in it than was asked for. */
+ * Each question is one statement, restricted to what was asked for. */
 #include "ledger/ledger_list.h"
 
 #include <glib.h>
@@ -9,7 +9,7 @@
 #include "ledger/ledger_session.h"
 #include "ledger/ledger_text.h"
 
-/* Conditions; $ stands for the value's parameter. */
+/* Conditions; $ is replaced by the parameter of the value. */
 #define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $::bigint * interval '1 millisecond'"
 #define SINCE_TIME "c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim($::text, '@')::double precision)"
 #define OF_RECIPIENT \
@@ -46,7 +46,7 @@ struct list_query {
     size_t count;
 };
 
-/* Nothing for a filter that is not set: only what is asked for is in the statement, so that each question finds its
+/* Adds nothing if the filter is not set: each statement contains only what was asked for, so that it can use an
  * index. */
 static void add_condition(struct list_query *query, const char *condition, const char *value)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `list` and `stats` ask. Times are UTC, in ISO 8601. NULL with the fault set on trouble. */
+ * The queries of `list` and `stats`. Times are UTC, in ISO 8601. All return NULL with the fault set on trouble. */
 #ifndef ONCEDROP_LEDGER_LIST_H
 #define ONCEDROP_LEDGER_LIST_H
 
 #include "ledger/ledger_query.h"
 
 struct ledger_filter {
-    const char *state;     /* pending, ..., abandoned, or unfinished: the first two; NULL: any */
+    const char *state;     /* pending, ..., abandoned, or unfinished (the first two); NULL: any */
     const char *since;     /* milliseconds before now, or @ and seconds since 1970; NULL: any */
     const char *recipient; /* envelope recipient or account, lower case; NULL: any */
     const char *sender;    /* envelope sender, "" for bounces, or address in From; NULL: any */
-    const char *queue_id;  /* any under which Postfix tried the message; NULL: any */
-    const char *delay;     /* milliseconds that the copy took at least, or has taken by now; NULL: any */
+    const char *queue_id;  /* any queue id under which the message was tried; NULL: any */
+    const char *delay;     /* minimum milliseconds that the copy took, or has taken so far; NULL: any */
     int64_t limit;
 };
 
@@ -25,8 +25,8 @@ struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filt
  * (seconds), duplicates. */
 struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* One row for each of the last hours in which something was stored in a recipient's mailbox. Columns: hour, stored, bytes,
- * retried, p50, p95, p99: seconds from the first attempt to the settling one. */
+/* One row for each recent hour in which something was stored in a recipient's mailbox. Columns: hour, stored, bytes,
+ * retried, p50, p95, p99 (seconds from the first attempt until it was stored). */
 struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct fault *fault) OD_MUST;
 
 #endif

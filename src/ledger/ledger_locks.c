@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * One statement over the ledger's claims and the server's view of its locks and sessions. */
+ * One statement over the ledger's claims and the server's locks and sessions. */
 #include "ledger/ledger_locks.h"
 
 #include "ledger/ledger_session.h"
@@ -12,9 +12,9 @@
 
 #define SECONDS_SINCE(time) "round(extract(epoch FROM clock_timestamp() - " time ")::numeric, 1)"
 
-/* A bigint key stands in pg_locks as two halves with objsubid 1. Everybody sees a session's user and application_name; of
- * the rest a user sees only what his roles allow, and backend_start, which every session has, tells whether they do.
- * pg_locks.waitstart came with PostgreSQL 14. */
+/* pg_locks shows a bigint key as two halves with objsubid 1. Everybody sees the user and application_name of every
+ * session; other columns depend on the user's roles. backend_start, which every session has, is NULL if they are
+ * hidden. pg_locks.waitstart was added in PostgreSQL 14. */
 #define LOCKS \
     "WITH locks AS (SELECT (l.classid::bigint << 32) | l.objid::bigint AS key, l.granted, l.pid AS backend," \
     " (pg_catalog.to_jsonb(l) ->> 'waitstart')::timestamptz AS waitstart, a.usename," \
@@ -35,7 +35,7 @@
     " m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')"
 
-/* Keys are hashes: none of ours is ever as small as the numbers that people and programs choose. */
+/* Our keys are hashes, which are practically never as small as the numbers that people and programs choose. */
 #define LOOKS_LIKE_OURS(key) key " NOT BETWEEN -4294967296 AND 4294967296"
 
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)

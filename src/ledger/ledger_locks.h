@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `locks` asks: who has which message, and who waits for it. */
+ * The query of `locks`: who is delivering which message, and who waits for it. */
 #ifndef ONCEDROP_LEDGER_LOCKS_H
 #define ONCEDROP_LEDGER_LOCKS_H
 
 #include "ledger/ledger_query.h"
 
-/* Claims under way and locks that are held, the longest first; rows of one key stand together. A lock without a claim is
- * listed when a delivery of ours holds it or waits for it, when it is that of a recorded message, or when its key looks as
- * one of ours does, whoever holds it. NULL with the fault set on trouble.
+/* Claims in progress and locks that are held, the oldest first; rows with the same key are adjacent. A lock without a
+ * claim is listed if a delivery of ours holds it or waits for it, if it belongs to a recorded message, or if its key
+ * looks like one of ours, whoever holds it. NULL with the fault set on trouble.
  *
- *   key, message_id                      message_id: NULL when no message with this key is recorded
- *   account, mailbox, state, host, pid   the claim, NULL without one
- *   age                                  seconds since the claim, else since the lock is held
- *   lock                                 held; claimed: the claim's delivery is about to take it; free: it is not
- *   session, ours, backend, user, client the database session that holds it: its application_name, whether that is one of
- *                                        oncedrop's, process id at the server, user, address
- *   held                                 seconds since its transaction, or the end of its last statement
- *   hidden                               client and held are not shown to our user (pg_read_all_stats)
- *   waiting                              JSON array: backend, user, session, seconds */
+ * key, message_id                      message_id: NULL if no message with this key is recorded
+ * account, mailbox, state, host, pid   the claim; NULL if there is none
+ * age                                  seconds since the claim, else since the lock was taken
+ * lock                                 held; claimed: the claim's delivery is about to take it; free: neither
+ * session, ours, backend, user, client the database session that holds it: application_name, whether it is one of
+ * oncedrop's, process id on the server, user, address
+ * held                                 seconds since its transaction began, or since its last statement ended
+ * hidden                               client and held are hidden from our user (see pg_read_all_stats)
+ * waiting                              JSON array: backend, user, session, seconds */
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 enum {

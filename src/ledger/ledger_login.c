@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The user's name is looked for where libpq looks for it. */
+ * The user name is taken from where libpq would take it. */
 #include "ledger/ledger_login.h"
 
 #include <pwd.h>
@@ -17,7 +17,8 @@ bool ledger_login_is_service(const struct config *config)
     return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
 }
 
-/* What to type about a refusal, a new string, or NULL. root is an operator; whoever else has no role yet delivers. */
+/* What to type if the connection was refused: a new string, or NULL. root gets an operator's role; any other user
+ * without a role is assumed to deliver. */
 static char *remedy(const struct config *config, const char *user, const struct fault *fault)
 {
     char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The try of the lock, and what is known behind it. */
+ * Trying the lock, and reading what is known once it is ours. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,7 +13,7 @@
 #define POLL_FIRST_MS 5
 #define POLL_LONGEST_MS 100
 
-/* Marks of the batch. */
+/* Marks of the batch's statements. */
 struct look {
     size_t settings, lock, message, copies, variant;
 };
@@ -59,8 +59,8 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
                   3, params, fault);
 }
 
-/* For the Sent copy the Message-ID alone decides: has another content with this id one, or one that may still come to be?
- * That is also one that was given up while its APPEND was not known to have failed. */
+/* For the Sent copy only the Message-ID counts: does other content with this id have a copy, or one that may still be
+ * stored? That includes one that was given up while its APPEND was in doubt. */
 static bool add_variant_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
     size_t place = sent_target(message);
@@ -152,8 +152,9 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
     return found;
 }
 
-/* One try, one round trip: what is known is read behind the lock, in statements of their own, so it is what stands
- * there now that the lock is ours; without the lock it is not looked at. LEDGER_BUSY leaves the transaction to be ended. */
+/* One try, in one round trip. What is known is read after the lock is taken, in separate statements, so that they see
+ * the state under the lock; without the lock their results are ignored. After LEDGER_BUSY the caller must end the
+ * transaction. */
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
                                    struct ledger_found **ret, struct fault *fault)
 {
@@ -193,13 +194,13 @@ static void pause_ms(int64_t ms)
     uint32_t random = 0;
     if (getrandom(&random, sizeof(random), 0) < 0)
         random = (uint32_t)getpid();
-    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1)); /* jitter: half to one and a half */
+    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1)); /* jitter: a factor of 0.5 to 1.5 */
     struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     nanosleep(&time, NULL);
 }
 
-/* Whether another delivery claimed a copy of ours so short a time ago: between the COMMIT of its claim and its hold
- * nobody has the lock, and its copy is not ours to make. What would be left to others anyway is not looked at. */
+/* Whether another delivery claimed one of our copies within this time: between the COMMIT of its claim and its hold it
+ * does not have the lock, but the copy is not ours to make. Ignores copies that we would leave to others anyway. */
 static bool just_claimed(const struct ledger_message *message, const struct ledger_found *found, int64_t within_ms)
 {
     for (size_t i = 0; i < message->target_count; i++) {
@@ -212,8 +213,8 @@ static bool just_claimed(const struct ledger_message *message, const struct ledg
     return false;
 }
 
-/* Ends the transaction, and counts recipients for whom nothing else is written. A lost row harms nobody: no disk is waited
- * for. */
+/* Ends the transaction, and counts recipients for whom nothing else is written. Losing this row would do no harm, so
+ * there is no wait for the disk. */
 static void end_held(struct ledger *ledger, size_t recipients)
 {
     struct fault ignored;

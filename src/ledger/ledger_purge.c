@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is old; behind the locks of a batch (ledger_batch.h) it is looked at again. */
+ * Selects what is old; the condition is checked again under the locks of a batch (ledger_batch.h). */
 #include "ledger/ledger_purge.h"
 
 #include <stdlib.h>
 
 #include "ledger/ledger_batch.h"
 
-/* $1: milliseconds. Replayed messages arrived long ago but may have been recorded today, hence last_at. */
+/* $1: milliseconds. last_at is checked because replayed messages arrived long ago but may have been recorded today. */
 #define OLD \
     "m.received_at < pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'" \
     " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND (d.finished_at IS NULL" \
     " OR d.last_at >= pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'))" \
     " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))"
 
-/* What OLD would be once the unfinished is abandoned. $2: milliseconds. */
+/* What OLD will select once unfinished messages are abandoned. $2: milliseconds. */
 #define OLD_OR_EXPIRED \
     "m.received_at < pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'" \
     " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id" \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A result becomes a table that outlives it. */
+ * Converts results to tables that outlive them. */
 #include "ledger/ledger_query.h"
 
 #include <stdlib.h>
@@ -44,13 +44,13 @@ void ledger_table_join(struct ledger_table **table, struct ledger_table **more)
     base_free(&(*table)->cells);
     (*table)->cells = all;
     (*table)->rows += (*more)->rows;
-    (*more)->rows = 0; /* its cells are the other's now */
+    (*more)->rows = 0; /* its cells now belong to the other table */
     if (added > 0)
         memset((*more)->cells, 0, added * sizeof(char *));
     ledger_table_free(more);
 }
 
-/* By the OIDs of pg_type.dat, which never change. */
+/* By the OIDs in pg_type.dat, which never change. */
 static enum ledger_type type_of(Oid oid)
 {
     switch (oid) {

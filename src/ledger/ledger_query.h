@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Questions of people to the ledger: their answers are tables of text. */
+ * Queries for people: the results are tables of text. */
 #ifndef ONCEDROP_LEDGER_QUERY_H
 #define ONCEDROP_LEDGER_QUERY_H
 
@@ -12,19 +12,19 @@ struct ledger_table {
     size_t columns, rows;
     char **names;            /* [columns] */
     enum ledger_type *types; /* [columns] */
-    char **cells;            /* [rows * columns], row after row; NULL: no value */
+    char **cells;            /* [rows * columns], row by row; NULL: no value */
 };
 
 void ledger_table_free(struct ledger_table **table);
 
-/* The cell, "" for one without a value. */
+/* The text of a cell; "" if it has no value. */
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column) OD_MUST;
 
-/* Adds the rows of *more, which has the same columns, to those of *table, and frees *more; *table may be NULL, or without
- * columns. */
+/* Moves the rows of *more, which has the same columns, to the end of *table, and frees *more. *table may be NULL or
+ * have no columns. */
 void ledger_table_join(struct ledger_table **table, struct ledger_table **more);
 
-/* Version of the server, "15.4 ...", a new string, and how many connections it takes; NULL with the fault set. */
+/* The server's version, "15.4 ...", a new string, and its max_connections; NULL with the fault set on trouble. */
 char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault) OD_MUST;
 
 #endif

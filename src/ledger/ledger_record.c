@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The record of a message: what an application reads. Written once, in the transaction of the first claim; where two are
- * the first, under keys of their own, the one that commits first. */
+ * The record of a message, which applications read. It is written once, in the transaction of the first claim; if two
+ * deliveries with different lock keys are first, by the one that commits first. */
 #include <string.h>
 
 #include "ledger/ledger_session.h"
@@ -9,7 +9,7 @@
 #include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)
-#define TEXT_MAX (1024 * 1024) /* of a part: what decode.h gives at most */
+#define TEXT_MAX (1024 * 1024) /* of a part: decode.h returns no more */
 
 static size_t list_length(char *const *list)
 {

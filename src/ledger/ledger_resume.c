@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is unfinished by the record, and its bytes chunk by chunk. */
+ * Unfinished messages in the record, and their bytes, chunk by chunk. */
 #include "ledger/ledger_resume.h"
 
 #include <glib.h>
@@ -55,7 +55,7 @@ static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
         digest[i] = (unsigned char)(g_ascii_xdigit_value(hex[2 * i]) * 16 + g_ascii_xdigit_value(hex[2 * i + 1]));
 }
 
-/* Rows: one for each unfinished delivery, all with the message's columns. */
+/* One row for each unfinished delivery; each row has the message's columns. */
 static struct ledger_unfinished *take_unfinished(const PGresult *result)
 {
     int rows = PQntuples(result);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: ISC
  *
- * The schema: installed and upgraded by version, from the files in schema/. */
+ * Installs and upgrades the schema by version, from the files in schema/. */
 #ifndef ONCEDROP_LEDGER_SCHEMA_H
 #define ONCEDROP_LEDGER_SCHEMA_H
 
 #include "ledger/ledger.h"
 
-/* The version this program works with. */
+/* The schema version that this program needs. */
 int ledger_schema_needed(void) OD_MUST;
 
-/* The version in the database; *ret is 0 when the schema is not installed. */
+/* The schema version in the database; *ret is 0 if the schema is not installed. */
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault) OD_MUST;
 
-/* Whether the database keeps text as UTF-8. What is refused here works for a while, until a message has other text than
- * ASCII. False with the fault set when it does not, or does not answer. */
+/* Whether the database stores text as UTF-8. Any other encoding would work until a message contains text other than
+ * ASCII. False with the fault set if it does not, or if there is no answer. */
 bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* Applies every file newer than the version in the database, all in one transaction, one installer at a
- * time. Nothing to do is success; a new schema only in a database that keeps UTF-8. *ret_from is the version found. */
+/* Applies every file newer than the version in the database, in one transaction, one installer at a time. If there is
+ * nothing to do, that is success. A new schema is installed only in a UTF-8 database. *ret_from is the version
+ * found. */
 bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *fault) OD_MUST;
 
-/* The SQL of all versions after `from`, with the schema's name filled in: a new string (free(3)). */
+/* The SQL of all versions after `from`, with the name of the schema filled in: a new string (free(3)). */
 char *ledger_schema_sql(const struct config *config, int from) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * One row for a server: read, taken for a look, written. */
+ * One row for each server: reading it, claiming a look, writing the result. */
 #include "ledger/ledger_server.h"
 
 #include "ledger/ledger_session.h"
@@ -22,7 +22,7 @@
     " ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at," \
     " tried_at = EXCLUDED.tried_at"
 
-/* A query that is worth a second try when it failed on a connection kept from before. */
+/* A query that is retried if it failed because a kept connection was lost. */
 static PGresult *query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                        struct fault *fault)
 {
@@ -33,7 +33,7 @@ static PGresult *query(struct ledger *ledger, const char *sql, size_t count, con
     return result;
 }
 
-/* Of many that see that it is time for a look, one changes the row. */
+/* If several processes see that a look is due, only one of them changes the row. */
 static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct fault *fault)
 {
     char pause[24];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Settle: what became of the copies. Its COMMIT is the commit point of a delivery. */
+ * Settle: records the result of the copies. Its COMMIT is the commit point of a delivery. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "ledger/ledger_session.h"
 
-/* Marks of the batch. */
+/* Marks of the batch's statements. */
 struct marks {
     size_t copies, commit, hold;
 };
@@ -17,7 +17,7 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
     for (size_t i = 0; i < claim->copy_count; i++)
         if (claim->copies[i].copy.target == target)
             return &claim->copies[i];
-    abort(); /* what was not claimed is nobody's to settle */
+    abort(); /* only what was claimed can be settled */
 }
 
 static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
@@ -46,8 +46,8 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
         11, params, fault);
 }
 
-/* For the Sent copy the Message-ID alone decides: what was claimed for other content with this id, and came to nothing,
- * is settled by this one. */
+/* For the Sent copy only the Message-ID counts: copies that were claimed for other content with this id, but never
+ * stored, are settled by this one. */
 static bool add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                                struct fault *fault)
 {
@@ -71,7 +71,7 @@ static bool add_variants_state(struct ledger *ledger, const struct ledger_claim 
         6, params, fault);
 }
 
-/* Of the tries only our own: whoever has taken over has a row of its own. */
+/* Updates only our own try: a delivery that has taken over has a row of its own. */
 static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *claim,
                               const struct ledger_answer *answer, const struct ledger_times *times, struct fault *fault)
 {
@@ -146,7 +146,7 @@ static bool send_settling(struct ledger *ledger, const struct ledger_claim *clai
            pg_send(ledger->pg, fault);
 }
 
-/* Reads the results up to and with the COMMIT. An UPDATE that met no row met another's attempt. */
+/* Takes the results up to the COMMIT. An UPDATE of no row means that the attempt is another delivery's. */
 static enum ledger_result take_settling(struct ledger *ledger, const struct ledger_settling *settling,
                                         const struct marks *marks, bool *ret_taken, struct fault *fault)
 {
@@ -166,7 +166,7 @@ static enum ledger_result take_settling(struct ledger *ledger, const struct ledg
     return result;
 }
 
-/* One attempt at settling on the session as it is. */
+/* One attempt at settling, in the session as it is. */
 static enum ledger_result settle_once(struct ledger *ledger, const struct ledger_claim *claim,
                                       const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
                                       struct fault *fault)
@@ -181,7 +181,7 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
     bool held = result != LEDGER_TROUBLE && settling->next != LEDGER_NO_TARGET &&
                 ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
     if (sent)
-        held = pg_finish(ledger->pg) && held; /* the lock went with a session that is lost */
+        held = pg_finish(ledger->pg) && held; /* a lost session has lost the lock too */
     else
         pg_close(&ledger->pg);
     if (result != LEDGER_TROUBLE)
@@ -210,7 +210,7 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
     enum ledger_result result = settle_once(ledger, claim, settling, ret_next, ret_taken, fault);
     if (result != LEDGER_TROUBLE)
         return result;
-    /* The message may be in the mailbox: worth a second session before the next delivery has to look for it. */
+    /* The message may be in the mailbox: a second session is cheaper than a search by the next delivery. */
     warn(claim, "settling failed, trying once more on a new connection", fault);
     pg_close(&ledger->pg);
     again.next = LEDGER_NO_TARGET;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each question is one statement. */
+ * Each query is one statement. */
 #include "ledger/ledger_show.h"
 
 #include "ledger/ledger_session.h"
@@ -36,8 +36,8 @@ bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret,
     return found != NULL;
 }
 
-/* Neighbours in the order of the ids share the longest beginning; with the newest, that is few enough to be compared one
- * by one, however large the ledger. */
+/* Ids with the longest common beginning are neighbours in sort order. Together with the newest, these are few enough to
+ * compare one by one, however large the ledger is. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault)
 {
     const struct pg_param param = {.data = message_id};

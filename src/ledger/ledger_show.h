@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `show` asks. Times are UTC, in ISO 8601. */
+ * The queries of `show`. Times are UTC, in ISO 8601. */
 #ifndef ONCEDROP_LEDGER_SHOW_H
 #define ONCEDROP_LEDGER_SHOW_H
 
 #include "ledger/ledger_query.h"
 
-/* Messages by identity, digest, or any queue id they were tried under, each of which may be NULL; oldest first. NULL with the fault set on trouble.
- * Columns: id, message_id, digest, lock_key, sender, from, subject, date, size, in_reply_to, references, received_at. */
+/* Finds messages by identity, digest, or any queue id they were tried under, each of which may be NULL; oldest first.
+ * NULL with the fault set on trouble. Columns: id, message_id, digest, lock_key, sender, from, subject, date, size,
+ * in_reply_to, references, received_at. */
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id,
                                           struct fault *fault) OD_MUST;
 enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY }; /* the first columns */
 
-/* Whether a message with this digest is recorded: by what a delivery may read, for replay. False with the fault set on
- * trouble. */
+/* Whether a message with this digest is recorded; for replay, so it uses only what a delivery may read. False with the
+ * fault set on trouble. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault) OD_MUST;
 
-/* Message-IDs among which those nearest to one that is not known may be: some that begin alike, and the newest. Column
- * message_id. */
+/* Message-IDs that may be near an unknown one: some with a common beginning, and the newest. Column message_id. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;
 
 /* When the oldest message on record was received: what was before has been purged. Column received_at; no row: there is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * SQL for people's questions that occurs more than once. */
+ * SQL fragments shared by the queries for people. */
 #ifndef ONCEDROP_LEDGER_TEXT_H
 #define ONCEDROP_LEDGER_TEXT_H
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is recent is counted where it stands, what is older was added up: by `until`, the moment that both go by. */
+ * Recent tries are counted from their rows; older ones were added up before. `until` is the moment that separates the
+ * two. */
 #include "ledger/ledger_total.h"
 
 #include "ledger/ledger_session.h"
 
-#define LONGEST_MS (60 * 60 * INT64_C(1000)) /* what was not added up for years takes its time */
+#define LONGEST_MS (60 * 60 * INT64_C(1000)) /* adding up years of tries may take that long */
 
-/* Milliseconds, the upper bounds of a histogram's buckets. */
+/* Upper bounds of the histogram buckets, in milliseconds. */
 #define BOUNDS "'{5,10,25,50,100,250,500,1000,2500,5000,10000,30000,60000,300000,1800000,7200000}'::bigint[]"
 #define BUCKET(ms) "pg_catalog.width_bucket(" ms "::bigint - 1, " BOUNDS ")"
 
@@ -15,8 +16,8 @@
     "coalesce((SELECT pg_catalog.to_timestamp(value / 1000000.0) FROM @schema@.total WHERE name = 'counted_until')," \
     " '-infinity')"
 
-/* Tries t of deliveries d as they are counted. An outcome that both defers and bounces has bounced in the try that finished
- * the delivery. */
+/* Tries t of deliveries d, as they are counted. If an outcome can mean both deferral and bounce, it counts as a bounce
+ * in the try that finished the delivery. */
 #define TRIES \
     "SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'" \
     " WHEN t.outcome IN ('stored', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'" \
@@ -26,12 +27,12 @@
     " AS delay_ms" \
     " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
 
-/* What nothing can happen to any more: its process has settled all that it claimed, or has certainly died. */
+/* A try that cannot change any more: its process has settled everything that it claimed, or has certainly died. */
 #define IS_OVER \
     "(t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM @schema@.copy WHERE state = 'appending')" \
     " OR t.outcome = 'claimed' AND t.started_at < pg_catalog.clock_timestamp() - interval '1 hour')"
 
-/* Each try is looked at once: few groups are left of many. */
+/* Each try is read once and aggregated into a few groups. */
 #define GROUPS \
     "groups AS (SELECT outcome, status, " BUCKET("read_ms") " AS read, " BUCKET("lock_ms") " AS lock," \
     " " BUCKET("database_ms") " AS database, " BUCKET("imap_ms") " AS imap, " BUCKET("delay_ms") " AS delay," \
@@ -75,7 +76,7 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
                         0, NULL, fault);
 }
 
-/* The row that others wait for who come at the same time. */
+/* Locks a row, so that only one process at a time adds up. */
 static bool add_until_lock(struct ledger *ledger, struct fault *fault)
 {
     return pg_add(ledger->pg,

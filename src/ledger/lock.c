@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* The lock stands alone in its statement: in a larger one it could be taken after the snapshot that other parts of
- * the statement read from. There is nothing to be released: the end of the transaction does. */
+/* The lock is taken by a statement that does nothing else: in a larger one it could be taken after the snapshot that
+ * other parts of the statement read from. No statement releases it: the end of the transaction does. */
 static const struct {
     const char *acquire;
     const char *reassert;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connecting, and waiting on the socket, never without an end. */
+ * Connecting, and waiting on the socket with a time limit. */
 #include "ledger/pg.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ int pg_wait_socket(struct pg *pg, short events, int64_t until)
     }
 }
 
-/* Counts what is there to be read, before libpq reads it: it keeps results, and messages of any length, whole in memory. */
+/* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
 static bool count_received(struct pg *pg, struct fault *fault)
 {
     int waiting = 0;
@@ -42,7 +42,7 @@ static bool count_received(struct pg *pg, struct fault *fault)
     pg->received += waiting > 0 ? waiting : 1;
     if (pg->received <= pg->receive_max)
         return true;
-    fault_set(fault, "database: its answer has more than %lld MiB", (long long)(pg->receive_max >> 20));
+    fault_set(fault, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
     pg->lost = true;
     pg->sqlstate[0] = '\0';
     return false;
@@ -78,7 +78,7 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
-/* The conninfo's own words and, where it is silent, ours. */
+/* Starts to connect with the conninfo's options and, where it has none, our defaults. */
 static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, struct fault *fault)
 {
     static const char *const defaults[][2] = {
@@ -90,7 +90,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
-        fault_set(fault, "[database] conninfo: no libpq connection string: %s (values with blanks stand in '')",
+        fault_set(fault, "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
                   reason);
         return false;
     }
@@ -100,9 +100,10 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
         if (option->val != NULL)
-            keywords_add(&keywords, option->keyword, option->val);       /* a later word wins over an earlier one */
-    keywords_add(&keywords, "client_encoding", "UTF8");                  /* all our text is */
-    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* begins to connect, sends nothing by TCP */
+            keywords_add(&keywords, option->keyword, option->val); /* a later value overrides an earlier one */
+    keywords_add(&keywords, "client_encoding", "UTF8");            /* as all our text is */
+    pg->conn =
+        PQconnectStartParams(keywords.names, keywords.values, 0); /* starts to connect; sends nothing yet over TCP */
     PQconninfoFree(options);
     if (pg->conn == NULL)
         abort(); /* no memory: death by signal defers */
@@ -130,7 +131,7 @@ static bool finish_connecting(struct pg *pg, bool verify, struct fault *fault)
     }
     (void)pg_lose(pg, fault, "no connection");
     if (pg_reason_is_login(pg->conn))
-        strcpy(fault->code, "28000"); /* libpq hands none out for a failed connection */
+        strcpy(fault->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
     return false;
 }
 
@@ -190,7 +191,7 @@ bool pg_usable(const struct pg *pg)
     return !pg->lost && PQstatus(pg->conn) == CONNECTION_OK;
 }
 
-/* To the end of what has come: behind a server's last words stands the end of the connection. */
+/* Reads to the end of the input: the end of the connection follows the server's last message. */
 void pg_look(struct pg *pg)
 {
     struct fault ignored;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: statements that go out together, and their results, by their marks. */
+ * A batch: statements that are sent together, and their results by mark. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "ledger/pg_internal.h"
 
-#define FLUSH_BYTES (256 * 1024) /* libpq buffers without bound: wait for the server after so much */
+#define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
 
 bool pg_flush(struct pg *pg, struct fault *fault)
 {
@@ -121,11 +121,11 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     return false;
 }
 
-/* The batch's next result as it comes, of whatever kind. NULL with the fault set. */
+/* The next result of the batch, of any kind. NULL with the fault set. */
 static PGresult *next_result(struct pg *pg, struct fault *fault)
 {
     PGresult *result = NULL;
-    for (int i = 0; i < 2 && result == NULL; i++) { /* a NULL ends the results of the statement before */
+    for (int i = 0; i < 2 && result == NULL; i++) { /* a NULL ends the results of the previous statement */
         if (!pg_wait_result(pg, fault))
             return NULL;
         result = PQgetResult(pg->conn);
@@ -138,14 +138,14 @@ static PGresult *next_result(struct pg *pg, struct fault *fault)
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return result;
     pg->skipped = true;
-    if (status == PGRES_PIPELINE_SYNC) /* more results asked for than statements sent */
+    if (status == PGRES_PIPELINE_SYNC) /* more results requested than statements sent */
         abort();
     pg_statement_failed(pg, result, fault);
     PQclear(result);
     return NULL;
 }
 
-/* That of the next statement; what was only prepared for it is none. */
+/* The result of the next statement; results of PREPAREs are skipped. */
 static PGresult *take_next(struct pg *pg, struct fault *fault)
 {
     PGresult *result = NULL;
@@ -173,7 +173,7 @@ bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
 PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
 {
     if (mark < pg->taken)
-        abort(); /* it was taken already */
+        abort(); /* already taken */
     return pg_passed(pg, mark, fault) ? take_next(pg, fault) : NULL;
 }
 
@@ -188,7 +188,7 @@ bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
     return false;
 }
 
-/* Nobody has asked for any; libpq keeps them until somebody does. */
+/* We do not use them, but libpq keeps them until they are fetched. */
 static void drop_notifications(struct pg *pg)
 {
     for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * By name before anything is sent, by the socket's other end after that. */
+ * Checks names before anything is sent, and the socket's peer afterwards. */
 #include "ledger/pg_peer.h"
 
 #include <arpa/inet.h>
@@ -67,13 +67,13 @@ enum pg_peer pg_peer_of(int fd)
 static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
 {
     fault_set(fault,
-              "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s whoever is in between"
-              " reads the password and the mail; " REMEDY,
+              "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
+              " can read the password and the mail; " REMEDY,
               host, sslmode);
     return false;
 }
 
-/* The n-th of a list, "" behind its end. */
+/* The n-th entry of a list; "" beyond its end. */
 static const char *entry(gchar **list, guint n)
 {
     return n < g_strv_length(list) ? list[n] : "";
@@ -109,7 +109,7 @@ bool pg_peer_check(PGconn *conn, struct fault *fault)
     bool good = options != NULL &&
                 pg_peer_check_names(option(options, "host"), option(options, "hostaddr"), sslmode, fault);
     if (options == NULL)
-        fault_set(fault, "database: the connection's options are not known");
+        fault_set(fault, "database: the connection's options are unknown");
     if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
         good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", fault);
     PQconninfoFree(options);
@@ -126,13 +126,13 @@ const char *pg_peer_describe(PGconn *conn, bool *ret_good)
     PQconninfoFree(options);
     *ret_good = peer == PG_PEER_SOCKET || verified || PQgssEncInUse(conn);
     if (peer == PG_PEER_SOCKET)
-        return has_peer ? "unix socket of the user that requirepeer names"
-                        : "unix socket; requirepeer=postgres in conninfo would make sure who answers there";
+        return has_peer ? "unix socket of the user in requirepeer"
+                        : "unix socket; requirepeer=postgres in conninfo would verify who answers there";
     if (*ret_good)
         return verified ? "TLS, certificate and name verified" : "encrypted by GSSAPI";
     if (peer == PG_PEER_LOOPBACK)
-        return "TCP on this machine: any local user can take the port while PostgreSQL is down, and is given password and mail;"
+        return "TCP on this machine: any local user can take the port while PostgreSQL is down, and gets password and mail;"
                " use the unix socket (no host, requirepeer=postgres)";
-    return PQsslInUse(conn) ? "TLS, but not verified (sslmode): whoever is in between can read password and mail"
-                            : "in the clear: whoever is in between can read password and mail";
+    return PQsslInUse(conn) ? "TLS, but not verified (sslmode): anybody in between can read password and mail"
+                            : "in the clear: anybody in between can read password and mail";
 }

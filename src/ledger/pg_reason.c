@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * libpq's own words, fit for one line, and never with a password in them. */
+ * libpq's messages, on one line and without passwords. */
 #include <glib.h>
 #include <pwd.h>
 #include <string.h>
@@ -35,7 +35,7 @@ char *pg_reason(const char *message)
     return g_string_free(text, FALSE);
 }
 
-/* Leaves out what is quoted: it may be half a password, or all of a URI. */
+/* Removes quoted parts: they may contain part of a password, or a whole URI. */
 static void mask_quoted(GString *text)
 {
     for (char *open = strchr(text->str, '"'); open != NULL;) {
@@ -43,7 +43,7 @@ static void mask_quoted(GString *text)
         size_t length = strcspn(text->str + start, "\"");
         if (text->str[start + length] == '\0')
             length = text->len - start;
-        if (length > 1) { /* one is an '=' or a bracket that is missing */
+        if (length > 1) { /* a single character is a missing '=' or bracket */
             g_string_erase(text, (gssize)start, (gssize)length);
             g_string_insert(text, (gssize)start, "...");
             length = 3;
@@ -65,11 +65,12 @@ bool pg_reason_is_login(const PGconn *conn)
 {
     const struct passwd *user = getpwuid(geteuid());
     const char *host = PQhost(conn), *name = PQuser(conn);
-    const char *said = strstr(PQerrorMessage(conn), "failed: "); /* before it stands the socket's name */
+    const char *said = strstr(PQerrorMessage(conn), "failed: "); /* before this is the socket's name */
     bool by_socket = host != NULL && host[0] == '/';
     if (!by_socket || user == NULL || name == NULL || strcmp(user->pw_name, name) != 0 || said == NULL)
         return false;
     char *english OD_CLEANUP(base_free) = base_printf("role \"%s\" does not exist", name);
-    /* The server may speak another language; but a database is often named like the user of the deliveries. */
+    /* The server's messages may be translated. For others than root the name alone is not enough: the database often
+     * has the same name as the user of the deliveries. */
     return strstr(said, english) != NULL || (geteuid() == 0 && strstr(said, name) != NULL);
 }

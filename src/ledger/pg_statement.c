@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Statements that are sent again and again on one connection are prepared: the server then parses and plans them once. Only
- * where the session is the server's own: behind a pooler the next transaction may be in another session, which does not know
- * the name. A process that lives for one message sends nearly everything once, and prepares nothing. */
+ * Statements that are sent repeatedly on one connection are prepared, so that the server parses and plans them once.
+ * Not behind a pooler: there the next transaction may be in another session, which does not know the name. A process
+ * that delivers a single message sends nearly every statement once, and prepares nothing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ GHashTable *pg_statements_new(void)
 bool pg_statement_is_stale(const char *sqlstate)
 {
     static const char *const states[] = {
-        "26000", /* invalid_sql_statement_name: a pooler after all */
+        "26000", /* invalid_sql_statement_name: there is a pooler after all */
         "42P05", /* duplicate_prepared_statement: likewise */
         "0A000", /* feature_not_supported: cached plan must not change result type, after an upgrade of the schema */
     };
@@ -52,7 +52,7 @@ bool pg_statement_is_stale(const char *sqlstate)
     return false;
 }
 
-/* Under a name that was never used on this connection: whether it comes to stand is known only when its result is there. */
+/* Uses a name that is new on this connection: whether the PREPARE succeeded is known only when its result arrives. */
 static bool prepare_statement(struct pg *pg, struct pg_statement *statement, size_t count, struct fault *fault)
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parameters: text that is made fit for the server, numbers, arrays; and columns of results. */
+ * Parameters (text made valid for the server, numbers, arrays), and columns of results. */
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct pg_param pg_array(const char *literal)
     return (struct pg_param){.data = literal, .max = SIZE_MAX};
 }
 
-/* At most max of the bytes, to the end of a character. */
+/* At most max bytes, cut at the end of a character. */
 static size_t cut(const char *text, size_t length, size_t max)
 {
     if (length <= max)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands, one after another, and what becomes of a message. */
+ * The commands of a session, and the delivery of a message. */
 #include "lmtp/lmtp.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 struct lmtp {
     const struct config *config;
     struct lmtp_stream *stream;
-    struct ledger *ledger; /* opened with the first message */
+    struct ledger *ledger; /* opened for the first message */
     struct sessions *sessions;
     char host[256];
     struct lmtp_times times;
@@ -53,12 +53,12 @@ static void do_lhlo(struct lmtp *lmtp, const char *arguments)
 static void do_mail(struct lmtp *lmtp, const char *arguments)
 {
     if (!lmtp->greeted)
-        reply_error(lmtp, "503 5.5.1 say LHLO first");
+        reply_error(lmtp, "503 5.5.1 send LHLO first");
     else
         lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
 }
 
-/* The message under DATA. */
+/* The message being read after DATA. */
 struct incoming {
     struct message_builder *builder;
     bool failed;
@@ -88,10 +88,11 @@ static void reply(struct lmtp *lmtp, const struct delivery *delivery)
         lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
                           report_line(report, line, sizeof(line)));
     }
-    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still listens changes nothing */
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still reads this does not matter */
 }
 
-/* The recipients as delivery_run wants them; original: before aliases, of the only one, by the message, or NULL. */
+/* The recipients in the form of delivery_run. original: the address before aliases, found in the message, of the only
+ * recipient; or NULL. */
 static struct delivery_recipient *list_recipients(const struct lmtp_transaction *transaction, const char *original)
 {
     guint count = transaction->recipients->len;
@@ -107,8 +108,8 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-/* All recipients under one lock; a reply for each, in their order (RFC 2033, 4.2). message: NULL if there is none; then
- * refused says why. */
+/* Delivers to all recipients under one lock; sends a reply for each, in their order (RFC 2033, 4.2). message: NULL if
+ * there is none; `refused` then has the reason. */
 static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
                               const struct report *refused)
 {
@@ -144,7 +145,7 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     delivery_clear(&delivery);
 }
 
-/* What was read under DATA becomes a message, or a reply for every recipient that says why not. */
+/* Makes a message of what was read after DATA, or sends every recipient the reason why not. */
 static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64_t started_ms)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
@@ -170,13 +171,13 @@ static bool do_data(struct lmtp *lmtp)
         message_builder_new((size_t)lmtp->config->delivery.size_limit,
                             (const char *const *)lmtp->config->identity.ignore);
     struct incoming incoming = {.builder = builder};
-    lmtp_stream_reply(lmtp->stream, "354 go on, end with a line of one dot");
+    lmtp_stream_reply(lmtp->stream, "354 end data with <CR><LF>.<CR><LF>");
     enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->times.idle, lmtp->end_ms + lmtp->times.last_data,
                                              feed_incoming, &incoming);
     if (result == LMTP_READ_TIMEOUT)
-        lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s no more data came", lmtp->host);
+        lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
     if (result != LMTP_READ_OK)
-        return false; /* without its end a message is none */
+        return false; /* without its end mark the message is void */
     deliver_incoming(lmtp, &incoming, started_ms);
     lmtp_transaction_reset(&lmtp->transaction);
     return true;
@@ -214,16 +215,16 @@ static bool do_line(struct lmtp *lmtp, const char *line)
         lmtp_stream_reply(lmtp->stream, "221 2.0.0 %s bye", lmtp->host);
         return false;
     case LMTP_HELO:
-        reply_error(lmtp, "500 5.5.1 this is LMTP: say LHLO");
+        reply_error(lmtp, "500 5.5.1 this is LMTP: send LHLO");
         return true;
     case LMTP_UNKNOWN:
         break;
     }
-    reply_error(lmtp, "500 5.5.1 command not known");
+    reply_error(lmtp, "500 5.5.1 unknown command");
     return true;
 }
 
-/* True while there may be another command. */
+/* True as long as there may be another command. */
 static bool serve_line(struct lmtp *lmtp)
 {
     char line[LMTP_LINE_MAX];
@@ -239,13 +240,13 @@ static bool serve_line(struct lmtp *lmtp)
         reply_error(lmtp, "500 5.5.2 line too long");
         return true;
     case LMTP_READ_TIMEOUT:
-        lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s nothing came for too long", lmtp->host);
+        lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s idle for too long", lmtp->host);
         return false;
     case LMTP_READ_END:
         return false;
     }
     if (lmtp->transaction.sender == NULL && base_now_ms() >= lmtp->end_ms) {
-        lmtp_stream_reply(lmtp->stream, "421 4.3.2 %s this session is old, open another", lmtp->host);
+        lmtp_stream_reply(lmtp->stream, "421 4.3.2 %s session time limit reached, open another", lmtp->host);
         return false;
     }
     return do_line(lmtp, line);

@@ -25,7 +25,7 @@ enum lmtp_verb lmtp_command_verb(const char *line, const char **ret_arguments)
     return LMTP_UNKNOWN;
 }
 
-/* The end of the path that begins behind its '<': its '>' outside of quotes, or NULL. */
+/* Finds the '>' that ends a path, outside of quotes; at: after its '<'. NULL if there is none. */
 static const char *path_end(const char *at)
 {
     for (bool quoted = false; *at != '\0'; at++) {
@@ -41,7 +41,7 @@ static const char *path_end(const char *at)
     return NULL;
 }
 
-/* <@relay,@relay:user@domain>: what stands behind the route (RFC 5321, appendix C). */
+/* <@relay,@relay:user@domain>: returns what follows the source route (RFC 5321, appendix C). */
 static const char *skip_route(const char *at, const char *end)
 {
     if (*at != '@')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The buffer, the dots of DATA, and replies that are kept back. */
+ * The buffer, the dots of DATA, and buffered replies. */
 #include "lmtp/lmtp_stream.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define BUFFER_SIZE (64 * 1024)
 #define WRITE_MS 300000 /* RFC 5321, 4.5.3.2 */
 
-/* Where in the message's lines we are. */
+/* The position within a line of the message. */
 enum data_state {
     DATA_LINE_START, /* after CR LF, or at the beginning */
     DATA_DOT,        /* after a '.' there */
@@ -25,10 +25,11 @@ enum data_state {
 
 struct lmtp_stream {
     int in, out;
-    size_t at, end; /* what is read and not used yet */
+    size_t at, end; /* read but not used yet */
     GString *replies;
     unsigned char buffer[BUFFER_SIZE];
-    unsigned char text[BUFFER_SIZE + 2]; /* of the message, dots unstuffed; a CR may be owed from the piece before */
+    unsigned char text[BUFFER_SIZE +
+                       2]; /* of the message, dots unstuffed; may begin with a CR held back from the previous piece */
 };
 
 struct lmtp_stream *lmtp_stream_new(int in, int out)
@@ -48,7 +49,7 @@ void lmtp_stream_free(struct lmtp_stream **stream)
     base_free(stream);
 }
 
-/* 1: ready; 0: not in time; -1: error. */
+/* 1: ready; 0: time limit reached; -1: error. */
 static int wait_for(int fd, short events, int64_t until_ms)
 {
     for (;;) {
@@ -120,8 +121,8 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
     return fits ? LMTP_READ_OK : LMTP_READ_TOO_LONG;
 }
 
-/* Takes one character; writes what it makes certain to out and returns how much. A CR is held back until it is known
- * not to end the message. */
+/* Takes one character; writes what is certain to out and returns how much. A CR is held back until it is known not to
+ * belong to the end mark. */
 static size_t take_character(enum data_state *state, unsigned char c, unsigned char *out)
 {
     size_t n = 0;
@@ -132,7 +133,7 @@ static size_t take_character(enum data_state *state, unsigned char c, unsigned c
             return 0;
         }
         break;
-    case DATA_DOT: /* the dot was stuffing, unless CR LF follows */
+    case DATA_DOT: /* the dot was stuffed, unless CR LF follows */
         if (c == '\r') {
             *state = DATA_DOT_CR;
             return 0;
@@ -163,14 +164,14 @@ static size_t take_character(enum data_state *state, unsigned char c, unsigned c
     return n;
 }
 
-/* Unstuffs what is in the buffer, up to the end of the message. */
+/* Unstuffs the contents of the buffer, up to the end of the message. */
 static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
 {
     size_t length = 0;
     while (stream->at < stream->end && *state != DATA_END) {
         const unsigned char *from = stream->buffer + stream->at;
         size_t left = stream->end - stream->at;
-        if (*state == DATA_TEXT) { /* the rest of the line at once */
+        if (*state == DATA_TEXT) { /* takes the rest of the line at once */
             const unsigned char *cr = memchr(from, '\r', left);
             size_t n = cr != NULL ? (size_t)(cr - from) : left;
             memcpy(stream->text + length, from, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Lines in, replies out, over a socket or two pipes; every wait is bounded. Replies are kept back while there is more
- * to read, so that pipelined commands (RFC 2920) are answered in one piece. */
+ * Reads lines and writes replies, over a socket or two pipes, with a limit on every wait. Replies are buffered while
+ * there is more input, so that pipelined commands (RFC 2920) are answered together. */
 #ifndef ONCEDROP_LMTP_STREAM_H
 #define ONCEDROP_LMTP_STREAM_H
 
@@ -14,25 +14,26 @@ void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descri
 
 enum lmtp_read {
     LMTP_READ_OK,
-    LMTP_READ_TOO_LONG, /* the whole line was read and dropped; so for a line with NUL in it */
+    LMTP_READ_TOO_LONG, /* the whole line was read and dropped; also for a line with a NUL */
     LMTP_READ_END,      /* end of file, or an error */
     LMTP_READ_TIMEOUT,
 };
 
-/* Flushes the replies if it has to wait, then reads one line, ended by LF; CR LF or LF are taken off.
- * until_ms: by base_now_ms(). */
+/* Flushes the replies if it has to wait, then reads one line, which ends with LF; removes CR LF or LF. until_ms: by
+ * base_now_ms(). */
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms) OD_MUST;
 
-/* Reads the message after DATA up to CR LF . CR LF (only that: RFC 5321, 4.1.1.4), takes the stuffed dots away and gives
- * it to feed, piece by piece, also after feed said false. idle_ms: how long each wait may take; until_ms: the end of all
+/* Reads the message after DATA up to CR LF . CR LF (and nothing else: RFC 5321, 4.1.1.4), removes stuffed dots and
+ * passes it to feed in pieces, even after feed has returned false. idle_ms: limit of each wait; until_ms: end of all
  * waits, by base_now_ms(). */
 enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
 
-/* Adds a reply, "code text" and CR LF; control characters in it become blanks. A '-' after the code: more follow. */
+/* Adds a reply, "code text" and CR LF; control characters become blanks. A '-' after the code means that more lines
+ * follow. */
 void lmtp_stream_reply(struct lmtp_stream *stream, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Sends what was replied; false when the peer does not take it. */
+/* Sends the buffered replies; false if the peer does not take them. */
 bool lmtp_stream_flush(struct lmtp_stream *stream);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Which paths and parameters are taken, and what is replied to the others. */
+ * Which paths and parameters are accepted, and the replies to all others. */
 #include "lmtp/lmtp_transaction.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static bool mistake(struct lmtp_transaction *transaction, const char *reply)
     return false;
 }
 
-/* What is refused before there is a message has no delivery that would log it. */
+/* What is refused before there is a message has no delivery to log it. */
 static void log_refused(const struct lmtp_transaction *transaction, const char *who, const char *address,
                         const char *dsn, const char *status, const char *text)
 {
@@ -62,7 +62,8 @@ static void log_refused(const struct lmtp_transaction *transaction, const char *
              log_escape_field(address, escaped, sizeof(escaped)), dsn, status, text);
 }
 
-/* SIZE=digits (RFC 1870) or BODY=7BIT|8BITMIME (RFC 6152): what was announced; nothing is known of other names. */
+/* SIZE=digits (RFC 1870) or BODY=7BIT
+ * 8BITMIME (RFC 6152), as we announce them; other names have no known values. */
 static bool value_is_valid(const char *name, const char *value)
 {
     if (g_ascii_strcasecmp(name, "SIZE") == 0)
@@ -81,12 +82,12 @@ static bool is_known(const char *const *known, const char *name)
 
 enum parameters {
     PARAMETERS_GOOD,
-    PARAMETERS_TOO_LARGE, /* replied to: it is our limit */
-    PARAMETERS_WRONG,     /* replied to: the client's mistake */
+    PARAMETERS_TOO_LARGE, /* replied: over our limit */
+    PARAMETERS_WRONG,     /* replied: the client's mistake */
 };
 
-/* Goes through the parameters of MAIL or RCPT. *ret_orcpt is the address that ORCPT gives, a new string, or left as it
- * is. */
+/* Checks the parameters of MAIL or RCPT. If ORCPT gives an address, *ret_orcpt becomes a new string; otherwise it is
+ * untouched. */
 static enum parameters check_parameters(struct lmtp_transaction *transaction, const char *parameters,
                                         const char *const *known, char **ret_orcpt)
 {
@@ -97,11 +98,11 @@ static enum parameters check_parameters(struct lmtp_transaction *transaction, co
         if (!lmtp_command_parameter(&parameters, &name, &value))
             return PARAMETERS_GOOD;
         if (!is_known(known, name)) {
-            (void)mistake(transaction, "555 5.5.4 parameter not known");
+            (void)mistake(transaction, "555 5.5.4 unknown parameter");
             return PARAMETERS_WRONG;
         }
         if (!value_is_valid(name, value)) {
-            (void)mistake(transaction, "501 5.5.4 the parameter's value is none");
+            (void)mistake(transaction, "501 5.5.4 invalid parameter value");
             return PARAMETERS_WRONG;
         }
         if (g_ascii_strcasecmp(name, "ORCPT") == 0) {
@@ -116,7 +117,7 @@ static enum parameters check_parameters(struct lmtp_transaction *transaction, co
     }
 }
 
-/* Those that we announced, and those that change nothing for us. */
+/* Those that we announced, and those that make no difference to us. */
 static const char *const mail_parameters[] = {"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID", NULL};
 static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
 

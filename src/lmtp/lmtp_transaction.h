@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The envelope of the message to come, as MAIL, RCPT and XFORWARD say it (RFC 2033, RFC 5321, 4.1.1). */
+ * The envelope of the next message, from MAIL, RCPT and XFORWARD (RFC 2033, RFC 5321, 4.1.1). */
 #ifndef ONCEDROP_LMTP_TRANSACTION_H
 #define ONCEDROP_LMTP_TRANSACTION_H
 
@@ -12,31 +12,31 @@
 #define LMTP_RECIPIENTS_MAX 1000
 
 struct lmtp_recipient {
-    char *path;             /* as RCPT gives it, ... */
-    struct address address; /* ... and taken apart */
+    char *path;             /* as given by RCPT ... */
+    struct address address; /* ... and parsed */
     char *original;         /* ORCPT, or NULL */
 };
 
 struct lmtp_transaction {
     struct lmtp_stream *stream; /* where replies go */
-    int64_t size_limit;         /* bytes that a message may have; 0: any */
+    int64_t size_limit;         /* largest message in bytes; 0: no limit */
     char *sender;               /* NULL before MAIL */
     GArray *recipients;         /* of struct lmtp_recipient */
-    char *queue_id;             /* XFORWARD IDENT, which comes before MAIL; NULL: not told */
+    char *queue_id;             /* XFORWARD IDENT, which precedes MAIL; NULL: unknown */
 };
 
-/* Empty; to be ended by lmtp_transaction_clear. */
+/* Empty; must be cleared with lmtp_transaction_clear. */
 struct lmtp_transaction lmtp_transaction_new(struct lmtp_stream *stream, int64_t size_limit) OD_MUST;
 void lmtp_transaction_clear(struct lmtp_transaction *transaction);
 
-/* Empty again, for the next message. */
+/* Empties it for the next message. */
 void lmtp_transaction_reset(struct lmtp_transaction *transaction);
 
 const struct lmtp_recipient *lmtp_transaction_recipient(const struct lmtp_transaction *transaction,
                                                         guint place) OD_MUST;
 
-/* Take what the arguments of a command say, and reply; what is refused leaves everything as it was. False: the client made
- * a mistake, which is to be counted. */
+/* Evaluate the arguments of a command, and reply; a command that is refused changes nothing. False: the client made a
+ * mistake, which is to be counted. */
 bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arguments) OD_MUST;
 bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arguments) OD_MUST;
 void lmtp_transaction_xforward(struct lmtp_transaction *transaction, const char *arguments);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session's life: set up, logged in, asked whether it still answers; and its end. */
+ * The life of a session: setup, login, the check that it still answers, and its end. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
 
-/* A command that ended says more by its status than by its silence. */
+/* If the command has ended, its status explains more than its silence. */
 static void explain_command(struct mailbox *mailbox, struct fault *fault)
 {
     int status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A logged-in IMAP session of one account (RFC 3501), and the three things a delivery asks of it: append, search,
- * and to say honestly what it does not know. */
+ * A logged-in IMAP session of one account (RFC 3501): appends and searches, and is explicit about what is unknown. */
 #ifndef ONCEDROP_MAILBOX_H
 #define ONCEDROP_MAILBOX_H
 
@@ -12,56 +11,58 @@
 
 struct mailbox;
 
-/* Connects, secures and logs in. The certificate's chain, validity and host name are verified before any credential
- * is sent; tls=none goes only to loopback addresses and unix sockets.
+/* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
+ * credential is sent; tls=none works only with loopback addresses and unix sockets.
  *
- * account  whose mailboxes; the SASL authorisation id with a master user. Control characters are refused.
+ * account  the owner of the mailboxes; the SASL authorisation id if there is a master user. Control characters are
+ *          refused.
  *
- * Returns a session, or NULL with the fault set (which step failed, what to do). Time: imap.timeout per step. */
+ * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* Ends the session: LOGOUT is sent without waiting for an answer, then the connection is closed. imap.command is given up
- * to a second to end, and then killed. Cannot fail. */
+/* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. imap.command gets up to a
+ * second to end and is then killed. Cannot fail. */
 void mailbox_close(struct mailbox **mailbox);
 
-/* Whether one credential opens every account, so that it is the server's doing whose mailbox is opened. */
+/* Whether one credential opens every account, so that it is up to the server whose mailbox is opened. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 
-/* The server and the user whose credential it is, as one name for what is found out about both; a new string. That of a
- * server on this host has the host's name in it, for all hosts share what is found out. */
+/* A name for the server and the user of the credential, under which to keep what is found out about both; a new string.
+ * For a server on this host it includes the host's name, since all hosts share these results. */
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
-    IDENTITY_UNKNOWN, /* not proved: trouble, or the account is not to be had (fault set) */
-    IDENTITY_COUNTS,  /* the server opens the account that the login names, or refuses */
-    IDENTITY_IGNORED, /* it opens one mailbox whatever account is named (fault set) */
+    IDENTITY_UNKNOWN, /* not determined: trouble, or the account is not available (fault set) */
+    IDENTITY_COUNTS,  /* the server opens the account named in the login, or refuses */
+    IDENTITY_IGNORED, /* it opens the same mailbox whatever account is named (fault set) */
 };
 
-/* Finds out, where mailbox_delegates, whether the account that a login names counts. Some servers (Courier, GNU
- * Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
+/* Where mailbox_delegates, finds out whether the server honours the account named in a login. Some servers (Courier,
+ * GNU Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
  *
- * account  one that the server has; it is logged in to, then one that nobody has, "oncedrop-probe". When the server takes
- *          that, it must have another INBOX, by UIDVALIDITY; when not, or it has none, the first must still be there.
+ * account  one that exists on the server. Logs in to it, then to one that nobody has, "oncedrop-probe". If the server
+ *          accepts that, it must show another INBOX, by UIDVALIDITY; if it refuses, or shows no INBOX, the first
+ *          account must still be available.
  *
  * Time: three logins, imap.timeout per step. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* Whether a kept session still answers (NOOP). */
+/* Whether a kept session still answers (sends NOOP). */
 bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
 
-/* What is known after an APPEND, and of whom the server speaks when it refuses: mailbox_refusal.c has the list. */
+/* What is known after an APPEND, and what a refusal refers to: see the list in mailbox_refusal.c. */
 enum append_result {
-    /* it may be stored */
-    APPEND_UNKNOWN, /* the literal was begun and got no tagged answer, or an OK before it was whole; now or later */
-    APPEND_TROUBLE, /* after the literal a NO that is none of those below ([SERVERBUG], no code, ...), or BAD */
-    APPEND_REFUSED, /* after the literal a NO that certainly speaks of this content */
+    /* the message may be stored */
+    APPEND_UNKNOWN, /* the literal was begun but got no tagged answer, or OK before it was complete; may be stored now or later */
+    APPEND_TROUBLE, /* after the literal: BAD, or a NO that is not one of those below ([SERVERBUG], no code, ...) */
+    APPEND_REFUSED, /* after the literal: a NO that certainly refers to this content */
     APPEND_LIMIT,   /* NO [LIMIT] (RFC 5530) */
-    APPEND_PERHAPS_OVERQUOTA, /* NO after the literal that speaks of a quota, but not certainly of this mailbox's */
+    APPEND_PERHAPS_OVERQUOTA, /* after the literal: a NO about a quota, but not certainly of this mailbox */
     APPEND_STORED,            /* tagged OK */
     /* this attempt certainly stored nothing */
-    APPEND_NOT_SENT,    /* nothing of the literal was sent: connection lost before, no '+', refused name, not wanted */
-    APPEND_UNAVAILABLE, /* before the literal a NO that is none of the others, or BAD */
-    APPEND_NO_MAILBOX,  /* NO [TRYCREATE] and creating it is switched off, not ours to do, or did not help */
+    APPEND_NOT_SENT, /* nothing of the literal was sent: connection lost before, no '+', name refused, no longer wanted */
+    APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
+    APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and creating it is disabled, not for us to do, or did not help */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
     APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
@@ -69,90 +70,93 @@ enum append_result {
 
 struct append {
     const char *mailbox;        /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
-    bool seen;                  /* with \Seen */
+    bool seen;                  /* set the flag \Seen */
     int64_t internal_date;      /* seconds since 1970 UTC */
     const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
     size_t piece_count;
-    bool (*wanted)(void *context); /* asked right before the first byte of the literal; false: APPEND_NOT_SENT */
+    bool (*wanted)(void *context); /* called right before the first byte of the literal; false: APPEND_NOT_SENT */
     void *context;
 };
 
-/* Appends one message. The mailbox is created and subscribed once when the server says TRYCREATE and the settings
- * allow it; an INBOX never. SO_LINGER 0 while the literal is under way: a process that dies takes its unsent bytes with it.
+/* Appends one message. If the server answers TRYCREATE and the settings allow it, the mailbox is created and subscribed
+ * to, once; but never an INBOX. SO_LINGER is 0 while the literal is sent, so that the unsent bytes of a process that
+ * dies are discarded.
  *
- * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (0, 0 when the server does not tell, RFC 4315), else untouched.
- * The fault is set on everything but APPEND_STORED. After APPEND_UNKNOWN the connection is given up. */
+ * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (to 0, 0 if the server does not report them, RFC 4315), else
+ * untouched. The fault is set on anything but APPEND_STORED. After APPEND_UNKNOWN the connection is closed. */
 enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
 enum search_result {
-    SEARCH_TROUBLE, /* not known: connection, NO or BAD to the search, ... */
-    SEARCH_ABSENT,  /* looked, and it is not there (or the mailbox does not exist) */
+    SEARCH_TROUBLE, /* not known: connection lost, NO or BAD to the search, ... */
+    SEARCH_ABSENT,  /* searched, and it is not there (or the mailbox does not exist) */
     SEARCH_FOUND,
 };
 
-/* What a candidate is. The first that is the SAME ends the search; without one the newest SIMILAR one is found. */
+/* The result for a candidate. The first CANDIDATE_SAME ends the search; if there is none, the newest CANDIDATE_SIMILAR
+ * is the result. */
 enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
 
 struct search {
     const char *mailbox;       /* as in struct append */
-    const char *message_id;    /* without <>; NULL when unknown or not searchable (mailbox_searchable) */
-    int64_t internal_date;     /* without message_id: candidates within a day of it ... */
-    int64_t smallest, largest; /* ... and whose RFC822.SIZE is between these, which belong to it; largest 0: any size */
-    uint32_t newest;           /* only the last so many messages; 0: all */
-    bool header_only;          /* candidates are fed by their Message-ID fields only */
-    void (*feed)(void *context, const void *bytes, size_t size); /* a candidate, piece by piece as it comes, ... */
-    enum candidate (*end)(void *context);                        /* ... and what it was; the next one begins */
+    const char *message_id;    /* without <>; NULL if unknown or not searchable (mailbox_searchable) */
+    int64_t internal_date;     /* without message_id: candidates are within a day of this ... */
+    int64_t smallest, largest; /* ... and their RFC822.SIZE is in this range, inclusive; largest 0: any size */
+    uint32_t newest;           /* only this many of the newest messages; 0: all */
+    bool header_only;          /* feed only the Message-ID fields of candidates */
+    void (*feed)(void *context, const void *bytes, size_t size); /* a candidate, in pieces as they arrive, ... */
+    enum candidate (*end)(void *context); /* ... and its end: returns the result; the next candidate begins */
     void *context;
 };
 
-/* Looks for a message on a connection of its own (a session kept selected may not see new mail; EXAMINE, so nothing
- * changes). Memory does not grow with what the server sends: more than 100,000 candidates are trouble. Outputs are set on
- * SEARCH_FOUND only; the fault on SEARCH_TROUBLE only. */
+/* Searches for a message on a connection of its own (a session that keeps the mailbox selected may not see new mail),
+ * with EXAMINE, so that nothing changes. Memory does not grow with what the server sends: more than 100,000 candidates
+ * count as trouble. Outputs are set on SEARCH_FOUND only, the fault on SEARCH_TROUBLE only. */
 enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
                                   uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
-/* Whether SEARCH HEADER Message-ID can be trusted to find this id: at most 200 printable ASCII characters without
- * blanks, not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
+/* Whether SEARCH HEADER Message-ID will reliably find this id: at most 200 printable ASCII characters without blanks,
+ * not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
 bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
 
-/* UTF-8 to modified UTF-7 (RFC 3501, 5.1.3). Returns a new string (free(3)), or NULL with the fault set: empty, longer
- * than 1000 bytes, invalid UTF-8, control characters (CR, LF, NUL would end the command). */
+/* UTF-8 to modified UTF-7 (RFC 3501, 5.1.3). Returns a new string (free(3)), or NULL with the fault set: the name is
+ * empty, longer than 1000 bytes, invalid UTF-8, or has control characters (CR, LF or NUL would end the command). */
 char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
 
 /* For `check` (mailbox_describe.c). */
 
-/* What of a server's capabilities bears on a delivery. */
+/* The capabilities of a server that matter to a delivery. */
 struct mailbox_abilities {
-    char told[512];       /* in its own words and order, blank-separated: UIDPLUS, LITERAL+, AUTH=..., ... */
-    bool uidplus;         /* RFC 4315: it tells the UID of what was appended */
+    char told[512];       /* these, as the server lists them, blank-separated: UIDPLUS, LITERAL+, AUTH=..., ... */
+    bool uidplus;         /* RFC 4315: it reports the UIDs of appended messages */
     bool special_use;     /* RFC 6154 */
-    int64_t append_limit; /* RFC 7889; 0: none told */
+    int64_t append_limit; /* RFC 7889; 0: not announced */
 };
 
-/* What it tells now; without a login that is less. False with the fault set when it does not answer. */
+/* The capabilities announced at present; there are fewer before the login. False with the fault set if the server does
+ * not answer. */
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_probe {
-    bool shown;        /* a certificate: */
-    bool accepted;     /* chain, validity and host name are as they should be */
-    char subject[256]; /* names as in RFC 4514; "" when none was shown */
+    bool shown;        /* the server presented a certificate: */
+    bool accepted;     /* chain, validity and host name are accepted */
+    char subject[256]; /* names as in RFC 4514; "" if there was no certificate */
     char issuer[256];
-    int64_t ends;                       /* the first end in the chain that was shown, seconds since 1970 */
+    int64_t ends;                       /* earliest expiry in the chain presented, seconds since 1970 */
     struct mailbox_abilities abilities; /* before the login */
 };
 
-/* Looks at the server that imap.host names without logging in; nothing is said over a connection whose certificate is
- * not accepted. *ret is set in any case, as far as it came; false with the fault set: it did not come to the end. */
+/* Examines the server named by imap.host without logging in; sends nothing over a connection whose certificate is not
+ * accepted. *ret is always set, as far as the probe got. False with the fault set if it was not completed. */
 bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_folder {
     bool exists;
     bool is_sent;   /* it has the attribute \Sent */
-    char name[256]; /* as the server writes it (modified UTF-7) */
+    char name[256]; /* as written by the server (modified UTF-7) */
 };
 
-/* Looks for a mailbox; `name` as in struct append. False with the fault set: no answer. */
+/* Looks up a mailbox; `name` as in struct append. False with the fault set if there is no answer. */
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
 #endif

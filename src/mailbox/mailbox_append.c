@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * APPEND (RFC 3501, 6.3.11), told as it is: what may be stored, what is stored, what is certainly not. */
+ * APPEND (RFC 3501, 6.3.11). Its result says what is stored, what may be, and what certainly is not. */
 #include "mailbox/mailbox_session.h"
 
 #include <sys/socket.h>
 
-/* With 0 seconds of lingering, what was not sent when the socket closes (or its process dies) is thrown away. */
+/* With a linger time of 0, unsent data is discarded when the socket closes (or its process dies). */
 static void set_linger(struct mailbox *mailbox, bool on)
 {
     struct linger linger = {.l_onoff = on, .l_linger = 0};
@@ -31,7 +31,7 @@ static enum append_result take_refusal(struct mailbox *mailbox, const struct app
     return mailbox_refusal(reply, literal_sent);
 }
 
-/* Up to the server's readiness for the literal. True: it said '+'. */
+/* Sends the command and waits until the server is ready for the literal. True: it answered '+'. */
 static bool ready_for_literal(struct mailbox *mailbox, const struct append *append, const char *name,
                               enum append_result *ret, struct fault *fault)
 {
@@ -54,7 +54,7 @@ static bool ready_for_literal(struct mailbox *mailbox, const struct append *appe
     return false;
 }
 
-/* From the first byte of the literal on, only the server's tagged answer tells what became of the message. */
+/* From the first byte of the literal on, only the server's tagged answer says whether the message is stored. */
 static enum append_result send_message(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
                                        uint32_t *ret_uid, struct fault *fault)
 {
@@ -90,7 +90,7 @@ static enum append_result append_once(struct mailbox *mailbox, const struct appe
     if (append->wanted == NULL || append->wanted(append->context))
         return send_message(mailbox, append, ret_uidvalidity, ret_uid, fault);
     fault_set(fault, "the message was no longer wanted when the IMAP server was ready for it");
-    mailbox_dialogue_drop(mailbox); /* it waits for the literal: there is no other way out */
+    mailbox_dialogue_drop(mailbox); /* the server waits for the literal: there is no other way to cancel */
     return APPEND_NOT_SENT;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The socket. libetpan's own connect would not say why it failed, nor to whom it got through. */
+ * The socket. libetpan's own connect reports neither why it failed nor which address it reached. */
 #include "mailbox/mailbox_session.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Connects within so many milliseconds; -1 with errno. */
+/* Connects within this many milliseconds; -1 with errno. */
 static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
 {
     int fd OD_CLEANUP(base_close) = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -76,7 +76,7 @@ unsigned mailbox_connect_port(const struct config *config)
     return config->imap.tls == IMAP_TLS_IMAPS ? 993 : 143;
 }
 
-/* Each address gets an equal share of the time that is left: one that swallows packets leaves some for the next. */
+/* Each address gets an equal share of the remaining time, so that one that drops packets leaves some for the others. */
 static int connect_tcp(const struct config *config, const char *where, struct fault *fault)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Dates as IMAP writes them, always in UTC, whatever the locale. */
+ * Dates in IMAP's format, always in UTC and independent of the locale. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `check` tells of a server: the certificate it shows, also one that is not accepted; what it can do; which
- * mailboxes are there. A delivery needs none of this. */
+ * What `check` reports about a server: the certificate it presents, even if not accepted, its capabilities, and its
+ * mailboxes. A delivery needs none of this. */
 #include "mailbox/mailbox_session.h"
 
 #include <glib.h>
@@ -17,7 +17,7 @@ static bool import(gnutls_x509_crt_t certificate, const MMAPString *der)
     return gnutls_x509_crt_import(certificate, &datum, GNUTLS_X509_FMT_DER) >= 0;
 }
 
-/* The first of the chain is the server's own; each that ends takes the others with it. */
+/* The first certificate of the chain is the server's own; when any of them expires, the chain is invalid. */
 static void note_certificate(gnutls_x509_crt_t certificate, bool first, struct mailbox_probe *ret)
 {
     int64_t ends = gnutls_x509_crt_get_expiration_time(certificate);
@@ -65,7 +65,7 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
            mailbox_abilities(probe, &ret->abilities, fault);
 }
 
-/* Whether a capability bears on a delivery. */
+/* Whether a capability matters to a delivery. */
 static bool matters(const char *word)
 {
     static const char *const whole[] = {"UIDPLUS", "LITERAL+", "LITERAL-",      "SPECIAL-USE",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Commands: each is sent, and answered by responses up to its tagged one; and the end of a connection that does not go
- * on. */
+ * Commands: each is sent, and answered by responses up to its tagged one. Also closes connections that cannot go on. */
 #include "mailbox/mailbox_session.h"
 
 #include <errno.h>
@@ -31,10 +30,10 @@ bool mailbox_dialogue_give_up(struct mailbox *mailbox, struct fault *fault, cons
 
 bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault)
 {
-    return mailbox->stream != NULL || mailbox_dialogue_give_up(mailbox, fault, "the connection was lost before");
+    return mailbox->stream != NULL || mailbox_dialogue_give_up(mailbox, fault, "the connection was lost earlier");
 }
 
-/* libetpan does not tell what it was, but it leaves errno alone when time ran out. */
+/* libetpan does not report the cause, but leaves errno alone after a timeout. */
 bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fault *fault)
 {
     int error = errno;
@@ -79,7 +78,7 @@ static bool send_command(struct mailbox *mailbox, const char *step, struct fault
     char *command OD_CLEANUP(base_free) = NULL;
     mailbox->step = step;
     mailbox->budget = BUDGET;
-    mailbox->body_budget = UINT32_MAX; /* RFC 3501, 9: a literal's size is a number */
+    mailbox->body_budget = UINT32_MAX; /* RFC 3501, 9: the size of a literal is a number */
     if (vasprintf(&command, format, arguments) < 0)
         abort();
     snprintf(mailbox->tag, sizeof mailbox->tag, "A%u", ++mailbox->tag_number);

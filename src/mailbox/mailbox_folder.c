@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailboxes on the server: their names, whether they exist, and making them. */
+ * Mailboxes on the server: their names, whether they exist, and creating them. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-/* The shortest name wins: other people's and shared mailboxes stand below a prefix. */
+/* The shortest name wins: other users' and shared mailboxes are below a prefix. */
 static void note_sent(void *context, struct mailbox_reply *reply)
 {
     char **sent = context;
@@ -21,7 +21,7 @@ static void note_sent(void *context, struct mailbox_reply *reply)
     *sent = base_strndup(list.name, list.name_size);
 }
 
-/* Asks for the mailbox with the attribute \Sent, once in a session; "Sent" when there is none. */
+/* Finds the mailbox with the attribute \Sent, once per session; "Sent" if there is none. */
 static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 {
     struct mailbox_reply reply;
@@ -64,7 +64,7 @@ static void warn_unsubscribed(const char *name, const char *why)
                 log_escape_text(why, escaped_why, sizeof(escaped_why)));
 }
 
-/* An account without INBOX does not exist, or is not what we think it is: nothing is made in it. */
+/* An account without INBOX does not exist, or is not what we think it is: nothing is created in it. */
 static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     static const char remedy[] =
@@ -79,7 +79,7 @@ static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *f
     if (mailbox->stream == NULL)
         *fault = minor;
     else
-        fault_set(fault, "%s: the account has no INBOX, and it is not ours to make one: %s", mailbox->where, remedy);
+        fault_set(fault, "%s: the account has no INBOX, and oncedrop never creates one: %s", mailbox->where, remedy);
     return false;
 }
 

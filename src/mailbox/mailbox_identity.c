@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * Whose mailbox is it? A login that names an account with another's credential proves nothing by its OK. */
+ * Whose mailbox is it? If a login names an account but uses another's credential, an OK proves nothing. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Always the same name: a server that takes any, and makes a mailbox for it, makes one. */
+/* Always the same name: a server that accepts any name, and creates a mailbox for it, creates only one. */
 #define NOBODY "oncedrop-probe"
-#define NOBODY_ELSE "oncedrop-other" /* when mail is for that very account */
+#define NOBODY_ELSE "oncedrop-other" /* used if mail is for that very account */
 
 bool mailbox_delegates(const struct config *config)
 {
@@ -38,8 +38,8 @@ char *mailbox_server(const struct config *config)
 
 enum inbox {
     INBOX_UNKNOWN,
-    INBOX_REFUSED, /* no login */
-    INBOX_NONE,    /* a login, and no such mailbox */
+    INBOX_REFUSED, /* the login failed */
+    INBOX_NONE,    /* the login succeeded, but there is no INBOX */
     INBOX_THERE,
 };
 
@@ -48,7 +48,7 @@ static void note_uidvalidity(void *context, struct mailbox_reply *reply)
     (void)!mailbox_reply_uidvalidity(reply, context);
 }
 
-/* A NO that says something else than that there is no such mailbox for us proves nothing. */
+/* A NO proves something only if it says that there is no such mailbox for us. */
 static bool says_none(const struct mailbox_reply *reply)
 {
     static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM"};
@@ -59,7 +59,7 @@ static bool says_none(const struct mailbox_reply *reply)
     return false;
 }
 
-/* Logs in and looks at INBOX. The fault is set on everything but INBOX_THERE. */
+/* Logs in and examines INBOX. The fault is set unless the result is INBOX_THERE. */
 static enum inbox look_at_inbox(const struct config *config, const char *login, uint32_t *ret_uidvalidity,
                                 struct fault *fault)
 {
@@ -72,21 +72,21 @@ static enum inbox look_at_inbox(const struct config *config, const char *login, 
     if (!mailbox_dialogue_ask(mailbox, "EXAMINE", note_uidvalidity, &uidvalidity, &reply, fault, "EXAMINE \"INBOX\""))
         return says_none(&reply) ? INBOX_NONE : INBOX_UNKNOWN;
     if (uidvalidity == 0) {
-        fault_set(fault, "%s: does not tell the UIDVALIDITY of INBOX", mailbox->where);
+        fault_set(fault, "%s: does not report the UIDVALIDITY of INBOX", mailbox->where);
         return INBOX_UNKNOWN;
     }
     *ret_uidvalidity = uidvalidity;
     return INBOX_THERE;
 }
 
-/* In the same domain as the account, for servers that refuse or serve whole domains. */
+/* In the same domain as the account, for servers that refuse or accept whole domains. */
 static char *nobody(const char *login)
 {
     const char *domain = strrchr(login, '@');
     return base_printf("%s%s", strcasestr(login, NOBODY) == NULL ? NOBODY : NOBODY_ELSE, domain != NULL ? domain : "");
 }
 
-/* What was seen of nobody's INBOX. That it was refused counts only if all is well before and after it. */
+/* Draws the conclusion from nobody's INBOX. A refusal counts only if everything works before and after it. */
 static enum identity_result judge(const struct config *config, const char *login, uint32_t own, enum inbox other,
                                   uint32_t others, struct fault *fault)
 {
@@ -122,7 +122,7 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
     uint32_t own = 0, others = 0;
     struct fault found;
     if (look_at_inbox(config, login, &own, &found) != INBOX_THERE) {
-        fault_set(fault, "whether the server looks at the account named in a login could not be tried: %s", found.text);
+        fault_set(fault, "could not test whether the server honours the account named in a login: %s", found.text);
         return IDENTITY_UNKNOWN;
     }
     enum inbox other = look_at_inbox(config, other_login, &others, &found);

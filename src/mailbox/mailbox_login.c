@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), XOAUTH2, or LOGIN. Written out here rather
- * than by Cyrus SASL: no plug-ins to find at run time, one round trip where the server has SASL-IR (RFC 4959). */
+ * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), XOAUTH2, or LOGIN. Implemented here rather
+ * than with Cyrus SASL: there are no plug-ins to find at run time, and it takes one round trip if the server has
+ * SASL-IR (RFC 4959). */
 #include "mailbox/mailbox_session.h"
 
 #include <glib.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 struct identity {
-    const char *login;  /* whose mailboxes */
+    const char *login;  /* the owner of the mailboxes */
     const char *master; /* "": login itself authenticates */
     const char *password;
 };
@@ -45,7 +46,7 @@ static bool check_method(struct mailbox *mailbox, const struct config *config, c
 {
     bool login = config->imap.auth == IMAP_AUTH_LOGIN;
     if (*identity->password == '\0') {
-        fault_set(fault, "%s asks for a login: imap.password_file is not set", mailbox->where);
+        fault_set(fault, "%s requires a login, but imap.password_file is not set", mailbox->where);
         return false;
     }
     if (has_control(identity->login) || has_control(identity->master) || has_control(identity->password)) {
@@ -53,7 +54,7 @@ static bool check_method(struct mailbox *mailbox, const struct config *config, c
         return false;
     }
     if (*identity->master != '\0' && config->imap.auth != IMAP_AUTH_PLAIN) {
-        fault_set(fault, "imap.master_user works with imap.auth=plain only");
+        fault_set(fault, "imap.master_user works only with imap.auth=plain");
         return false;
     }
     if (!mailbox_dialogue_capabilities(mailbox, fault))
@@ -61,9 +62,9 @@ static bool check_method(struct mailbox *mailbox, const struct config *config, c
     const char *capability = config->imap.auth == IMAP_AUTH_PLAIN ? "AUTH=PLAIN" : "AUTH=XOAUTH2";
     bool refused = mailbox_dialogue_can(mailbox, login ? "LOGINDISABLED" : capability) == login;
     if (refused && login)
-        fault_set(fault, "%s forbids LOGIN (LOGINDISABLED): set imap.tls or imap.auth otherwise", mailbox->where);
+        fault_set(fault, "%s forbids LOGIN (LOGINDISABLED): change imap.tls or imap.auth", mailbox->where);
     else if (refused)
-        fault_set(fault, "%s does not offer %s: set imap.tls or imap.auth otherwise", mailbox->where, capability);
+        fault_set(fault, "%s does not offer %s: change imap.tls or imap.auth", mailbox->where, capability);
     return !refused;
 }
 
@@ -87,8 +88,8 @@ static char *initial_response(const struct config *config, const struct identity
     return encoded;
 }
 
-/* AUTHENTICATE up to its tagged response. A second '+' is XOAUTH2's way to say why not: answered with an empty line,
- * the tagged NO follows. */
+/* AUTHENTICATE up to its tagged response. With XOAUTH2 a second '+' carries the reason of a failure: after an empty
+ * line as answer, the tagged NO follows. */
 static bool authenticate(struct mailbox *mailbox, const char *mechanism, const char *response,
                          struct mailbox_reply *ret, struct fault *fault)
 {
@@ -101,7 +102,7 @@ static bool authenticate(struct mailbox *mailbox, const char *mechanism, const c
         if (!mailbox_response_read(mailbox, ret, fault))
             return false;
         if (ret->kind == REPLY_TAGGED && ret->status == STATUS_OK && !answered) {
-            fault_set(fault, "%s: AUTHENTICATE answered OK before it knew who asks", mailbox->where);
+            fault_set(fault, "%s: AUTHENTICATE answered OK before any credential was sent", mailbox->where);
             mailbox_dialogue_drop(mailbox);
             return false;
         }
@@ -142,11 +143,11 @@ static void explain_refusal(const struct identity *identity, const char *secret,
     explain(identity, text, "", fault);
 }
 
-/* Dovecot closes the connection for some accounts that it does not have. */
+/* Dovecot closes the connection for some accounts that do not exist. */
 static void explain_end(const struct identity *identity, struct fault *fault)
 {
     char *text OD_CLEANUP(base_free) = base_printf("not answered: %s", fault->text);
-    explain(identity, text, "some servers refuse a login so: ", fault);
+    explain(identity, text, "some servers refuse a login this way: ", fault);
 }
 
 const char *mailbox_login_name(const struct config *config, const char *account)
@@ -185,7 +186,7 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
         explain_refusal(&identity, secret, &reply, fault);
         return false;
     }
-    if (strcmp(reply.code, "CAPABILITY") != 0) /* what was told before the login holds no longer */
+    if (strcmp(reply.code, "CAPABILITY") != 0) /* what was announced before the login is no longer valid */
         base_free(&mailbox->capabilities);
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailbox names: modified UTF-7. Of our own because not every libc's iconv(3) has UTF-7-IMAP, and because the
- * name goes into a command line. */
+ * Mailbox names in modified UTF-7. Implemented here because not every C library's iconv(3) has UTF-7-IMAP, and because
+ * the name becomes part of a command line. */
 #include "mailbox/mailbox.h"
 
 #include <glib.h>
@@ -11,7 +11,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,";
 
-/* A run of other than printable ASCII: the bits of its UTF-16 that did not yet make a character. */
+/* A run of characters other than printable ASCII: the bits of its UTF-16 that do not make a character yet. */
 struct run {
     uint32_t bits;
     int count;
@@ -88,7 +88,7 @@ char *mailbox_name_encode(const char *name, struct fault *fault)
         fault_set(fault, "mailbox name %.200s %s", name, wrong);
         return NULL;
     }
-    char *encoded = base_alloc(5 * length + 3); /* at most: "&" 3 characters for 2 bytes "-", over and over */
+    char *encoded = base_alloc(5 * length + 3); /* worst case: "&", 3 characters for 2 bytes, "-", repeatedly */
     encode(name, encoded);
     return encoded;
 }

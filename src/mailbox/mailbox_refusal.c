@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a refused APPEND says. Here stands what certainly speaks of this message or this mailbox; whatever else a server
- * says is its trouble, and so ours: a full disk, an upgrade, a lock are no reason to return mail. */
+ * The meaning of a refused APPEND. This file lists what certainly refers to this message or this mailbox. Any other
+ * refusal is trouble of the server's: a full disk, an upgrade or a lock is no reason to return mail. */
 #include "mailbox/mailbox_session.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct {
     {"NOPERM", APPEND_NOPERM},        {"LIMIT", APPEND_LIMIT},
 };
 
-/* Cyrus checks what it is given, and has no codes for what it finds. */
+/* Cyrus checks messages, but has no response codes for what it finds. */
 static const char *const content_texts[] = {
     "Message contains NUL characters",      "Message contains bare newlines",
     "Message contains invalid header",      "Message contains non-ASCII characters in headers",
@@ -30,9 +30,9 @@ static bool speaks_of_content(const struct mailbox_reply *reply)
     return false;
 }
 
-/* A quota that need not be this mailbox's: Courier has no code for it ("[ALERT] You exceeded your mail quota."), and
- * says so too when it cannot count; Dovecot's OVERQUOTA with "Not enough disk quota" is the file system's, whoever
- * filled it. */
+/* A quota that may not be this mailbox's. Courier has no code for it ("[ALERT] You exceeded your mail quota."), and
+ * says the same if it cannot count. Dovecot's OVERQUOTA with "Not enough disk quota" means the file system's quota,
+ * which others may have used up. */
 static bool speaks_of_some_quota(const struct mailbox_reply *reply)
 {
     if (strcmp(reply->code, "OVERQUOTA") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parsing of IMAP responses. Lenient where servers are known to err, never beyond the bytes given. */
+ * Parses IMAP responses. Tolerates known errors of servers, but never reads beyond the given bytes. */
 #include "mailbox/mailbox_reply.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool is_word(const char *bytes, size_t size, const char *word)
     return size == strlen(word) && strncasecmp(bytes, word, size) == 0;
 }
 
-/* A decimal number at *at, before end; moves *at behind it. */
+/* Parses a decimal number at *at, before end; moves *at past it. */
 static bool parse_number(const char **at, const char *end, uint32_t *ret)
 {
     uint64_t number = 0;
@@ -212,7 +212,7 @@ bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
         const char *text = cursor.text;
         if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
             return false;
-        if (is_body && token == TOKEN_STRING) { /* NIL tells nothing: it may be unreadable just now */
+        if (is_body && token == TOKEN_STRING) { /* NIL means nothing: the message may be temporarily unreadable */
             fetch.body = cursor.text;
             fetch.body_size = cursor.size;
         }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reading what an IMAP server says (RFC 3501, section 7): pure functions over bytes that may be anything. */
+ * Parses the responses of an IMAP server (RFC 3501, section 7): pure functions over arbitrary bytes. */
 #ifndef ONCEDROP_MAILBOX_REPLY_H
 #define ONCEDROP_MAILBOX_REPLY_H
 
 #include "base/base.h"
 
 enum reply_kind {
-    REPLY_GARBAGE,  /* nothing of the below; a tag that is not ours */
+    REPLY_GARBAGE,  /* none of those below, or a tag that is not ours */
     REPLY_CONTINUE, /* + */
     REPLY_UNTAGGED, /* * */
     REPLY_TAGGED,   /* our tag and OK, NO or BAD */
@@ -15,25 +15,26 @@ enum reply_kind {
 
 enum reply_status { STATUS_NONE, STATUS_OK, STATUS_NO, STATUS_BAD, STATUS_PREAUTH, STATUS_BYE };
 
-/* Points into the bytes parsed. */
+/* The pointers point into the parsed bytes. */
 struct mailbox_reply {
     enum reply_kind kind;
     enum reply_status status; /* NONE: the response is data */
     char code[24];            /* atom of the response code in upper case; "": none */
     const char *arguments;    /* of the code, */
     size_t arguments_size;    /* up to its ']' */
-    char *data;               /* all that follows "* " or the tag, the status included; NUL-terminated */
+    char *data;               /* everything after "* " or the tag, including the status; NUL-terminated */
     size_t data_size;
-    const char *text; /* what follows status and code */
+    const char *text; /* what follows the status and the code */
 };
 
 /* Parses one response without its line end: bytes[size], and bytes[size] is NUL. */
 void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret);
 
-/* Whether the line ends in a literal's announcement, "{n}". Not to be asked of status responses, whose text may end so. */
+/* Whether the line ends with the announcement of a literal, "{n}". Not for status responses, whose text may end like
+ * that. */
 bool mailbox_reply_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start) OD_MUST;
 
-/* Whether the blank-separated list has the word (case-insensitive), as in capabilities. */
+/* Whether a blank-separated list, such as capabilities, contains the word (case-insensitive). */
 bool mailbox_reply_has_word(const char *list, const char *word) OD_MUST;
 
 /* Arguments of [APPENDUID validity uid] (RFC 4315). */
@@ -51,7 +52,7 @@ bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, si
 struct reply_list {
     bool sent;       /* \Sent (RFC 6154) */
     bool selectable; /* neither \Noselect nor \NonExistent */
-    char *name;      /* as the server writes it (modified UTF-7); points into the data, not NUL-terminated */
+    char *name;      /* as written by the server (modified UTF-7); points into the data, not NUL-terminated */
     size_t name_size;
 };
 
@@ -59,8 +60,8 @@ struct reply_list {
 bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret) OD_MUST;
 
 struct reply_fetch {
-    uint32_t uid;     /* 0: not told */
-    const char *body; /* content of BODY[...]; NULL: not told */
+    uint32_t uid;     /* 0: absent */
+    const char *body; /* content of BODY[...]; NULL: absent */
     size_t body_size;
 };
 

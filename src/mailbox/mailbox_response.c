@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * A response from the stream: lines and literals, with a bound on everything the server can make us read. */
+ * Reads responses from the stream: lines and literals. Everything that the server can make us read is limited. */
 #include "mailbox/mailbox_session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_PER_LINE 64 /* so that empty lines use it up, too */
+#define BUDGET_PER_LINE 64 /* so that empty lines use up the budget, too */
 
-/* Only for bytes that have come: what a server announces is not worth memory. */
+/* Only for bytes that have arrived: no memory is reserved for what a server merely announces. */
 static void reserve(struct mailbox *mailbox, size_t more)
 {
     size_t needed = mailbox->size + more + 1;
@@ -19,16 +19,16 @@ static void reserve(struct mailbox *mailbox, size_t more)
     mailbox->bytes = base_realloc(mailbox->bytes, mailbox->capacity);
 }
 
-/* Whether so many bytes more are allowed. */
+/* Whether this many more bytes are allowed. */
 static bool spend(struct mailbox *mailbox, size_t n, struct fault *fault)
 {
     if (mailbox->size > mailbox->response_max || n > mailbox->response_max - mailbox->size || n > mailbox->budget)
-        return mailbox_dialogue_give_up(mailbox, fault, "the server says more than it should");
+        return mailbox_dialogue_give_up(mailbox, fault, "the server sends more than it should");
     mailbox->budget -= n;
     return true;
 }
 
-/* Sees to it that the stream's buffer has something. */
+/* Makes sure that the stream's buffer is not empty. */
 static bool fill(struct mailbox *mailbox, struct fault *fault)
 {
     if (mailbox->stream->read_buffer_len > 0)
@@ -42,7 +42,7 @@ static bool fill(struct mailbox *mailbox, struct fault *fault)
                   : mailbox_dialogue_failed(mailbox, started, fault);
 }
 
-/* Takes bytes that are in the stream's buffer. */
+/* Takes bytes from the stream's buffer. */
 static void take_buffered(struct mailbox *mailbox, size_t n)
 {
     reserve(mailbox, n);
@@ -56,7 +56,7 @@ static bool read_line(struct mailbox *mailbox, struct fault *fault)
     const char *end = NULL;
     size_t length = 0;
     if (mailbox->budget < BUDGET_PER_LINE)
-        return mailbox_dialogue_give_up(mailbox, fault, "the server says more than it should");
+        return mailbox_dialogue_give_up(mailbox, fault, "the server sends more than it should");
     mailbox->budget -= BUDGET_PER_LINE;
     while (end == NULL) {
         if (!fill(mailbox, fault))
@@ -98,7 +98,7 @@ static bool keep_literal(struct mailbox *mailbox, size_t literal, struct fault *
     return true;
 }
 
-/* Passes a literal on; what was its announcement becomes an empty string. */
+/* Passes a literal on; in the response its announcement is replaced by an empty string. */
 static bool pass_literal(struct mailbox *mailbox, size_t literal, size_t start, struct fault *fault)
 {
     char piece[8192];
@@ -136,7 +136,7 @@ static void note_capabilities(struct mailbox *mailbox, const char *text, size_t 
     mailbox->capabilities = base_strndup(text, size);
 }
 
-/* What concerns the session whatever the command. */
+/* Evaluates what concerns the session, whatever the command. */
 static void note_session(struct mailbox *mailbox, const struct mailbox_reply *reply)
 {
     if (reply->status == STATUS_BYE && mailbox->farewell == NULL)
@@ -156,7 +156,7 @@ bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, s
         return false;
     mailbox_reply_parse(mailbox->bytes, mailbox->size, mailbox->tag, &reply);
     bool is_data = reply.kind == REPLY_UNTAGGED && reply.status == STATUS_NONE;
-    size_t line = 0; /* where the line read last begins */
+    size_t line = 0; /* where the last line begins */
     while (is_data && mailbox_reply_literal(mailbox->bytes + line, mailbox->size - line, &literal, &start)) {
         if (!read_literal(mailbox, literal, line + start, fault))
             return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Looking for a message. "Absent" is said only by a server that was asked and answered. */
+ * Searches for a message. The result is "absent" only if the server was asked and answered. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DAY 86400
-#define CANDIDATES_MOST 100000 /* no deadline leaves time to compare more */
+#define CANDIDATES_MOST 100000 /* no deadline is long enough to compare more */
 
 struct examined {
     uint32_t uidvalidity;
@@ -25,7 +25,7 @@ static void note_examined(void *context, struct mailbox_reply *reply)
         (void)!mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
 }
 
-/* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. */
+/* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is no mailbox of that name. */
 static enum search_result examine_once(struct mailbox *mailbox, const char *name, struct examined *ret, bool *ret_again,
                                        struct fault *fault)
 {
@@ -35,10 +35,11 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
     if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
         if (ret->has_exists)
             return SEARCH_FOUND;
-        fault_set(fault, "%s: EXAMINE did not tell the number of messages", mailbox->where);
+        fault_set(fault, "%s: EXAMINE did not report the number of messages", mailbox->where);
         return SEARCH_TROUBLE;
     }
-    /* Only the list of mailboxes tells a missing one from one in trouble; other codes are trouble for certain. */
+    /* Only the list of mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean
+     * trouble. */
     bool perhaps_missing =
         reply.status == STATUS_NO &&
         (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0 || strcmp(reply.code, "TRYCREATE") == 0);
@@ -49,7 +50,8 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
     return exists ? SEARCH_TROUBLE : SEARCH_ABSENT;
 }
 
-/* One that is refused and then listed may have been made in between, by another message's delivery: asked once more. */
+/* A mailbox that is refused but then listed may have been created in between, by the delivery of another message: tries
+ * once more. */
 static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
 {
     struct fault trouble;
@@ -62,7 +64,8 @@ static enum search_result examine(struct mailbox *mailbox, const char *name, str
     return result;
 }
 
-/* The search keys. SINCE and BEFORE disregard time and zone: a day more on each side for the server's zone. */
+/* The search keys. SINCE and BEFORE ignore time and zone, so there is an extra day on each side for the server's
+ * zone. */
 static char *criteria(const struct search *search, uint32_t exists)
 {
     char range[32] = "";
@@ -83,7 +86,7 @@ static char *criteria(const struct search *search, uint32_t exists)
 struct candidates {
     uint32_t *uids;
     size_t count;
-    bool told; /* an answer came, be it empty */
+    bool told; /* there was an answer, even if empty */
     bool damaged;
 };
 
@@ -109,7 +112,7 @@ static int newest_first(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* RFC 3501, 6.4.4: the untagged answer is required, also an empty one. */
+/* RFC 3501, 6.4.4: the untagged answer is mandatory, even if empty. */
 static bool told_candidates(const struct mailbox *mailbox, const struct candidates *found, struct fault *fault)
 {
     if (found->told && !found->damaged && found->count <= CANDIDATES_MOST)
@@ -140,7 +143,7 @@ static bool find_candidates(struct mailbox *mailbox, const struct search *search
 struct fetched {
     const struct search *search;
     uint32_t uid;
-    bool fed; /* with the body of the response that is being read */
+    bool fed; /* with the body of the current response */
     bool told;
     enum candidate candidate;
 };
@@ -173,7 +176,7 @@ static void note_fetched(void *context, struct mailbox_reply *reply)
         fetched->candidate = candidate;
 }
 
-/* Fetches one candidate and has it compared. False with the fault set: it is not known what it is. */
+/* Fetches one candidate and compares it. False with the fault set: the result is unknown. */
 static bool compare(struct mailbox *mailbox, const struct search *search, uint32_t uid, enum candidate *ret,
                     struct fault *fault)
 {
@@ -188,7 +191,7 @@ static bool compare(struct mailbox *mailbox, const struct search *search, uint32
     mailbox->body_context = NULL;
     *ret = fetched.candidate;
     if (answered && !fetched.told)
-        fault_set(fault, "%s: UID FETCH of message %u gave nothing", mailbox->where, uid);
+        fault_set(fault, "%s: UID FETCH of message %u returned nothing", mailbox->where, uid);
     return answered && fetched.told;
 }
 

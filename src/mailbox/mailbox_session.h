@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * Inside of mailbox/: the session, and what its files do for each other.
+ * Internal to mailbox/: the session, and what its files share.
  *
- * From libetpan comes the stream: buffered reads and writes on a descriptor of ours, each within a time limit, and TLS
- * that can be begun in the middle of it, with the name for SNI and the chain that the server showed (mailbox_tls.c). TCP,
- * a unix socket and a command's socketpair are one to what lies above, with TLS and without: that is why it stays. It
- * costs us one time limit for the whole process and select(2)'s FD_SETSIZE (mailbox_setup.c), and says only by errno what
- * went wrong (mailbox_dialogue_failed). All above the stream is our own. libetpan's IMAP does not tell "refused" from
- * "lost", waits in vain on an untagged line before a '+', reads lines without limit, takes a cut line for a whole one, and
- * sends mailbox names as they are; certificates it does not verify; MIME is message/'s. */
+ * libetpan provides the stream: buffered reads and writes on a descriptor of ours, each with a time limit, and TLS that
+ * can be started in the middle, with the name for SNI and the chain that the server presented (mailbox_tls.c). It makes
+ * TCP, a unix socket and a command's socketpair look the same to the layers above, with or without TLS; that is why we
+ * use it. The price is one time limit for the whole process, select(2)'s FD_SETSIZE (mailbox_setup.c), and errors
+ * reported only by errno (mailbox_dialogue_failed). Everything above the stream is our own. libetpan's IMAP does not
+ * distinguish "refused" from "lost", waits for ever after an untagged line before a '+', reads lines without limit,
+ * takes a truncated line for a whole one, and sends mailbox names unencoded; it does not verify certificates; MIME is
+ * handled by message/. */
 #ifndef ONCEDROP_MAILBOX_SESSION_H
 #define ONCEDROP_MAILBOX_SESSION_H
 
@@ -19,127 +20,128 @@
 #include "mailbox/mailbox.h"
 #include "mailbox/mailbox_reply.h"
 
-/* Receives a literal BODY[...] piece by piece as it comes, first with size 0. In the response it is then "". */
+/* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
 typedef void mailbox_body(void *context, const void *bytes, size_t size);
 
 struct mailbox {
-    mailstream *stream; /* NULL: not connected, lost, or given up */
+    mailstream *stream; /* NULL: not connected, lost, or closed by us */
     char *where;        /* "IMAP server mail.example.org:993"; every fault begins with it */
     int64_t timeout;    /* per read and write, ms */
     bool create;
     bool subscribe;
     pid_t child; /* imap.command, or 0 */
     unsigned tag_number;
-    char tag[16];       /* of the command under way */
+    char tag[16];       /* of the current command */
     const char *step;   /* its name, for faults */
-    char *capabilities; /* as told last; NULL: not told since TLS or the login changed them */
-    char *sent;         /* encoded name of the \Sent mailbox; NULL: not asked yet */
-    char *farewell;     /* what the server said in its BYE */
-    bool refused;       /* the login, by its answer or by closing the connection then */
-    char *bytes;        /* the response read last, NUL-terminated, literals in place */
+    char *capabilities; /* as last announced; NULL: unknown, since TLS or the login may have changed them */
+    char *sent;         /* encoded name of the \Sent mailbox; NULL: not looked up yet */
+    char *farewell;     /* the text of the server's BYE */
+    bool refused;       /* the login was, by an answer or by closing the connection */
+    char *bytes;        /* the last response, NUL-terminated, including literals */
     size_t size;
     size_t capacity;
-    size_t response_max; /* longest response, with its literals; a longer one is an error */
-    mailbox_body *body;  /* takes what is fetched; may be NULL */
+    size_t response_max; /* longest response allowed, including literals */
+    mailbox_body *body;  /* receives what is fetched; may be NULL */
     void *body_context;
-    size_t budget;      /* bytes that may still come for the command under way, */
-    size_t body_budget; /* and those that may go to `body` */
+    size_t budget;      /* bytes that may still arrive for the current command, */
+    size_t body_budget; /* and bytes that may go to `body` */
 };
 
 #define MAILBOX_RESPONSE_MAX ((size_t)128 * 1024)
 #define MAILBOX_SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
 
-/* mailbox_connect.c: a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of the host
- * share imap.timeout. *ret_local: the peer is a loopback address or a unix socket. */
+/* mailbox_connect.c: returns a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of
+ * the host share imap.timeout. *ret_local: the peer is a loopback address or a unix socket. */
 int mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault) OD_MUST;
 unsigned mailbox_connect_port(const struct config *config) OD_MUST;
 
-/* mailbox_spawn.c: starts imap.command with its standard input and output on a socketpair; returns our end (non-blocking)
- * and *ret_child, or -1 with the fault set. */
+/* mailbox_spawn.c: starts imap.command with a socketpair as its standard input and output; returns our end
+ * (non-blocking) and *ret_child, or -1 with the fault set. */
 int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault) OD_MUST;
 
-/* Waits up to a second for the child to end by itself (its input is closed), then kills it. *child becomes 0.
- * Returns its status as of waitpid(2), -1 when it had to be killed, or there was none. */
+/* Waits up to a second for the child to end (its input is closed), then kills it. Sets *child to 0. Returns its status
+ * as of waitpid(2); -1 if it had to be killed, or there was none. */
 int mailbox_spawn_reap(pid_t *child);
 
-/* mailbox_tls.c: TLS over a plain stream (at once for imaps, after the OK to STARTTLS), then the certificate is verified.
- * False with the fault set: the stream must only be closed. */
+/* mailbox_tls.c: starts TLS over a plain stream (at once for imaps, after the OK to STARTTLS), then verifies the
+ * certificate. False with the fault set: the stream must not be used, only closed. */
 bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault) OD_MUST;
 
-/* Is told of each TLS handshake, with the chain that the server showed, before a certificate that is not accepted ends
- * the session. */
+/* Called for each TLS handshake with the chain that the server presented, before an unacceptable certificate ends the
+ * session. */
 struct mailbox_watcher {
     void (*handshake)(void *context, mailstream *stream, bool accepted);
     void *context;
 };
 
-/* mailbox_setup.c: a session that is not connected yet; never NULL, mailbox_close. */
+/* mailbox_setup.c: a session that is not connected yet; never NULL; end it with mailbox_close. */
 struct mailbox *mailbox_setup_new(const struct config *config) OD_MUST;
 
-/* Connects, greets, secures: all that comes before the login. watcher may be NULL. *ret_logged_in: imap.command's server
- * needs no login (PREAUTH). False with the fault set. */
+/* Connects, reads the greeting and starts TLS: everything before the login. watcher may be NULL. *ret_logged_in:
+ * imap.command's server needs no login (PREAUTH). False with the fault set. */
 bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const char *account,
                    const struct mailbox_watcher *watcher, bool *ret_logged_in, struct fault *fault) OD_MUST;
 
-/* mailbox.c: mailbox_open with a login of its own instead of what the settings make of the account. *ret_refused, when
- * there is no session: the server had the credentials and did not take them. */
+/* mailbox.c: mailbox_open with a given login instead of the one that the settings make of the account. *ret_refused, if
+ * there is no session: the server refused the credentials. */
 struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, bool *ret_refused,
                                 struct fault *fault) OD_MUST;
 
-/* mailbox_login.c: whether the account can be sent at all; with which login it is opened; the login. */
+/* mailbox_login.c: whether an account name can be sent at all; the login name for it; the login. */
 bool mailbox_login_valid(const char *account, struct fault *fault) OD_MUST;
 const char *mailbox_login_name(const struct config *config, const char *account) OD_MUST;
 bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login,
                    struct fault *fault) OD_MUST;
 
-/* mailbox_dialogue.c. The functions give up the connection (stream NULL) when they cannot go on with it. */
+/* mailbox_dialogue.c. These functions close the connection (stream NULL) if they cannot continue with it. */
 
-/* Receives each untagged response of a command; may change the bytes. */
+/* Receives each untagged response to a command; may modify the bytes. */
 typedef void mailbox_untagged(void *context, struct mailbox_reply *reply);
 
 /* Sends "TAG command CRLF" with a new tag. `step` names it in faults. */
 bool mailbox_dialogue_send(struct mailbox *mailbox, const char *step, struct fault *fault, const char *format, ...)
     OD_PRINTF(4, 5) OD_MUST;
 
-/* Sends a line within a command, the line end added. */
+/* Sends a line within a command; adds the line end. */
 bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fault *fault) OD_MUST;
 
-/* Sends a literal and the end of its command. False: not all of it went out; the connection stays open, for the server
- * may have said why. */
+/* Sends a literal and the end of its command. False: not all of it was sent. The connection stays open then, since the
+ * server may have sent the reason. */
 bool mailbox_dialogue_literal(struct mailbox *mailbox, const struct iovec *pieces, size_t count) OD_MUST;
 
 /* Reads up to the tagged response, whatever its status. `untagged` may be NULL. */
 bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
                              struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
-/* A whole command. True: tagged OK. False: the fault is set and ret->status is NO, BAD, or NONE (connection lost). */
+/* A complete command. True: tagged OK. False: the fault is set and ret->status is NO, BAD, or NONE (connection
+ * lost). */
 bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_untagged *untagged, void *context,
                           struct mailbox_reply *ret, struct fault *fault, const char *format, ...)
     OD_PRINTF(7, 8) OD_MUST;
 
-/* Asks for the capabilities when they have not been told. */
+/* Asks for the capabilities unless they are known. */
 bool mailbox_dialogue_capabilities(struct mailbox *mailbox, struct fault *fault) OD_MUST;
 
-/* Whether the server told that capability. */
+/* Whether the server announced that capability. */
 bool mailbox_dialogue_can(const struct mailbox *mailbox, const char *capability) OD_MUST;
 
-/* Closes the connection without a word. */
+/* Closes the connection without sending anything. */
 void mailbox_dialogue_drop(struct mailbox *mailbox);
 
-/* The same, because of what the fault then says. Always false. */
+/* The same, and sets the fault to this reason. Always false. */
 bool mailbox_dialogue_give_up(struct mailbox *mailbox, struct fault *fault, const char *why);
 
-/* The same after a read or write that failed and was begun then (base_now_ms(); errno was 0): says what it was. Always
- * false. */
+/* The same after a failed read or write, which began at `started` (base_now_ms(); errno was 0): finds the reason.
+ * Always false. */
 bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fault *fault);
 
-/* Whether there is still a connection; the fault is set when not. */
+/* Whether there is still a connection; sets the fault if not. */
 bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault) OD_MUST;
 
-/* Text as an IMAP quoted string, or NULL when it has control characters. */
+/* Text as an IMAP quoted string; NULL if it has control characters. */
 char *mailbox_dialogue_quote(const char *text) OD_MUST;
 
-/* mailbox_response.c: reads one response; *ret points into the session until the next read. */
+/* mailbox_response.c: reads one response; *ret points into the session and is valid until the next read. */
 bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
 /* mailbox_date.c: "14-Nov-2023", with_time: "14-Nov-2023 22:13:20 +0000". */
@@ -152,11 +154,11 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
-/* CREATE and SUBSCRIBE as the settings allow; `name` as of mailbox_folder_name. Never of an INBOX, nor in an account
- * without one: servers say OK to the login of an account that does not exist. */
+/* CREATE and SUBSCRIBE as the settings allow; `name` as returned by mailbox_folder_name. Never creates an INBOX, or
+ * anything in an account without one: some servers accept the login of an account that does not exist. */
 bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
-/* Asks LIST; false with the fault set when that gave no answer, else *ret_exists. */
+/* Asks with LIST; false with the fault set if there was no answer, else sets *ret_exists. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault) OD_MUST;
 
 #endif

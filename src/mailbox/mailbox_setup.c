@@ -19,7 +19,7 @@ static char *describe_server(const struct config *config)
                        mailbox_connect_port(config));
 }
 
-/* The socket, and whether a password may go over it in the clear. */
+/* Connects the socket, and finds out whether a password may be sent over it in the clear. */
 static int get_socket(struct mailbox *mailbox, const struct config *config, const char *account, bool *ret_local,
                       struct fault *fault)
 {
@@ -71,7 +71,7 @@ static bool start_tls(struct mailbox *mailbox, const struct config *config, cons
     if (watcher != NULL)
         watcher->handshake(watcher->context, mailbox->stream, accepted);
     if (!accepted)
-        mailbox_dialogue_drop(mailbox); /* not a word over it */
+        mailbox_dialogue_drop(mailbox); /* nothing is sent over it */
     return accepted;
 }
 
@@ -90,7 +90,7 @@ static bool greeted(struct mailbox *mailbox, enum reply_status *ret, struct faul
     return false;
 }
 
-/* Everything told before TLS is forgotten: it may have been put there by another. */
+/* Everything announced before TLS is forgotten: an attacker may have inserted it. */
 static bool secure(struct mailbox *mailbox, const struct config *config, const struct mailbox_watcher *watcher,
                    struct fault *fault)
 {
@@ -128,7 +128,7 @@ bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const c
         return false;
     *ret_logged_in = greeting == STATUS_PREAUTH;
     if (*ret_logged_in && !is_command) {
-        /* whose mailboxes these are nobody knows, and STARTTLS is no longer possible */
+        /* it is unknown whose mailboxes these are, and STARTTLS is no longer possible */
         fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", mailbox->where);
         return false;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * imap.command: a server that greets with PREAUTH (doveadm exec imap, ...), over a socketpair. No shell: the setting is
- * split into words, and only then %{account} is replaced in each of them. */
+ * imap.command: a server that greets with PREAUTH (doveadm exec imap, ...), over a socketpair. There is no shell: the
+ * setting is first split into words, then %{account} is replaced in each of them. */
 #include "mailbox/mailbox_session.h"
 
 #include <errno.h>
@@ -60,11 +60,11 @@ static int start(char **words, int fd, pid_t *ret_child)
     posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigdefault(&attributes, &all); /* SIGPIPE is ignored here, and that would be inherited */
+    posix_spawnattr_setsigdefault(&attributes, &all); /* SIGPIPE is ignored here, and the command would inherit that */
     posix_spawnattr_setsigmask(&attributes, &none);
     struct rlimit ours = {0};
     bool limited = getrlimit(RLIMIT_DATA, &ours) == 0;
-    if (limited) /* delivery.memory is for us */
+    if (limited) /* delivery.memory applies to us only */
         (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ours.rlim_max, ours.rlim_max});
     int error = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
     if (limited)

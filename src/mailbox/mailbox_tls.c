@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * TLS: libetpan shakes hands but verifies nothing (its server_certificate functions are empty under GnuTLS), so the
- * chain is fetched and judged here, before a byte of the dialogue and long before a credential. */
+ * TLS: libetpan does the handshake but verifies nothing (its server_certificate functions are empty under GnuTLS). So
+ * the chain is fetched and verified here, before any of the dialogue and long before a credential. */
 #include "mailbox/mailbox_session.h"
 
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ static void free_trust(gnutls_x509_trust_list_t *trust)
         gnutls_x509_trust_list_deinit(*trust, 1);
 }
 
-/* The name expected; also its binary form when it is an IP address. */
+/* The expected name; if it is an IP address, also in binary form. */
 struct peer {
     char *name;
     unsigned char address[sizeof(struct in6_addr)];
@@ -88,7 +88,7 @@ static bool get_trust(const struct config *config, gnutls_x509_trust_list_t *ret
     return false;
 }
 
-/* What an administrator would do about it. */
+/* What an administrator can do about it. */
 static const char *remedy(unsigned status)
 {
     if (status & GNUTLS_CERT_UNEXPECTED_OWNER)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Quoted strings, literals and atoms, as RFC 3501 (9) spells them. */
+ * Quoted strings, literals and atoms (RFC 3501, 9). */
 #include "mailbox/mailbox_token.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The tokens that an IMAP response consists of. */
+ * The tokens of an IMAP response. */
 #ifndef ONCEDROP_MAILBOX_TOKEN_H
 #define ONCEDROP_MAILBOX_TOKEN_H
 
@@ -8,8 +8,7 @@
 
 enum mailbox_token { TOKEN_END, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_ATOM, TOKEN_STRING };
 
-/* Where the tokens of a response are read; `text` and `size` are those of the last atom or string. Strings are unquoted in
- * place. */
+/* A position in a response; `text` and `size` are those of the last atom or string. Strings are unquoted in place. */
 struct mailbox_cursor {
     char *at;
     char *end;
@@ -17,10 +16,10 @@ struct mailbox_cursor {
     size_t size;
 };
 
-/* Moves behind the next token. TOKEN_END: there is none, or it does not end. */
+/* Moves past the next token. TOKEN_END: there is none, or it is incomplete. */
 enum mailbox_token mailbox_token_next(struct mailbox_cursor *cursor) OD_MUST;
 
-/* Reads over a value that begins with this token: an atom, a string, or a list of values. False: it does not end. */
+/* Skips a value that begins with this token: an atom, a string, or a list of values. False: it is incomplete. */
 bool mailbox_token_skip(struct mailbox_cursor *cursor, enum mailbox_token token) OD_MUST;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What of a message is recorded: the fields of its header; addresses, parts and dates have files of their own. */
+ * Decodes the parts of a message that are recorded: the header fields. Addresses, parts and dates have files of their
+ * own. */
 #include <string.h>
 
 #include "message/decode_internal.h"
@@ -70,7 +71,7 @@ static char *decode_from(const struct decode_header *header, GMimeParserOptions 
 
 const char *const decode_roles[] = {"from", "sender", "reply-to", "to", "cc", "bcc", NULL};
 
-/* All that is to be done to a message, and whom to tell how far it is. */
+/* What to do with a message, and whom to notify after each stage. */
 struct work {
     struct decoded *decoded;
     struct decode_header header;
@@ -85,7 +86,7 @@ static void done(struct work *work, enum decode_stage stage)
         work->step(work->context, work->decoded, stage);
 }
 
-/* What is read without gmime comes first: nothing takes it away. */
+/* Everything that can be read without gmime comes first: it is then safe, whatever gmime does. */
 static void decode_fields(struct work *work)
 {
     struct decoded *decoded = work->decoded;
@@ -141,7 +142,7 @@ static void part_done(void *context)
     done(context, DECODE_PART);
 }
 
-/* What GLib and gmime would say goes to stderr, which is where our answer is read. */
+/* GLib and gmime would write to stderr, where Postfix reads our answer. */
 static GLogFunc begin(void)
 {
     static bool ready;
@@ -184,7 +185,7 @@ struct decoded *decoded_new(void)
     return decoded;
 }
 
-/* Room for one more: doubled whenever it is full, which is at every power of two. */
+/* Makes room for one more item. The array is doubled when it is full, which is at every power of two. */
 static void *one_more(void *array, size_t count, size_t size)
 {
     return (count & (count - 1)) == 0 ? base_realloc(array, (count > 0 ? 2 * count : 1) * size) : array;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * What of a message is recorded: decoded as far as it can be. Any sequence of bytes is decodable in this sense;
- * what gmime cannot make sense of is simply absent. All text is valid UTF-8 without NUL. A character set that is not among
- * those that mail uses (decode_charset.c) is not converted: the text is taken for UTF-8 when it is that, else for
- * windows-1252, as if none had been named.
+ * Decodes the parts of a message that are recorded, as far as possible. Any sequence of bytes can be decoded in this
+ * sense; what gmime cannot interpret is simply absent. All text is valid UTF-8 without NUL. Text in a character set
+ * that is not in common use for mail (decode_charset.c) is treated as if no character set had been given: as UTF-8 if
+ * it is valid, else as windows-1252.
  *
- * Libraries end the process when they meet what they did not expect, and have holes. Hence decode_message is not called in
- * the process that delivers, but in one of its own, by decoding.h. */
+ * Libraries have vulnerabilities, and abort on unexpected input. The delivering process therefore never calls
+ * decode_message itself: decoding.h runs it in a child process. */
 #ifndef ONCEDROP_DECODE_H
 #define ONCEDROP_DECODE_H
 
@@ -15,7 +15,7 @@
 struct decoded_address {
     const char *role; /* from, sender, reply-to, to, cc, bcc */
     int position;     /* from 1, within the role */
-    char *group;      /* name of the RFC 5322 group it stands in, or NULL */
+    char *group;      /* name of the enclosing RFC 5322 group, or NULL */
     char *name;       /* decoded display name, or NULL */
     char *address;    /* addr-spec as written, domain in lower case; never NULL */
 };
@@ -42,21 +42,22 @@ struct decoded {
     struct decoded_address *addresses;
     size_t address_count; /* at most 2000 */
     struct decoded_part *parts;
-    size_t part_count; /* at most 1000; depth at most 50. Parts with content of their own: a multipart is
-                          one only when it cannot be taken apart */
+    size_t
+        part_count; /* at most 1000; depth at most 50. Only parts with content of their own: a multipart is|                          included only if it cannot be split into its parts */
 };
 
-/* Decodes as much as the level asks for: envelope: subject, from, date, ids; headers: addresses too;
- * text and raw: parts too. Never fails; of a header only the first MiB is looked at. */
+/* Decodes what the level requires: envelope: subject, from, date, ids; headers: addresses too; text and raw: parts too.
+ * Never fails. Only the first MiB of a header is examined. */
 struct decoded *decode_message(const struct message *message, enum record_level level) OD_MUST;
 
 void decoded_free(struct decoded **decoded);
 
-/* A date as in RFC 5322, 3.3, or near to it: seconds since 1970. False leaves *ret. Without gmime: in any process. */
+/* Parses a date as in RFC 5322, 3.3, or similar, to seconds since 1970. On false *ret is untouched. Does not use gmime,
+ * so any process may call it. */
 bool decode_date(const char *text, int64_t *ret) OD_MUST;
 
-/* A new string: the bytes as valid UTF-8 without NUL, what is neither is replaced by U+FFFD. Without iconv(3)
- * or gmime: in any process. */
+/* A new string: the bytes as valid UTF-8 without NUL, with U+FFFD in place of anything else. Uses neither iconv(3) nor
+ * gmime, so any process may call it. */
 char *decode_scrub(const char *bytes, size_t length) OD_MUST;
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Address fields. The list is cut into its addresses here and only those are given to gmime, which parses groups in
- * groups by recursion and takes time by the square of a list's length. */
+ * Address fields. The list is split into addresses here, and gmime gets them one by one: its parser recurses into
+ * nested groups and takes time quadratic in the length of a list. */
 #include <string.h>
 
 #include "message/decode_internal.h"
 
-/* Up to the ',' ';' or ':' that ends an address or a group's name; one that is quoted, commented or in brackets does
- * not. What is never closed reaches to the end. */
+/* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. If
+ * one of those is not closed, everything up to the end. */
 static size_t piece_length(const char *text)
 {
     char closing = '\0';
@@ -41,7 +41,7 @@ static char *decoded_phrase(GMimeParserOptions *options, char *phrase)
     return decode_take(g_mime_utils_header_decode_phrase(options, phrase));
 }
 
-/* A new string: as written, but the domain in lower case. */
+/* A new string: as written, except that the domain is in lower case. */
 static char *normal_address(const char *address)
 {
     char *copy = decode_scrub(address, strlen(address));
@@ -51,7 +51,7 @@ static char *normal_address(const char *address)
     return copy;
 }
 
-/* Called for each mailbox found; false ends it. */
+/* Called for each mailbox found; false ends the search. */
 typedef bool (*mailbox_function)(void *context, const char *group, InternetAddressMailbox *mailbox);
 
 static bool each_mailbox(InternetAddressList *list, const char *group, mailbox_function function, void *context)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * The character sets that are converted: those that mail uses, by the names that it uses for them (the labels of WHATWG's
- * Encoding Standard, IANA's aliases). Rare converters are where a libc's holes were; ISO-2022-KR, -CN, -CN-EXT, -JP-1, -2
- * and -3, UTF-7, EUC-TW, EBCDIC and what DOS had are left out for that. */
+ * The character sets that are converted: those in use for mail, under the names in use there (the labels of WHATWG's
+ * Encoding Standard, IANA's aliases). Rare converters are where C libraries have had vulnerabilities; hence
+ * ISO-2022-KR, -CN, -CN-EXT, -JP-1, -2 and -3, UTF-7, EUC-TW, EBCDIC and the DOS code pages are left out. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 #define KEY_MAX 32
 
-/* key: a name's letters and digits, in lower case. name: what the libc gets; often a set that contains the one meant. */
+/* key: letters and digits of the name, in lower case. name: what the C library gets, often a superset of the set
+ * named. */
 struct charset {
     const char *key;
     const char *name;
@@ -70,7 +71,7 @@ static const struct charset charsets[] = {
 };
 /* clang-format on */
 
-/* "ISO_8859-1:1987" is written in many ways. '/' would begin options or a path: such a name is none. */
+/* "ISO_8859-1:1987" is spelled in many ways. A '/' would begin options or a path, so such a name is rejected. */
 static bool make_key(const char *name, char key[KEY_MAX])
 {
     size_t length = 0;
@@ -103,7 +104,7 @@ void decode_charset_guard(void)
     guarded = true;
 }
 
-/* function: a pointer to it; ISO C has no conversion from a pointer to an object. */
+/* function: a pointer to the function pointer to set. ISO C has no conversion from an object pointer. */
 static void find_real(const char *name, void *function)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -111,9 +112,9 @@ static void find_real(const char *name, void *function)
     memcpy(function, &symbol, sizeof symbol);
 }
 
-/* Stands before the libc's in the whole process: gmime opens converters by itself, by names that it may have put
- * together from pieces (continued parameters, quoted pairs), so that no look at the bytes it is given would be sure.
- * What the libc gets is never the message's spelling. */
+/* Replaces the C library's function in the whole process: gmime opens converters itself, under names that it may have
+ * assembled from pieces (continued parameters, quoted pairs), so checking its input would not be enough. The C library
+ * never gets the message's spelling. */
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones
 iconv_t iconv_open(const char *to, const char *from)
 {
@@ -134,8 +135,8 @@ iconv_t iconv_open(const char *to, const char *from)
     return real(to, name);
 }
 
-/* The same for the conversions: glibc's CP949 refuses A2 E8 only after it has gone past it, and others may be like that.
- * At the end of a text there is nothing left then to step over, but gmime does. */
+/* Likewise for iconv(3). glibc's CP949 rejects A2 E8 only after it has consumed it, and other converters may do the
+ * same. At the end of a text nothing is then left to skip, but gmime would skip a byte all the same. */
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones
 size_t iconv(iconv_t converter, char **in, size_t *left, char **out, size_t *room)
 {

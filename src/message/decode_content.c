@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The content of a part: its transfer encoding taken off, hashed as it streams by. */
+ * The content of a part: decoded from its transfer encoding and hashed in one pass. */
 #include <string.h>
 
 #include "message/decode_internal.h"
@@ -27,7 +27,7 @@ static void sink_take(struct sink *sink, const unsigned char *bytes, size_t size
     }
 }
 
-/* What follows the line "begin MODE NAME"; NULL when there is none. */
+/* What follows the line "begin MODE NAME"; NULL if there is no such line. */
 static const unsigned char *after_uu_begin(const unsigned char *body, size_t size)
 {
     const unsigned char *end = body + size;

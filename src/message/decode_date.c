@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Dates, by a parser of our own: those of replay are read in the process that delivers, where gmime does not come.
- * Pieces are told by what they look like, not by their order: RFC 5322, ctime(3), RFC 850 and ISO 8601 are all met. */
+ * Dates. We have a parser of our own because replay reads dates in the delivering process, which must not use gmime.
+ * Tokens are recognised by their form, not by their order: RFC 5322, ctime(3), RFC 850 and ISO 8601 all occur. */
 #include <string.h>
 
 #include "message/decode_internal.h"
@@ -36,7 +36,7 @@ static void skip_comment(const char **at)
     } while (**at && depth > 0);
 }
 
-/* RFC 5322, 4.3; the military zones were used wrongly, and say nothing. */
+/* RFC 5322, 4.3. The military zones were used wrongly, and mean nothing. */
 static int named_zone(const char *word, size_t length)
 {
     static const struct {
@@ -119,7 +119,7 @@ static void read_digits(struct date *date, const char **at)
     }
 }
 
-/* "+0200", "-03:30"; behind the time only: before it a '-' stands between day, month and year. */
+/* "+0200", "-03:30". Only after the time: before it, a '-' separates day, month and year. */
 static void read_sign(struct date *date, const char **at)
 {
     int sign = *(*at)++ == '-' ? -1 : 1, digits, number;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The header of a part: what it is, how it is encoded, what it is called. */
+ * The header of a part: its type, its encoding, its file name. */
 #include <string.h>
 
 #include "message/decode_entity.h"
@@ -16,7 +16,7 @@ void decode_entity_clear(struct decode_entity *entity)
     base_free(&entity->filename);
 }
 
-/* The empty line ends a header, but what does not begin with a field has none: all of it is body. */
+/* The empty line ends a header. An entity that does not begin with a field has none: all of it is body. */
 static struct decode_span header_of(struct decode_span span)
 {
     const unsigned char *at = span.start;
@@ -28,7 +28,7 @@ static struct decode_span header_of(struct decode_span span)
     return (struct decode_span){span.start, span.start + size};
 }
 
-/* A new string, always UTF-8: gmime would take other bytes for the locale's and lose them. */
+/* A new string, always UTF-8: gmime would assume that other bytes are in the locale's character set and lose them. */
 static char *field(struct decode_fields *fields, struct decode_span header, const char *name)
 {
     size_t size = decode_span_size(header) < DECODE_HEADER_MAX ? decode_span_size(header) : DECODE_HEADER_MAX;
@@ -40,7 +40,7 @@ static char *field(struct decode_fields *fields, struct decode_span header, cons
     return value ? decode_to_utf8(value, length, NULL, max) : NULL;
 }
 
-/* A new string: what gmime found; NULL when it is nothing. */
+/* A new string with gmime's result; NULL if it is empty. */
 static char *text_of(const char *text)
 {
     return text && *text ? decode_scrub(text, strlen(text)) : NULL;
@@ -53,7 +53,7 @@ static char *lower_case(char *text)
     return text;
 }
 
-/* What is missing has the default type, what is no type at all is text (RFC 2045, 5.2). */
+/* A missing type is the default type; an invalid one is text (RFC 2045, 5.2). */
 static const char *type_or_default(const char *value, const char *default_type)
 {
     if (!value || *value == '\0')

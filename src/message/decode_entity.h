@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * The header of a part, or of the message, as decode_part.c needs it. */
+ * The header of a part or of the message, as needed by decode_part.c. */
 #ifndef ONCEDROP_DECODE_ENTITY_H
 #define ONCEDROP_DECODE_ENTITY_H
 
 #include "message/decode_internal.h"
 
-#define DECODE_PARAMETERS_MAX ((size_t)1 << 20) /* of all parts' fields that gmime gets; then only short ones */
+#define DECODE_PARAMETERS_MAX \
+    ((size_t)1 << 20) /* total size of the fields passed to gmime; beyond it, only short ones */
 
 struct decode_fields {
     GMimeParserOptions *options;
@@ -32,7 +33,7 @@ struct decode_entity {
     GMimeContentEncoding encoding;
 };
 
-/* Reads the header that the span begins with; what is not said is NULL, the type is always there. */
+/* Reads the header at the beginning of the span. Missing values are NULL, except that the type is always set. */
 void decode_entity_read(struct decode_fields *fields, struct decode_span span, const char *default_type,
                         struct decode_entity *entity);
 

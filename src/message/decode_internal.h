@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the files of decode share. gmime decodes fields and encodings here; it is never given a whole message, because
- * its parser takes memory by the number of header lines of every part and recurses as deep as the input says. Some of
- * its decoders take time by the square of their input, hence the limits. */
+ * Shared by the decode*.c files. gmime decodes fields and encodings. It never gets a whole message: its parser takes
+ * memory for each header line of each part, and recurses as deep as the input says. Some of its decoders take quadratic
+ * time; hence the limits. */
 #ifndef ONCEDROP_DECODE_INTERNAL_H
 #define ONCEDROP_DECODE_INTERNAL_H
 
@@ -12,9 +12,9 @@
 #include "message/decode.h"
 #include "message/message_field.h"
 
-#define DECODE_HEADER_MAX ((size_t)1 << 20) /* of a header, what is looked at */
-#define DECODE_VALUE_MAX ((size_t)1 << 14)  /* of a field that gmime gets in one piece */
-#define DECODE_ADDRESS_MAX ((size_t)2048)   /* of one address with its name */
+#define DECODE_HEADER_MAX ((size_t)1 << 20) /* how much of a header is examined */
+#define DECODE_VALUE_MAX ((size_t)1 << 14)  /* longest field value passed to gmime in one piece */
+#define DECODE_ADDRESS_MAX ((size_t)2048)   /* longest address, with its name */
 #define DECODE_TEXT_MAX ((size_t)1 << 20)   /* of one part's text */
 #define DECODE_TEXTS_MAX ((size_t)16 << 20) /* of all texts of a message */
 
@@ -29,18 +29,18 @@
 /* The roles of addresses, NULL-terminated. */
 extern const char *const decode_roles[];
 
-/* Empty, with an empty list of references. */
+/* An empty result, with an empty list of references. */
 struct decoded *decoded_new(void) OD_MUST;
 
-/* One more at the end, empty; it may move the others. */
+/* Appends an empty item; this may move the others. */
 struct decoded_address *decoded_add_address(struct decoded *decoded) OD_MUST;
 struct decoded_part *decoded_add_part(struct decoded *decoded) OD_MUST;
 
-/* Frees what a part consists of. */
+/* Frees the members of a part. */
 void decoded_part_clear(struct decoded_part *part);
 
-/* What has just been added to the result: the stages are in this order; those of addresses and parts come again and
- * again, once for a field's addresses and once for each part. */
+/* What was just added to the result. The stages occur in this order; those for addresses and parts are repeated, once
+ * for each field of addresses and once for each part. */
 enum decode_stage {
     DECODE_IDS, /* date, in_reply_to, references */
     DECODE_FROM,
@@ -52,21 +52,22 @@ enum decode_stage {
 
 typedef void (*decode_step)(void *context, const struct decoded *decoded, enum decode_stage stage);
 
-/* decode_message, with a call of `step` (NULL: none) after each stage. */
+/* decode_message, calling `step` (unless NULL) after each stage. */
 struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
                                      void *context) OD_MUST;
 
-/* The bytes of a header that are looked at. */
+/* The examined bytes of a header. */
 struct decode_header {
     const unsigned char *bytes;
     size_t size;
 };
 
-/* A new string: the value of the first field of that name, unfolded, outer blanks off, at most `max` bytes of it;
- * NULL when there is none. */
+/* A new string: the value of the first field of that name, unfolded and trimmed, at most `max` bytes of it; NULL if
+ * there is no such field. */
 char *decode_field(const struct decode_header *header, const char *name, size_t max) OD_MUST;
 
-/* A new string for what gmime gave: valid UTF-8; NULL for NULL or an empty string. Frees the argument by g_free(). */
+/* A new string with a result of gmime's as valid UTF-8; NULL for NULL or an empty string. Frees the argument with
+ * g_free(). */
 char *decode_take(char *text) OD_MUST;
 
 /* Adds the addresses of a field's value to decoded->addresses. */
@@ -75,24 +76,24 @@ void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, cons
 /* A new string: the address of the first mailbox in a From field's value, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
 
-/* Fills decoded->parts; `recorded` is called after each. */
+/* Fills decoded->parts, calling `recorded` after each. */
 void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
                   void (*recorded)(void *context), void *context);
 
-/* Size and hash of a body's decoded content into *part. The first bytes of it are kept in *text when that is not
- * NULL: enough for DECODE_TEXT_MAX of UTF-8. */
+/* Stores the size and hash of a body's decoded content in *part. Unless text is NULL, the first bytes of the content go
+ * to *text: enough for DECODE_TEXT_MAX bytes of UTF-8. */
 void decode_content(const unsigned char *body, size_t size, GMimeContentEncoding encoding, struct decoded_part *part,
                     GByteArray *text);
 
-/* The libc's name for a character set that is converted, whatever its spelling; NULL for any other. */
+/* The C library's name for a supported character set, in any spelling; NULL for any other. */
 const char *decode_charset(const char *name) OD_MUST;
 
-/* From now on iconv_open(3) opens converters from these to UTF-8 only, whoever calls it in this process, and iconv(3)
- * does not fail with nothing left. */
+/* From now on, in the whole process, iconv_open(3) opens only converters from these character sets to UTF-8, and
+ * iconv(3) does not fail once its input is consumed. */
 void decode_charset_guard(void);
 
-/* A new string: text of that charset as UTF-8, at most `max` bytes, no character cut. NULL, or one that decode_charset
- * does not know: read as UTF-8 when it is that, else as windows-1252. */
+/* A new string: text of that character set as UTF-8, at most `max` bytes, no character cut. If charset is NULL or
+ * unknown to decode_charset, the text is read as UTF-8 if it is valid, else as windows-1252. */
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max) OD_MUST;
 
 #endif

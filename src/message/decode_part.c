@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * The MIME tree. Walked here, over the message's own bytes: nothing is copied, depth and work are limited, and an
- * outer boundary ends everything within, as in IMAP servers. gmime decodes the fields. */
+ * The MIME tree. It is walked here, over the bytes of the message itself: nothing is copied, depth and work are
+ * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes the fields. */
 #include <string.h>
 
 #include "message/decode_entity.h"
 
-#define WORK_TIMES 16 /* how often a message's bytes are looked at, at most */
+#define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
 #define WORK_FREE ((size_t)16 << 20)
 
 struct walk {
@@ -22,13 +22,13 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 {
     size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
 
-    if (max < 4) // no room for every character
+    if (max < 4) // a character may not fit
         return;
     part->text = decode_to_utf8((const char *)raw->data, raw->len, part->charset, max);
     walk->texts_left -= strlen(part->text);
 }
 
-/* Records a part that has content of its own. */
+/* Records a part with content of its own. */
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
     GByteArray *raw = g_str_has_prefix(entity->type, "text/") ? g_byte_array_new() : NULL;
@@ -49,9 +49,9 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
     walk->recorded(walk->context);
 }
 
-/* A boundary's line. */
+/* The line of a boundary. */
 struct delimiter {
-    const unsigned char *line; /* where it begins */
+    const unsigned char *line; /* its beginning */
     const unsigned char *after;
     bool last;
 };
@@ -78,7 +78,7 @@ static bool is_delimiter(const unsigned char *line, const unsigned char *end, co
     return true;
 }
 
-/* The first delimiter in lines that begin in the span. */
+/* Finds the first delimiter among the lines that begin in the span. */
 static bool find_delimiter(struct decode_span span, const char *boundary, struct delimiter *ret)
 {
     size_t length = strlen(boundary);
@@ -131,7 +131,7 @@ static void walk_children(struct walk *walk, struct decode_entity *entity, struc
     }
 }
 
-/* True when there is work left to go into the span. */
+/* True if the work limit allows to descend into the span. */
 static bool go_into(struct walk *walk, struct decode_span span, int depth)
 {
     size_t size = decode_span_size(span);
@@ -149,8 +149,8 @@ static bool is_message(const struct decode_entity *entity)
            entity->encoding != GMIME_CONTENT_ENCODING_UUENCODE;
 }
 
-/* prefix: section of the multipart or message that the entity stands in; number: its place there, 0 for what a message
- * consists of, which has a number (1) only when it is not a multipart (RFC 3501, 6.4.5). */
+/* prefix: the section of the enclosing multipart or message. number: the position there; 0 for the top-level entity of
+ * a message, which gets a number (1) only if it is not a multipart (RFC 3501, 6.4.5). */
 // NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
 static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
                         const char *default_type, int depth)

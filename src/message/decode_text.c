@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Bytes to UTF-8 that a database takes. Nothing is lost because one byte is wrong. */
+ * Converts bytes to UTF-8 that a database accepts. One wrong byte does not lose any others. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 {
-    // without bytes there may be no pointer either, and nothing may be added to that
+    // without bytes the pointer may be NULL, and nothing may be added to that
     while (length > 0 && out->len < max) {
         const char *bad;
         bool good = g_utf8_validate(bytes, (gssize)length, &bad);
@@ -25,7 +25,7 @@ static void scrub(GString *out, const char *bytes, size_t length, size_t max)
     }
 }
 
-/* Moves the text out of GLib's hands, cut at a whole character. */
+/* Returns the text as an ordinary string, cut at a character boundary. */
 static char *finish(GString *text, size_t max)
 {
     size_t length = text->len < max ? text->len : max;
@@ -54,8 +54,8 @@ char *decode_take(char *text)
     return copy;
 }
 
-/* One round of conversion into out. Always gets on: with nothing left there is nothing to step over, whatever iconv(3)
- * says of it (glibc's answers EILSEQ to an escape at the very end of some sets). */
+/* One round of conversion into out. Always makes progress: with no input left there is nothing to skip, whatever
+ * iconv(3) returns (for some sets, glibc's returns EILSEQ for an escape at the very end). */
 static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
 {
     char buffer[4096];
@@ -73,7 +73,7 @@ static void convert_some(iconv_t converter, char **in, size_t *left, GString *ou
     }
 }
 
-/* What the converter still holds back, which is a character at most. */
+/* What the converter has not written yet, which is one character at most. */
 static void flush(iconv_t converter, GString *out)
 {
     char buffer[64];
@@ -86,7 +86,7 @@ static void flush(iconv_t converter, GString *out)
 
 #ifndef __clang__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 takes (iconv_t)-1 for something to be closed
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 assumes that (iconv_t)-1 must be closed
 #endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
@@ -95,7 +95,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 
     if (converter == (iconv_t)-1)
         return false;
-    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a pointer that is not const, and only reads
+    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a non-const pointer, but only reads
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
@@ -107,7 +107,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 #pragma GCC diagnostic pop
 #endif
 
-/* What is beyond max will not be looked at; a character may be cut there. */
+/* What is beyond max is ignored; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
     if (length == 0)
@@ -122,13 +122,13 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
-    if (length == 0) // there may be no bytes to point at
+    if (length == 0) // the pointer may be NULL
         return base_strdup("");
     GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
     const char *name = charset ? decode_charset(charset) : NULL;
     bool as_is = name && strcmp(name, "UTF-8") == 0;
 
-    // text that says nothing of its charset, or nothing known: UTF-8 when it is that, else what most of such is
+    // text without a known charset: UTF-8 if it is valid, else the most common one
     if (!as_is && (!name || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
     if (as_is)

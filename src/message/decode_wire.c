@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * The frames: written by the child, read without any trust. */
+ * The frames: written by the child, and not trusted by the reader. */
 #include "message/decode_wire.h"
 
 #include <string.h>
 
 #define ABSENT UINT32_MAX                      /* the length of a string that is NULL */
-#define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX) /* a byte that is no UTF-8 becomes three */
-#define PATH_TEXT_MAX 512                      /* an index's row has no room for much more */
+#define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX) /* an invalid byte becomes three */
+#define PATH_TEXT_MAX 512                      /* an index row has little more room */
 
 static void put(struct decode_writer *writer, const void *bytes, size_t size)
 {
@@ -95,13 +95,13 @@ void decode_wire_write(void *context, const struct decoded *decoded, enum decode
         atomic_store_explicit(&writer->wire->whole, writer->used, memory_order_release);
 }
 
-/* After the first thing that is wrong nothing is read any more. */
+/* After the first error nothing more is read. */
 struct reader {
     const unsigned char *at, *end;
     bool wrong;
     size_t texts_left;
-    GHashTable *paths; /* of the parts so far */
-    int positions[8];  /* for each role, how many addresses so far */
+    GHashTable *paths; /* paths of the parts so far */
+    int positions[8];  /* number of addresses so far, by role */
 };
 
 static bool get(struct reader *reader, void *bytes, size_t size)
@@ -123,7 +123,7 @@ static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
     return reader->wrong ? min : number;
 }
 
-/* A new string, or NULL: valid UTF-8 without NUL, at most max bytes. */
+/* A new string or NULL: valid UTF-8 without NUL, at most max bytes. */
 static char *get_text(struct reader *reader, size_t max)
 {
     uint32_t length = ABSENT;
@@ -135,7 +135,7 @@ static char *get_text(struct reader *reader, size_t max)
         reader->wrong = true;
         return NULL;
     }
-    // the copy is looked at: what is there may still change
+    // examine the copy: the shared original may still change
     text = base_strndup((const char *)reader->at, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
         reader->wrong = true;
@@ -175,7 +175,7 @@ static void get_ids(struct reader *reader, struct decoded *decoded)
     decoded->has_date = decoded->has_date && !reader->wrong;
 }
 
-/* Which of decode_roles; their count when it is none. */
+/* The index in decode_roles, or their count if it is not there. */
 static size_t role_place(const char *role)
 {
     size_t i = 0;
@@ -221,7 +221,7 @@ static char *get_part_text(struct reader *reader)
     return text;
 }
 
-/* A path that has been there would be refused by the database, at every try. */
+/* A repeated path is an error: the database would refuse it at every try. */
 static void get_part(struct reader *reader, struct decoded *decoded)
 {
     if (decoded->part_count == DECODE_PARTS_MAX) {
@@ -279,7 +279,7 @@ bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
     int64_t last = DECODE_IDS - 1;
 
     while (!reader.wrong && last != DECODE_ALL) {
-        // each comes once, but addresses and parts
+        // each stage occurs once, except those of addresses and parts
         bool again = last == DECODE_ADDRESSES || last == DECODE_PART;
         int64_t stage = get_number(&reader, again ? last : last + 1, DECODE_ALL);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What was decoded, on its way from the process that decodes to the one that delivers: a frame after each stage. The
- * reader believes nothing: it takes no more than decode.h allows, and only what the database will take. */
+ * The decoded message on its way from the decoding process to the delivering one: one frame after each stage. The
+ * reader trusts nothing: it accepts no more than decode.h allows, and only what the database will accept. */
 #ifndef ONCEDROP_DECODE_WIRE_H
 #define ONCEDROP_DECODE_WIRE_H
 
@@ -9,12 +9,12 @@
 
 #include "message/decode_internal.h"
 
-/* All that can come of a message that keeps to the limits, and more. */
+/* More than any message within the limits needs. */
 #define DECODE_WIRE_MAX ((size_t)64 << 20)
 
-/* Where the writer writes: memory that the reader sees too. */
+/* Where the writer writes: memory shared with the reader. */
 struct decode_wire {
-    _Atomic size_t whole; /* bytes of frames that are complete; set after they are */
+    _Atomic size_t whole; /* bytes of complete frames; updated after a frame is complete */
     unsigned char bytes[DECODE_WIRE_MAX];
 };
 
@@ -25,12 +25,12 @@ struct decode_writer {
     bool full;
 };
 
-/* A decode_step whose context is a struct decode_writer: writes the stage's frame. What has no room any more is left out,
- * and all that follows. */
+/* A decode_step whose context is a struct decode_writer: writes the frame of a stage. If a frame does not fit, it and
+ * all later ones are left out. */
 void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage);
 
-/* Adds what stands in the frames to *decoded, which is new, up to the first that is wrong. Returns whether all was right,
- * up to the frame of DECODE_ALL. */
+/* Adds the contents of the frames to *decoded, which is new, up to the first error. Returns whether there was none, up
+ * to the frame of DECODE_ALL. */
 bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The fork, its limits, and the memory that both share. */
+ * The fork, its limits, and the shared memory. */
 #include "message/decoder.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* grace: how much more the hard limit is. */
+/* grace: how far the hard limit is above the soft one. */
 static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
 {
     struct rlimit now;
@@ -29,19 +29,19 @@ static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
         _exit(DECODER_NOT_SET_UP);
 }
 
-/* Our handlers write an answer to Postfix: the child must not. */
+/* Our handlers would write an answer to Postfix, which the child must not do. */
 static void reset_signals(void)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;
 
     for (int number = 1; number <= SIGRTMAX; number++)
-        (void)sigaction(number, &standard, NULL); // some cannot be set, and do not need it
+        (void)sigaction(number, &standard, NULL); // some cannot be set, and need not be
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nothing can be written any more, but to the memory. A sanitizer has to get its reports out. */
+/* The child can write only to the shared memory. (A sanitizer has to write its reports.) */
 static void close_files(int end)
 {
 #ifndef __SANITIZE_ADDRESS__
@@ -51,7 +51,8 @@ static void close_files(int end)
     (void)close_range((unsigned)end + 1, ~0U, 0);
 }
 
-/* What this process may use of the processor from now on. The hard limit's signal would be SIGKILL, which says nothing. */
+/* Limits the processor time of this process from now on. There is no hard limit: it would end the process with SIGKILL,
+ * which does not tell the reason. */
 static void limit_processor(int64_t seconds)
 {
     struct rusage used = {0};
@@ -62,7 +63,7 @@ static void limit_processor(int64_t seconds)
 
 static void enter(pid_t parent, size_t memory, int end)
 {
-    // the order: a parent that died before the call is noticed after it
+    // in this order, a parent that died before the prctl is noticed after it
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
         _exit(DECODER_NOT_SET_UP);
     reset_signals();
@@ -71,7 +72,7 @@ static void enter(pid_t parent, size_t memory, int end)
     close_files(end);
 }
 
-/* The next message, if there is one. */
+/* Waits for the next message; false if there is none. */
 static bool next(int end, const struct decoder_shared *shared, struct message *message, struct decoder_request *request)
 {
     if (write(end, "", 1) != 1 || read(end, request, sizeof *request) != sizeof *request)
@@ -94,7 +95,7 @@ static _Noreturn void serve(decoder_work work, const struct decoder *decoder, co
     _exit(0);
 }
 
-/* Signals wait meanwhile: in the child our handlers must not run. */
+/* Signals are blocked meanwhile: our handlers must not run in the child. */
 static bool fork_child(struct decoder *decoder, decoder_work work, const struct message *message,
                        struct decoder_request request, size_t memory)
 {
@@ -152,7 +153,7 @@ struct decoder *decoder_new(decoder_work work, const struct message *message, st
     decoder->shared =
         mmap(NULL, sizeof *decoder->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (decoder->shared == MAP_FAILED || !fork_child(decoder, work, message, request, memory)) {
-        fault_set(fault, "no process to decode the message in: %m");
+        fault_set(fault, "cannot start a process to decode the message: %m");
         decoder_free(&decoder);
     }
     return decoder;
@@ -163,7 +164,7 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
     struct decoder_shared *shared = decoder->shared;
 
     memcpy(shared->message, message->data, message->size);
-    // nothing stays of the message before
+    // nothing remains of the previous message
     if (decoder->size > message->size)
         memset(shared->message + message->size, 0, decoder->size - message->size);
     decoder->size = message->size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * When a child is begun, kept or ended, and what its end says of the message. */
+ * When a child is started, kept or ended, and what its end means for the message. */
 #include "message/decoding.h"
 
 #include <signal.h>
@@ -14,23 +14,23 @@
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)
 #ifdef __SANITIZE_ADDRESS__
-#define MEMORY ((size_t)8 << 30) /* what is freed is kept for long */
+#define MEMORY ((size_t)8 << 30) /* large, since a sanitizer keeps freed memory for long */
 #else
 #define MEMORY ((size_t)256 << 20)
 #endif
 
 #define KEPT_MESSAGES 100
-#define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more has memory that others can use */
+#define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more holds memory that others could use */
 
 struct decoding {
-    struct decoder *decoder; /* NULL: it is not needed any more */
+    struct decoder *decoder; /* NULL: no longer needed */
     int64_t until_ms;        /* by base_now_ms() */
-    struct decoded *result;  /* NULL: not waited for yet */
-    struct fault fault;      /* "": the result is whole */
-    bool cut_off;            /* not by the message's doing, and before it was known who wrote it */
+    struct decoded *result;  /* NULL: not available yet */
+    struct fault fault;      /* "": the result is complete */
+    bool cut_off;            /* through no fault of the message, before its author was known */
 };
 
-/* Where there are many messages: the child that waits for the next. */
+/* The child that waits for the next message, where there are many. */
 static struct decoder *kept;
 
 static struct decoding *new_decoding(struct decoder *decoder, int64_t clock_ms)
@@ -69,7 +69,7 @@ static void decode(struct decode_writer *writer, const struct message *message, 
     decoded_free(&decoded);
 }
 
-/* The kept child with this message; NULL when there is none that takes it. */
+/* Gives this message to the kept child; NULL if there is none that can take it. */
 static struct decoder *ask_kept(const struct message *message, struct decoder_request request)
 {
     struct decoder *decoder = kept;
@@ -97,20 +97,21 @@ struct decoding *decoding_start(const struct message *message, enum record_level
 static void describe_failure(struct decoding *decoding, enum decoder_state state, int status)
 {
     if (state == DECODER_UNKNOWN)
-        fault_set(&decoding->fault, "decoding it could not be waited for");
+        fault_set(&decoding->fault, "the decoder could not be waited for");
     else if (state == DECODER_TOO_LONG)
-        fault_set(&decoding->fault, "decoding it took too long");
+        fault_set(&decoding->fault, "decoding took too long");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        fault_set(&decoding->fault, "decoding it took too much time of the processor");
+        fault_set(&decoding->fault, "decoding took too much processor time");
     else if (WIFSIGNALED(status))
-        fault_set(&decoding->fault, "decoding it died of signal %d (%s)", WTERMSIG(status),
+        fault_set(&decoding->fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status),
                   strsignal(WTERMSIG(status)));
     else
-        fault_set(&decoding->fault, "decoding it ended early");
+        fault_set(&decoding->fault, "the decoder ended early");
 }
 
-/* Killed by somebody else, for want of memory, say, or not able to set itself up, or not waited for. Only what certainly is
- * none of the message's doing: it would be brought again for days, and bounce in the end. */
+/* Whether decoding failed for a reason that certainly is not the message: the child was killed by somebody else (for
+ * lack of memory, say), could not set itself up, or could not be waited for. Anything else must not be deferred:
+ * Postfix would retry it for days, and bounce it in the end. */
 static bool is_not_its_doing(enum decoder_state state, int status)
 {
     if (state == DECODER_ENDED)
@@ -118,7 +119,7 @@ static bool is_not_its_doing(enum decoder_state state, int status)
     return state == DECODER_UNKNOWN;
 }
 
-/* Keeps a child that has done well for the next message; any other ends. */
+/* Keeps a child that worked well for the next message; ends any other. */
 static void put_away(struct decoding *decoding)
 {
     struct decoder *decoder = decoding->decoder;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reading a message, and its identity. */
+ * Reads a message, and computes its identity. */
 #include "message/message.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define READ_SIZE ((size_t)1 << 16)
 
-/* Like read(2), but waits for a descriptor that was made non-blocking by those we share it with. */
+/* Like read(2), but waits if another process made the shared descriptor non-blocking. */
 static ssize_t read_some(int fd, void *buffer, size_t size)
 {
     for (;;) {
@@ -26,7 +26,7 @@ static ssize_t read_some(int fd, void *buffer, size_t size)
         if (errno == EAGAIN) {
             struct pollfd readable = {.fd = fd, .events = POLLIN};
 
-            // whatever it reports, the next read tells
+            // whatever poll reports, the next read will show
             (void)poll(&readable, 1, -1);
         }
     }
@@ -89,7 +89,7 @@ void message_identity(const char *namespace, const char *id, size_t id_length, u
     GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
     gsize size = MESSAGE_DIGEST_SIZE;
 
-    // with its NUL, so that no other split of the two gives the same bytes
+    // including its NUL, so that no other split of the two gives the same bytes
     g_checksum_update(sha256, (const guchar *)namespace, (gssize)strlen(namespace) + 1);
     g_checksum_update(sha256, (const guchar *)id, (gssize)id_length);
     g_checksum_get_digest(sha256, ret, &size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A message in the making: each byte is looked at once, for line ends and digest, on its way into the store. */
+ * Builds a message. Each byte is examined once, for line ends and digest, on its way to the store. */
 #include "message/message_builder.h"
 
 #include "message/message_digest.h"
@@ -36,7 +36,7 @@ void message_builder_no_from_line(struct message_builder *builder)
     builder->eol.state = MESSAGE_EOL_REST;
 }
 
-/* Keeps n bytes of the chunk. */
+/* Stores n bytes of the chunk. */
 static bool keep(struct message_builder *builder, size_t n, struct fault *fault)
 {
     builder->size += n;

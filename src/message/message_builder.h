@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A message in the making, for those who get its bytes piece by piece: message_read, and LMTP's DATA. */
+ * Builds a message from pieces, for message_read and LMTP's DATA. */
 #ifndef ONCEDROP_MESSAGE_BUILDER_H
 #define ONCEDROP_MESSAGE_BUILDER_H
 
@@ -9,14 +9,14 @@
 /* size_limit and ignore as for message_read; ignore must outlive the builder. */
 struct message_builder *message_builder_new(size_t size_limit, const char *const *ignore) OD_MUST;
 
-/* Before the first bytes: what is to come begins with the header, even where that looks like an mbox From_ line. */
+/* To be called before the first bytes: the input begins with the header, even if that looks like an mbox From_ line. */
 void message_builder_no_from_line(struct message_builder *builder);
 
-/* Takes bytes as received, cut anywhere; beyond the limit they are counted and dropped. False with the fault set when
- * they cannot be kept: the message is lost to us, and only freeing the builder makes sense. */
+/* Adds bytes as received, in pieces of any size; those beyond the limit are counted and dropped. False with the fault
+ * set if they cannot be stored: the message cannot be completed, and the builder is of no use but to be freed. */
 bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct fault *fault) OD_MUST;
 
-/* Ends the message; results as of message_read. The builder is still to be freed. */
+/* Completes the message; results as of message_read. The builder must still be freed. */
 enum message_result message_builder_end(struct message_builder *builder, struct message **ret,
                                         struct fault *fault) OD_MUST;
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: ISC
  *
- * The strict comparison, and one that forgives what servers do to a message. */
+ * The strict comparison, and one that tolerates what servers change in a message. */
 #include "message/message_comparison.h"
 
 #include <string.h>
 
 #include "message/message_digest.h"
 
-#define HEADER_MOST ((size_t)64 * 1024) /* of a Message-ID field; a longer one is another's */
+#define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field; a longer one is of another message */
 
-/* A digest without CRs and without the newlines at the end. All zero but for the digest: the beginning. */
+/* A digest without CRs and without the newlines at the end. Initial state: all zero except for the digest. */
 struct loose {
     struct message_digest *digest;
     bool munge; /* header bytes >= 0x80 become X */
     bool in_line, in_body;
-    size_t held_lf; /* not fed yet: they may be the last */
+    size_t held_lf; /* not fed yet, as they may be at the end */
 };
 
 struct message_comparison {
     const struct message *message;
     const char *const *ignore;
-    struct message_digest *strict; /* of the candidate; NULL: Message-IDs are compared */
+    struct message_digest *strict; /* of the candidate; NULL: compare Message-IDs */
     struct loose loose;            /* of the candidate */
     bool has_expected;
     unsigned char expected[2][MESSAGE_DIGEST_SIZE]; /* the message's loose digests, as it is and munged */

@@ -9,7 +9,7 @@
 #include "message/message_field.h"
 #include "message/message_scan.h"
 
-#define NAME_HELD 128 /* at least so much of a name is held back: longer ones are rare */
+#define NAME_HELD 128 /* at least this much of a name is held back; longer ones are rare */
 
 struct hash {
     GChecksum *sha256;
@@ -19,13 +19,14 @@ struct hash {
 
 struct message_digest {
     struct hash hash;
-    struct hash before; /* as it was before a name that is hashed already and may yet be left out; or without sha256 */
+    struct hash
+        before; /* the state before a name that is already hashed but may still be left out; sha256 is NULL if there is none */
     const char *const *ignore;
     struct message_scan scan;
     size_t header_size;
-    bool left_out;       /* the field that the line belongs to */
-    size_t held, room;   /* of the name that has begun: what is known, and not hashed unless `before` is there */
-    unsigned char *name; /* [room]: as long as the longest name that it is compared with */
+    bool left_out;       /* whether to leave out the field of the current line */
+    size_t held, room;   /* of the current name: bytes known; not hashed unless `before` is set */
+    unsigned char *name; /* [room]: as long as the longest name to compare with */
 };
 
 static const char *const transport_fields[] = {
@@ -51,7 +52,7 @@ struct message_digest *message_digest_new(const char *const *ignore)
     return digest;
 }
 
-/* Of a longer name only the beginning is known, which is enough: no pattern is longer. */
+/* Of a longer name only the beginning is known, which suffices: no pattern is longer. */
 static bool listed(const struct message_digest *digest, const char *const *patterns)
 {
     for (; patterns && *patterns; patterns++)
@@ -60,7 +61,7 @@ static bool listed(const struct message_digest *digest, const char *const *patte
     return false;
 }
 
-/* The next CR that is not simply the CR of a CRLF within these bytes. */
+/* The next CR within these bytes that is not part of a CRLF. */
 static const unsigned char *odd_cr(const unsigned char *bytes, const unsigned char *end)
 {
     const unsigned char *cr = memchr(bytes, '\r', (size_t)(end - bytes));
@@ -78,8 +79,8 @@ static void release_cr(struct hash *hash, size_t count)
     hash->held_cr = 0;
 }
 
-/* Hashes bytes, but of several CR before an LF only one, and none at the very end: there a server's storage drops
- * some (Dovecot one of them), and what comes back is still the same message. */
+/* Hashes bytes, but only one of several CRs before an LF, and none at the very end: some servers' storage (Dovecot's
+ * for one) drops them, and the message must still count as the same. */
 static void update(struct hash *hash, const unsigned char *bytes, size_t size)
 {
     const unsigned char *end = bytes + size;
@@ -108,7 +109,7 @@ static void clear(struct hash *hash)
     *hash = (struct hash){0};
 }
 
-/* A part of a name. What there is no room for is hashed, after a copy of the hash was made that knows nothing of it. */
+/* Adds a part of a name. If it does not fit, it is hashed, after the previous state of the hash was saved. */
 static void hold_name(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
     size_t room = digest->room - digest->held;
@@ -126,7 +127,7 @@ static void hold_name(struct message_digest *digest, const unsigned char *bytes,
     update(&digest->hash, bytes + kept, size - kept);
 }
 
-/* What was held back turns out to be content, or to be left out. */
+/* The field is known to be content, or to be left out: deals with what was held back. */
 static void end_name(struct message_digest *digest, bool left_out)
 {
     if (digest->before.sha256 && left_out) {

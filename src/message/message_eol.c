@@ -20,7 +20,7 @@ size_t message_eol_end(struct message_eol *eol, unsigned char *out)
     return held;
 }
 
-/* True when the byte still fits a From_ line, and so is held back or dropped. */
+/* True if the byte still matches a From_ line, and so is held back or dropped. */
 static bool match_from_line(struct message_eol *eol, unsigned char byte)
 {
     if (eol->matched == 0 && byte == 'F')

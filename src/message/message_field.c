@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Header fields as they stand in the bytes of a message. */
+ * Header fields in the bytes of a message. */
 #include "message/message_field.h"
 
 #include <glib.h>

@@ -8,8 +8,8 @@
 
 #include "message/message_field.h"
 
-#define VALUE_MAX ((size_t)1 << 20)  /* of a field, what is copied */
-#define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may be nothing but fields to leave out */
+#define VALUE_MAX ((size_t)1 << 20)  /* how much of a field value is copied */
+#define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may consist of nothing but fields to leave out */
 
 static bool is_white(char c)
 {
@@ -53,7 +53,7 @@ static void add_piece(struct pieces *pieces, const unsigned char *start, const u
         pieces->allocated *= 2;
         pieces->array = base_realloc(pieces->array, pieces->allocated * sizeof *pieces->array);
     }
-    // struct iovec knows no const
+    // struct iovec has no const pointer
     memcpy(&pieces->array[pieces->count].iov_base, &start, sizeof start);
     pieces->array[pieces->count].iov_len = size;
     pieces->count++;

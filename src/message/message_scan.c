@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The header as a state machine over chunks. */
+ * Scans the header as a state machine over chunks. */
 #include "message/message_scan.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static size_t count_cr(const unsigned char *bytes, size_t size)
     return n;
 }
 
-/* Printable ASCII but the colon, then blanks only (RFC 5322, 3.6.8 and 4.5). */
+/* Printable ASCII except the colon, then blanks only (RFC 5322, 3.6.8 and 4.5). */
 static size_t count_name(struct message_scan *scan, const unsigned char *bytes, size_t size)
 {
     size_t n = 0;
@@ -40,7 +40,7 @@ static size_t count_name(struct message_scan *scan, const unsigned char *bytes, 
     return n;
 }
 
-/* To the line's end, or as far as it is here. */
+/* Up to the end of the line, or of the chunk. */
 static size_t take_line(struct message_scan *scan, const unsigned char *bytes, size_t size, enum message_span kind,
                         enum message_span *ret)
 {

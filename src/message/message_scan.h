@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: ISC
  *
- * Where lines, field names and the header end (RFC 5322, 2.2), over chunks cut anywhere. All who read a header read it by
- * this one: what is a field for the digest is one for everybody else. */
+ * Finds where lines, field names and the header end (RFC 5322, 2.2), in chunks of any size. All code that reads headers
+ * uses this scanner, so that the digest and everybody else agree on what is a field. */
 #ifndef ONCEDROP_MESSAGE_SCAN_H
 #define ONCEDROP_MESSAGE_SCAN_H
 
 #include "base/base.h"
 
-/* What bytes are. A field is NAME COLON VALUE, then FOLD for each further line. */
+/* Kinds of bytes. A field is NAME COLON VALUE, then FOLD for each continuation line. */
 enum message_span {
-    MESSAGE_SPAN_NAME,  /* a line's beginning that is a field's name, with blanks behind it (RFC 5322, 4.5), if a COLON
-                               comes next; if anything else comes, they were OTHER */
-    MESSAGE_SPAN_COLON, /* the colon behind a name */
-    MESSAGE_SPAN_VALUE, /* what follows on that line, its end included */
-    MESSAGE_SPAN_FOLD,  /* a line that begins with a blank: it goes with the line before */
-    MESSAGE_SPAN_OTHER, /* of a line that is no field; any CR that begin a line are also this */
-    MESSAGE_SPAN_END,   /* the LF of the empty line that ends the header. Any number of CR may stand before it: a
-                               server's storage drops some, and then it is an empty line for all */
+    MESSAGE_SPAN_NAME, /* the beginning of a line: a field name with any blanks after it (RFC 5322, 4.5), if a COLON|                               comes next; if anything else does, these bytes were OTHER */
+    MESSAGE_SPAN_COLON, /* the colon after a name */
+    MESSAGE_SPAN_VALUE, /* the rest of that line, including its end */
+    MESSAGE_SPAN_FOLD,  /* a line that begins with a blank: a continuation */
+    MESSAGE_SPAN_OTHER, /* of a line that is not a field; also any CRs at the beginning of a line */
+    MESSAGE_SPAN_END, /* the LF of the empty line that ends the header. Any number of CRs may come before it: some|                               servers' storage drops them, after which everybody sees an empty line */
     MESSAGE_SPAN_BODY,
 };
 
 /* Begins zeroed. */
 struct message_scan {
     enum { SCAN_LINE, SCAN_CR, SCAN_NAME, SCAN_VALUE, SCAN_FOLD, SCAN_OTHER, SCAN_BODY } state;
-    size_t name_size;   /* bytes of the line's NAME so far */
-    size_t name_length; /* the same without the blanks behind it */
+    size_t name_size;   /* bytes of the current line's NAME so far */
+    size_t name_length; /* the same without trailing blanks */
 };
 
-/* Takes from bytes what is of one kind, at least one byte and at most `size`, which is not 0; returns how many. */
+/* Takes the bytes of one kind from the input: at least one, and at most `size`, which is not 0. Returns how many. */
 size_t message_scan_take(struct message_scan *scan, const unsigned char *bytes, size_t size,
                          enum message_span *ret) OD_MUST;
 
-/* Whether the next byte begins a line of the header. */
+/* Whether the next byte is at the beginning of a header line. */
 static inline bool message_scan_at_line(const struct message_scan *scan)
 {
     return scan->state == SCAN_LINE;

@@ -29,7 +29,7 @@ struct message_store *message_store_new(void)
     return store;
 }
 
-/* A program that runs with more rights than its caller does not let the caller choose. */
+/* A program that runs with more rights than its caller does not let the caller choose the directory. */
 static const char *temporary_directory(void)
 {
     const char *directory = secure_getenv("TMPDIR");
@@ -58,7 +58,7 @@ static int temporary_file(void)
     int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd < 0) {
-        // not every file system knows O_TMPFILE, and they differ in how they say so
+        // not every file system supports O_TMPFILE, and their errors differ
         char *name OD_CLEANUP(base_free) = base_printf("%s/oncedrop.XXXXXX", directory);
 
         fd = mkostemp(name, O_CLOEXEC);
@@ -85,7 +85,7 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size)
 
 static bool move_to_file(struct message_store *store, struct fault *fault)
 {
-    // over a file size limit the write is to fail with a reason; the signal would kill without one
+    // beyond a file size limit the write should fail with a reason; the signal would kill the process without one
     signal(SIGXFSZ, SIG_IGN);
     store->fd = temporary_file();
     if (store->fd < 0)

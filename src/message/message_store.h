@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Where a message's bytes are kept: in memory up to 1 MiB, beyond that in an unlinked temporary file that is mapped
- * at the end. So a large message costs disk and page cache, not memory of the process. */
+ * Stores the bytes of a message: up to 1 MiB in memory; more in an unlinked temporary file that is mapped at the end,
+ * so that a large message takes disk and page cache rather than process memory. */
 #ifndef ONCEDROP_MESSAGE_STORE_H
 #define ONCEDROP_MESSAGE_STORE_H
 
@@ -13,7 +13,7 @@ struct message_store *message_store_new(void) OD_MUST;
 bool message_store_append(struct message_store *store, const unsigned char *bytes, size_t size,
                           struct fault *fault) OD_MUST;
 
-/* Ends writing; *ret is readable until the store is freed. False with the fault set when it cannot be mapped. */
+/* Completes the store; *ret is readable until the store is freed. False with the fault set if it cannot be mapped. */
 bool message_store_finish(struct message_store *store, const unsigned char **ret, size_t *ret_size,
                           struct fault *fault) OD_MUST;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The Message-ID, by our own parser: a mail library's decoder merges distinct ids. One pass, whatever the input. */
+ * The Message-ID. We have a parser of our own because a mail library's decoder maps distinct ids to one. It takes a
+ * single pass over any input. */
 #include "message/msgid.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static const char *find_open(const char *value, const char *end)
     return NULL;
 }
 
-/* The '>' that only comments and blanks follow; when there is no such, the very last one. */
+/* The '>' that is followed only by comments and blanks; if there is none, the last '>'. */
 static const char *find_close(const char *id, const char *end)
 {
     const char *close = NULL;
@@ -87,7 +88,7 @@ void msgid_of_header(const unsigned char *header, size_t size, struct msgid *ret
     for (const unsigned char *at = header; message_field_next(&at, header + size, &field);) {
         if (!message_field_is(&field, "Message-ID"))
             continue;
-        // an id that is damaged is nobody's: a later field does not repair the first
+        // a damaged id counts as missing: a later field does not repair the first
         if (++id.count == 1 && !msgid_parse(field.value, field.value_length, &id.id, &id.length, &id.folded))
             id.id = NULL;
     }

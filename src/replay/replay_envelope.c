@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What nobody told, from the header: recipients, sender, time. */
+ * Finds what is not given in the header: recipients, sender, time. */
 #include "replay/replay_envelope.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "message/decoding.h"
 #include "route/route.h"
 
-/* Takes one pair of <> and outer blanks off. */
+/* Removes one pair of <> and surrounding blanks. */
 static char *plain_address(const char *text)
 {
     while (*text == ' ' || *text == '\t')
@@ -44,7 +44,7 @@ static bool names_a_recipient(const struct decoded_address *address)
     return strcmp(address->role, "to") == 0 || strcmp(address->role, "cc") == 0 || strcmp(address->role, "bcc") == 0;
 }
 
-/* Those of the addressees that have an account here. */
+/* Adds the addressees that have an account here. */
 static enum replay_load add_addressees(struct replay_worker *worker, struct replay_message *message,
                                        struct fault *fault)
 {
@@ -52,8 +52,8 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
     struct decoding *decoding OD_CLEANUP(decoding_free) = NULL;
     if (config->route.account_query[0] == '\0') {
         fault_set(fault,
-                  "no Delivered-To and no X-Original-To in its header: say with -d whom it is for (who of To, Cc and"
-                  " Bcc has an account only [route] account_query could tell)");
+                  "no Delivered-To and no X-Original-To in its header: name the recipients with -d (which of To, Cc and"
+                  " Bcc have an account is known only with [route] account_query)");
         return REPLAY_BAD;
     }
     struct ledger *ledger = replay_task_ledger(worker, fault);
@@ -80,14 +80,14 @@ static enum replay_load add_addressees(struct replay_worker *worker, struct repl
         }
     }
     if (message->recipients->len == 0 && decoding_fault(decoding) != NULL)
-        fault_set(fault, "nobody in its header is known to have an account here (%s); -d says whom it is for",
+        fault_set(fault, "nobody in its header is known to have an account here (%s); name the recipients with -d",
                   decoding_fault(decoding));
     else if (message->recipients->len == 0)
-        fault_set(fault, "nobody in its header has an account here; -d says whom it is for");
+        fault_set(fault, "nobody in its header has an account here; name the recipients with -d");
     return message->recipients->len > 0 ? REPLAY_LOADED : REPLAY_BAD;
 }
 
-/* What comes behind the last ';' of the topmost Received field (RFC 5321, 4.4). */
+/* The date after the last ';' of the topmost Received field (RFC 5321, 4.4). */
 static bool received_date(const struct message *message, int64_t *ret)
 {
     char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
@@ -111,7 +111,7 @@ enum replay_load replay_envelope_complete(struct replay_worker *worker, const st
 {
     char *path OD_CLEANUP(base_free) = told->sender == NULL ? message_header(message->message, "Return-Path", NULL)
                                                             : NULL;
-    int64_t queued_at; /* when it was delivered, it was in no queue of today's */
+    int64_t queued_at; /* of its original delivery: it is in no queue now */
     message->sender = plain_address(told->sender != NULL ? told->sender : path != NULL ? path : "");
     received_queue(message->message, &message->queue_id, &queued_at);
     message->received_at = arrival(message->message, from_time);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What there is to replay: paths of the command line to a list of messages. */
+ * What to replay: turns paths of the command line into a list of messages. */
 #include "replay/replay_files.h"
 
 #include <errno.h>
@@ -13,17 +13,17 @@
 
 #include "replay/replay_mbox.h"
 
-/* A file; its messages are read by the workers, which open it by its name or inherit the descriptor. */
+/* A file. The workers read its messages: they open it by name or inherit the descriptor. */
 struct file {
     char *path;
-    int fd; /* what standard input held, in an unlinked file; -1: open it by its name */
+    int fd; /* the contents of standard input in an unlinked file; -1: open the file by name */
     enum mbox_quoting quoting;
 };
 
 struct item {
-    guint file;             /* place among the files */
+    guint file;             /* index among the files */
     guint number;           /* in its mbox, from 1; 0: the file is the message */
-    struct mbox_message at; /* number 0: size 0, which is all of it */
+    struct mbox_message at; /* if number is 0, size 0, which means the whole file */
 };
 
 struct replay_files {
@@ -64,7 +64,7 @@ static bool is_called_a_message(const char *path)
     return g_str_has_suffix(path, ".eml") || g_str_has_suffix(path, ".msg");
 }
 
-/* Adds an open file's messages. keep_fd: the workers are to read from this very descriptor. */
+/* Adds the messages of an open file. keep_fd: the workers must read from this descriptor. */
 static bool add_open_file(struct replay_files *files, const char *path, int fd, bool keep_fd, struct fault *fault)
 {
     struct file file = {.fd = keep_fd ? fd : -1, .quoting = MBOX_PLAIN};
@@ -100,7 +100,7 @@ static bool add_file(struct replay_files *files, const char *path, struct fault 
     return add_open_file(files, path, fd, false, fault);
 }
 
-/* Standard input can be read once only, and by one: into a file without a name. */
+/* Standard input can be read only once, and by one process: copies it to an unnamed file. */
 static int spool(struct fault *fault)
 {
     char chunk[65536];
@@ -120,7 +120,7 @@ static int spool(struct fault *fault)
         }
     }
     if (fd < 0)
-        fault_set(fault, "no temporary file %s for standard input: %m", name);
+        fault_set(fault, "cannot create temporary file %s for standard input: %m", name);
     return fd;
 }
 
@@ -163,7 +163,7 @@ static bool stands_in_maildir(const FTSENT *entry)
     return is_maildir(directory);
 }
 
-/* Whether what lies below a directory counts. A Maildir's tmp is not delivered yet; its folders have leading dots. */
+/* Whether to descend into a directory. A Maildir's tmp is not delivered yet; names of its folders begin with dots. */
 static bool enters(const FTSENT *entry)
 {
     if (entry->fts_level == 0)
@@ -174,7 +174,7 @@ static bool enters(const FTSENT *entry)
     return entry->fts_name[0] != '.' || in_maildir;
 }
 
-/* Beside cur and new a Maildir holds only files of its server's own. */
+/* Apart from those in cur and new, the files in a Maildir are the server's own. */
 static bool counts(const FTSENT *entry)
 {
     return entry->fts_name[0] != '.' && !stands_in_maildir(entry);
@@ -217,7 +217,7 @@ bool replay_files_add(struct replay_files *files, const char *path, struct fault
     if (!(S_ISDIR(status.st_mode) ? add_directory(files, path, fault) : add_file(files, path, fault)))
         return false;
     if (files->items->len == before)
-        fault_set(fault, "%s: there is no message in it", path);
+        fault_set(fault, "%s: contains no message", path);
     return files->items->len > before;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages in files, for `replay`: single ones, mbox, Maildir, directories of any of these, standard input. Files are
- * only read. */
+ * Messages in files, for `replay`: single messages, mboxes, Maildirs, directories of any of these, and standard input.
+ * Files are only read. */
 #ifndef ONCEDROP_REPLAY_FILES_H
 #define ONCEDROP_REPLAY_FILES_H
 
@@ -13,24 +13,24 @@ struct replay_files *replay_files_new(void) OD_MUST;
 
 /* Adds the messages that a path of the command line leads to, in the order of their names:
  *
- *   file        an mbox when it begins with a From_ line (and is not called *.eml or *.msg), else one message
- *   directory   every file below it whose name has no leading dot; of a Maildir (with cur and new) only what is in cur
- *               and new, of its folders too
- *   -           standard input, read to its end, as a file
+ * file        an mbox if it begins with a From_ line (and is not called *.eml or *.msg), else one message
+ * directory   every file below it whose name does not begin with a dot; of a Maildir (with cur and new) only what is in
+ *             cur and new, including its folders
+ * -           standard input, read to its end, treated as a file
  *
- * False with the fault set when it cannot be read or has no message. */
+ * False with the fault set if it cannot be read or contains no message. */
 bool replay_files_add(struct replay_files *files, const char *path, struct fault *fault) OD_MUST;
 
 size_t replay_files_count(const struct replay_files *files) OD_MUST;
 
 void replay_files_free(struct replay_files **files);
 
-/* For struct replay_source; context is a struct replay_files. The tasks are for replay_files_load. */
+/* For struct replay_source; context is a struct replay_files. Its tasks are for replay_files_load. */
 bool replay_files_next(void *context, char **ret_name, GVariant **ret_task);
 
 /* For struct replay_setup, whose load_context is a struct replay_envelope: reads the message, and its envelope from its
- * header. Of an mbox message with lines that look quoted, that reading is taken which the ledger knows, if it knows
- * one; so that what was delivered once is recognised. */
+ * header. If an mbox message has lines that look quoted, the reading that the ledger knows is preferred, so that a
+ * message that was delivered before is recognised. */
 enum replay_load replay_files_load(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
                                    struct fault *fault) OD_MUST;
 

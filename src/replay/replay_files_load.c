@@ -12,7 +12,7 @@
 #include "replay/replay_files.h"
 #include "replay/replay_mbox.h"
 
-/* A task, as replay_files_next makes it. */
+/* A task, as made by replay_files_next. */
 struct place {
     const char *path;
     int fd;
@@ -31,7 +31,7 @@ static struct place place_of(GVariant *task)
     return place;
 }
 
-/* Feeds the message's bytes, unquoted. *ret_met: it has lines that look quoted. */
+/* Feeds the bytes of the message, unquoted. *ret_met: it has lines that look quoted. */
 static bool feed_place(struct message_builder *builder, int fd, const struct place *place, enum mbox_quoting quoting,
                        bool *ret_met, struct fault *fault)
 {
@@ -45,7 +45,7 @@ static bool feed_place(struct message_builder *builder, int fd, const struct pla
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 || (n == 0 && place->in_mbox)) {
-            fault_set(fault, n < 0 ? "cannot be read: %m" : "it has become shorter while it was read");
+            fault_set(fault, n < 0 ? "cannot be read: %m" : "it was truncated while being read");
             good = false;
         }
         if (n <= 0)
@@ -91,7 +91,7 @@ static bool find_known(struct replay_worker *worker, const struct message *messa
     return ledger != NULL && ledger_knows(ledger, message->digest, ret, fault);
 }
 
-/* Lines that look quoted may be the author's own: of the three readings the one that was delivered before is right. */
+/* Lines that look quoted may be the author's own. Of the three readings, the one that was delivered before is right. */
 static enum replay_load read_message(struct replay_worker *worker, int fd, const struct place *place,
                                      struct message **ret, struct fault *fault)
 {

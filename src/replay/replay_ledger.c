@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Unfinished messages by their ids, and a message made of its recorded bytes. */
+ * Lists unfinished messages by id, and makes messages of their recorded bytes. */
 #include "replay/replay_ledger.h"
 
 #include <inttypes.h>
@@ -66,8 +66,8 @@ static struct message_builder *new_builder(const struct replay_worker *worker)
     return builder;
 }
 
-/* The bytes are those of the first delivery, which may have been to another recipient: nobody is to read there who else
- * got the message. Takes the fields off that name one; Return-Path goes with them and is put back. */
+/* The bytes are those of the first delivery, perhaps to another recipient, whose identity is not for others to see.
+ * Removes the fields that name a recipient; this also removes Return-Path, which is put back. */
 static bool hide_recipient(struct replay_worker *worker, struct message **message, struct fault *fault)
 {
     char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To", NULL);
@@ -99,7 +99,7 @@ static enum replay_load read_message(struct replay_worker *worker, int64_t id, c
         message_builder_end(builder, &message, fault) != MESSAGE_OK)
         return REPLAY_TROUBLE;
     if (memcmp(message->digest, digest, MESSAGE_DIGEST_SIZE) != 0) {
-        fault_set(fault, "its recorded bytes do not have its digest (was identity.ignore changed?)");
+        fault_set(fault, "its recorded bytes do not match its digest (was identity.ignore changed?)");
         return REPLAY_BAD;
     }
     if (!hide_recipient(worker, &message, fault))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The scan: line by line, each "From " judged when the line behind it is known. */
+ * The scan, line by line. Each "From " line is judged when the next line is known. */
 #include "replay/replay_mbox.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "replay/replay_mbox_from.h"
 #include "replay/replay_mbox_length.h"
 
-#define LINE_START 512 /* bytes of a line that are looked at */
+#define LINE_START 512 /* how much of a line is examined */
 #define FROM "From "
 #define BOM "\xef\xbb\xbf"
 #define MMDF "\001\001\001\001"
@@ -22,27 +22,27 @@ struct candidate {
     struct mbox_place place;
     int64_t at;        /* its offset */
     size_t number;     /* from 1 */
-    size_t blank_size; /* of the empty line before it, with its end */
+    size_t blank_size; /* of the empty line before it, including its end */
 };
 
-/* A scan under way. */
+/* A scan in progress. */
 struct scan {
     int fd;
     GArray *messages;
-    char start[LINE_START + 1]; /* of the present line */
+    char start[LINE_START + 1]; /* of the current line */
     size_t start_length;
     int64_t line_at; /* its offset */
     size_t line_number;
-    size_t blank_size; /* of the empty line before it, with its end; 0: it is not empty, or there is none */
+    size_t blank_size; /* of the empty line before it, including its end; 0: there is none */
     struct mbox_from first;
     struct candidate candidate;
     bool in_header;
-    int64_t content_length; /* of the present message's header; -1: none */
-    int64_t body_until;     /* up to here Content-Length says that all is body */
-    bool behind_body;       /* text was found behind body_until */
+    int64_t content_length; /* in the header of the current message; -1: none */
+    int64_t body_until;     /* according to Content-Length, everything up to here is body */
+    bool behind_body;       /* there was text after body_until */
     bool not_mbox, failed;
-    bool unquoted; /* "From " begins a line of a body that Content-Length delimits */
-    bool deep;     /* ">>From " was met */
+    bool unquoted; /* a "From " line occurs in a body that is delimited by Content-Length */
+    bool deep;     /* ">>From " occurred */
     struct fault *fault;
 };
 
@@ -51,7 +51,7 @@ static struct mbox_message *last_message(struct scan *scan)
     return &g_array_index(scan->messages, struct mbox_message, scan->messages->len - 1);
 }
 
-/* A message's end is known: without the empty line that was put behind it. */
+/* The end of a message is known: excludes the empty line that was added after it. */
 static void end_message(struct scan *scan, int64_t end, size_t blank_size)
 {
     if (scan->messages->len == 0)
@@ -115,15 +115,14 @@ static void take_candidate(struct scan *scan)
     mbox_from_read(scan->start, &candidate->from);
 }
 
-/* The line behind the file's first, or its end. */
+/* Judges the first line of the file by the next line, or by the end of the file. */
 static void judge_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
     if (mbox_from_judge_first(&candidate->from, &candidate->place) != MBOX_BEGINS) {
-        refuse_line(
-            scan, candidate->number,
-            "it begins with \"From \", as an mbox does, but is not like the line before a message of an mbox; if the"
-            " file is one message, call it *.eml or take the line off");
+        refuse_line(scan, candidate->number,
+                    "it begins with \"From \", as an mbox does, but does not look like an mbox separator; if the"
+                    " file is a single message, name it *.eml or remove the line");
         return;
     }
     scan->first = candidate->from;
@@ -131,7 +130,7 @@ static void judge_first(struct scan *scan)
     begin_message(scan, scan->line_at, scan->first.time);
 }
 
-/* The present line, or the end of the file, tells what the one before is. True when a message begins with it. */
+/* Judges the previous line by the current one, or by the end of the file. True if a message begins with it. */
 static bool judge_candidate(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
@@ -151,8 +150,8 @@ static bool judge_candidate(struct scan *scan)
         case MBOX_UNCLEAR:
             refuse_line(
                 scan, candidate->number,
-                "does a message begin here? If so, make the line like the file's first, with an empty line before and"
-                " a header field behind it; if it is text, put '>' before it");
+                "does a message begin here? If so, make the line look like the file's first, with an empty line before and"
+                " a header field after it; if it is text, put '>' before it");
             break;
         case MBOX_TEXT:
             scan->behind_body = true;
@@ -163,7 +162,7 @@ static bool judge_candidate(struct scan *scan)
     return scan->messages->len > before;
 }
 
-/* What comes before the first message: empty lines and a byte order mark are no reason to take all for one message. */
+/* What may come before the first message: empty lines and a byte order mark do not make the file a single message. */
 static void take_first_line(struct scan *scan)
 {
     const char *line = g_str_has_prefix(scan->start, BOM) ? scan->start + strlen(BOM) : scan->start;
@@ -171,17 +170,17 @@ static void take_first_line(struct scan *scan)
         return;
     scan->not_mbox = !mbox_from_is(line);
     if (strcmp(line, MMDF) == 0)
-        refuse_line(scan, scan->line_number, "it begins an MMDF folder, which is not read; convert it to an mbox");
+        refuse_line(scan, scan->line_number, "it begins an MMDF folder, which is not supported; convert it to an mbox");
     if (scan->not_mbox)
         return;
     memmove(scan->start, line, strlen(line) + 1);
     take_candidate(scan);
     if (strchr(scan->start, '\r') != NULL)
-        refuse_line(scan, scan->line_number, "its lines end with CR only; make it LF (tr '\\r' '\\n')");
+        refuse_line(scan, scan->line_number, "lines end with CR only; convert them to LF (tr '\\r' '\\n')");
     scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
 }
 
-/* One line is read; the next one begins at next_line_at. */
+/* Handles one complete line; the next one begins at next_line_at. */
 static void take_line(struct scan *scan, int64_t next_line_at)
 {
     while (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')

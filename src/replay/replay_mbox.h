@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The mbox format in its dialects (mbox(5), RFC 4155): where each message begins and ends, and how "From " at the start of
- * a line was kept from looking like a beginning. */
+ * The mbox format in its dialects (mbox(5), RFC 4155): where each message begins and ends, and how lines of text that
+ * begin with "From " were quoted. */
 #ifndef ONCEDROP_REPLAY_MBOX_H
 #define ONCEDROP_REPLAY_MBOX_H
 
@@ -10,33 +10,34 @@
 #include "base/base.h"
 
 enum mbox_quoting {
-    MBOX_PLAIN, /* nothing is quoted: a single message, or Content-Length tells the end (mboxcl2) */
+    MBOX_PLAIN, /* nothing is quoted: a single message, or Content-Length marks the end (mboxcl2) */
     MBOX_O,     /* ">From " was "From " (mboxo) */
     MBOX_RD,    /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
 };
 
 struct mbox_message {
-    int64_t offset, size; /* bytes in the file, without From_ line and the empty line behind the message */
-    int64_t from_time;    /* of the From_ line, seconds since 1970; 0: not readable */
+    int64_t offset, size; /* bytes in the file, without From_ line and the empty line after the message */
+    int64_t from_time;    /* of the From_ line, seconds since 1970; 0: unreadable */
 };
 
-/* Reads fd from its beginning. What begins with "From " is an mbox (replay_mbox_from.h: where its messages begin).
+/* Reads fd from its beginning. A file that begins with "From " is an mbox (replay_mbox_from.h: where its messages
+ * begin).
  *
- * *ret_messages  new array of struct mbox_message; NULL when this is no mbox
- * *ret_quoting   the dialect, by what is found: without any Content-Length that fits, MBOX_RD when ">>From " occurs
+ * *ret_messages  new array of struct mbox_message; NULL if this is not an mbox
+ * *ret_quoting   the dialect, according to the contents: if no Content-Length fits, MBOX_RD if ">>From " occurs
  *
- * False with the fault set on a read error, or when it cannot be told what a line is: "line N: ..." and what helps. */
+ * False with the fault set on a read error, or if a line is ambiguous: "line N: ..." and what to do. */
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault) OD_MUST;
 
-/* Takes quoting off, piece by piece; begins zeroed but for `quoting`. */
+/* Removes quoting, in pieces of any size. Initially zero except for `quoting`. */
 struct mbox_unquote {
     enum mbox_quoting quoting;
-    bool inside;           /* a line whose beginning was dealt with */
+    bool inside;           /* within a line whose beginning was dealt with */
     size_t marks, matched; /* '>' and bytes of "From " held back */
-    bool met;              /* a line that begins with ">...From " was met: dialects differ */
+    bool met;              /* a line that begins with ">...From " occurred: dialects differ */
 };
 
-/* Appends what the bytes become to out. */
+/* Appends the unquoted bytes to out. */
 void mbox_unquote_feed(struct mbox_unquote *unquote, const char *bytes, size_t size, GString *out);
 void mbox_unquote_end(struct mbox_unquote *unquote, GString *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Who wrote such a line, by its shape, and what that makes of it. */
+ * Which program wrote such a line, judged by its form, and what follows from that. */
 #include "replay/replay_mbox_from.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "message/message_field.h"
 
 #define FROM "From "
-#define NO_BLANK "!" /* shape of a line without the blank: in most files that is text */
+#define NO_BLANK "!" /* marks a line without an empty line before it, which in most files is text */
 
 #define DAY "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
 #define MONTH "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -25,7 +25,7 @@
     "|\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}(?:[ T]+" TIME "(?:\\.\\d+)?Z?)?)(?: +" ZONE ")?"
 /* clang-format on */
 
-/* One word, blanks allowed in quotes; or an address as list archives disguise it. */
+/* One word, with blanks in quotes allowed, or an address as obfuscated by list archives. */
 #define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"
 
 static bool matches(GRegex **regex, const char *pattern, const char *text)
@@ -47,7 +47,7 @@ static bool has_date(const char *rest)
     return matches(&regex, DATE "|\\d:\\d\\d\\b.*\\d{4}|\\d{4}.*\\d:\\d\\d\\b", rest);
 }
 
-/* The date is what comes behind the address; read as UTC. */
+/* The date after the address, read as UTC. */
 static int64_t time_of(const char *rest)
 {
     static GRegex *regex;
@@ -91,7 +91,7 @@ static int writer_of(const char *rest, bool dated)
                                                                                        : MBOX_FROM_ANYBODY;
 }
 
-/* A word's kind: an address, something of letters, or its digits' places. */
+/* The kind of a word: an address, letters, or the positions of its digits. */
 static void add_shape(GString *shape, const char *word, size_t length)
 {
     bool letters = false;
@@ -153,7 +153,7 @@ void mbox_from_look_behind(const char *line, struct mbox_place *ret)
         ret->before_known_field = ret->before_known_field || message_field_is(&field, known[i]);
     if (g_str_has_prefix(line, FROM))
         mbox_from_read(line, &again);
-    /* some programs put their line before another's */
+    /* some programs put their line before another program's */
     ret->before_field = is_field || g_str_has_prefix(line, ">" FROM) ||
                         (again.shape != NULL && again.kind == MBOX_FROM_DATED);
     mbox_from_clear(&again);
@@ -166,7 +166,7 @@ enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from, const stru
     return certain || place->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
 }
 
-/* Whether the two are of one program, or both as RFC 4155 has them. */
+/* Whether both lines are by the same program, or both have the form of RFC 4155. */
 static bool is_alike(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool same_shape = strcmp(from->shape, first->shape) == 0;
@@ -177,8 +177,8 @@ static bool is_alike(const struct mbox_from *from, const struct mbox_from *first
     return same_shape || (from->kind == MBOX_FROM_DATED && first->kind == MBOX_FROM_DATED);
 }
 
-/* A line like the file's first. marked: no text has one like it, and its program does not always put an empty line
- * before. */
+/* Judges a line like the file's first. marked: text never has such a line, and its program does not always put an empty
+ * line before it. */
 static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked, const struct mbox_place *place)
 {
     bool prose = from->kind == MBOX_FROM_PROSE;
@@ -189,7 +189,7 @@ static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked, 
     return marked || (place->after_empty && from->kind == MBOX_FROM_DATED) ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-/* Text has these too: forwarded messages, patches. */
+/* Judges other lines, which also occur in text: forwarded messages, patches. */
 static enum mbox_verdict judge_other(const struct mbox_from *from, const struct mbox_place *place)
 {
     bool likely = place->after_empty && place->before_known_field;

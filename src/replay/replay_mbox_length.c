@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What stands where a body is said to end. */
+ * Checks what follows the end of a body according to Content-Length. */
 #include "replay/replay_mbox_length.h"
 
 #include <glib.h>
@@ -10,7 +10,7 @@
 
 #include "replay/replay_mbox_from.h"
 
-#define NEXT_LINE 512 /* bytes of it that are looked at */
+#define NEXT_LINE 512 /* how much of that line is examined */
 
 static bool begins_message(const char *text)
 {
@@ -31,11 +31,11 @@ bool mbox_length_fits(int fd, int64_t body, int64_t length)
     struct stat status;
     if (fstat(fd, &status) != 0 || length > status.st_size - body)
         return false;
-    /* with the byte before, which ends the header at least */
+    /* includes the byte before, which belongs at least to the header */
     ssize_t n = pread(fd, next, sizeof(next) - 1, body + length - 1);
     if (n < 1)
         return false;
-    /* a body may end without a line end, and then one was put behind it */
+    /* if a body ends without a line end, one was added */
     size_t line_ends = strspn(next + 1, "\r\n");
     const char *line = next + 1 + line_ends;
     if (line_ends > 4 || (line_ends == 0 && next[0] != '\n' && line < next + n))

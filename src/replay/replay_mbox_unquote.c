@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * ">From " becomes "From " again, where the dialect has it so. */
+ * Turns ">From " back into "From ", according to the dialect. */
 #include "replay/replay_mbox.h"
 
 #include <string.h>
 
 #define FROM "From "
 
-/* The line is not one with quoting, or its quoting is dealt with: what was held back goes out. */
+/* The line is not quoted, or its quoting was dealt with: releases what was held back. */
 static void release(struct mbox_unquote *unquote, GString *out)
 {
     for (; unquote->marks > 0; unquote->marks--)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Words, JSON and the progress bar. */
+ * Text, JSON and the progress bar. */
 #include "replay/replay_output.h"
 
 #include <jansson.h>
@@ -13,17 +13,17 @@
 
 #define REDRAW_MS 200
 #define BAR_WIDTH 20
-#define INDENT 10 /* of what goes on in the next line: behind the word for what became of it */
+#define INDENT 10 /* of continuation lines: the width of the outcome column */
 
 struct replay_output {
     const char *command;
     bool json;
     bool dry_run;
-    bool lines; /* what went well is told line by line too */
+    bool lines; /* also print a line for each success */
     bool bar;
     size_t total, done; /* messages */
     size_t counts[REPLAY_COUNTS];
-    GPtrArray *problems; /* lines about what did not work */
+    GPtrArray *problems; /* a line for each failure */
     int64_t started_ms, drawn_ms;
 };
 
@@ -53,7 +53,7 @@ size_t replay_output_count(const struct replay_output *output, enum replay_count
     return output->counts[count];
 }
 
-/* A dry run is for reading: every line of it. */
+/* In a dry run every line is wanted. */
 static bool tells_all(const struct replay_output *output)
 {
     return output->lines || (output->dry_run && !output->json);
@@ -76,7 +76,7 @@ static enum replay_count count_of(enum outcome outcome)
     return row->final ? REPLAY_FAILED : REPLAY_DEFERRED;
 }
 
-/* One line about one recipient ("": the message as a whole), kept for the end when it did not work. */
+/* Prints one line about a recipient ("": about the whole message); failures are also kept for the summary. */
 static void tell(struct replay_output *output, enum replay_count count, const char *name, const char *recipient,
                  const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The queue of what is tried again, and the workers' answers. */
+ * The queue of messages to retry, and the workers' answers. */
 #include "replay/replay_run.h"
 
 #include <signal.h>
@@ -14,12 +14,13 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
-#define DRY_PATIENCE_MS 2000 /* a dry run waits for its own workers, who may look at one Message-ID at once */
-#define LOOK_MS 200          /* how often the progress is shown */
+#define DRY_PATIENCE_MS \
+    2000            /* a dry run waits only for its own workers, which may look at the same Message-ID at once */
+#define LOOK_MS 200 /* how often to update the progress bar */
 
-static volatile sig_atomic_t stops; /* how often we were asked to end */
+static volatile sig_atomic_t stops; /* how often we were asked to stop */
 
-/* A second time is meant: the workers are not waited for. */
+/* After a second signal the workers are not waited for. */
 static void stop(int signal)
 {
     (void)signal;
@@ -27,12 +28,12 @@ static void stop(int signal)
         _exit(EX_TEMPFAIL);
 }
 
-/* One message on its way. */
+/* A message in progress. */
 struct item {
     char *name;
     GVariant *task;
-    char **left;                  /* recipients still to be delivered to; NULL: all */
-    struct replay_answer *answer; /* of all tries so far, the last verdict of each recipient; NULL: none yet */
+    char **left;                  /* remaining recipients; NULL: all */
+    struct replay_answer *answer; /* of all tries so far, with the last verdict of each recipient; NULL: none yet */
     int64_t busy_since_ms, due_ms, pause_ms;
 };
 
@@ -42,9 +43,10 @@ struct run {
     struct workers *workers;
     struct replay_output *output;
     GQueue waiting;      /* of struct item, by due_ms */
-    int64_t patience_ms; /* how long one message is tried again */
+    int64_t patience_ms; /* how long to retry one message */
     bool source_ended;
-    GHashTable *would_store; /* copies of this dry run, which a second file with the same message would not make */
+    GHashTable *
+        would_store; /* copies that this dry run would have made: a second file with the same message would not make them again */
 };
 
 static void item_free(struct item *item)
@@ -73,7 +75,7 @@ static void wait_with(struct run *run, struct item *item)
     g_queue_insert_sorted(&run->waiting, item, by_due, NULL);
 }
 
-/* The next message to be tried: one whose pause is over, else a new one, else NULL. */
+/* The next message to try: one whose pause is over, else a new one, else NULL. */
 static struct item *next_item(struct run *run)
 {
     struct item *waiting = g_queue_peek_head(&run->waiting);
@@ -92,7 +94,7 @@ static struct item *next_item(struct run *run)
     return item;
 }
 
-/* Gives tasks out while there are idle workers. */
+/* Gives out tasks while there are idle workers. */
 static void give_out(struct run *run)
 {
     while (stops == 0 && workers_idle(run->workers)) {
@@ -115,7 +117,7 @@ static gboolean same_recipient(gconstpointer a, gconstpointer b)
     return strcmp(first->recipient, second->recipient) == 0;
 }
 
-/* What a further try says of those that are left, when it came to no verdicts of its own. */
+/* Sets the verdict of the remaining recipients if a further try returned none for them. */
 static void answer_left(struct replay_answer *answer, enum outcome outcome, const char *text)
 {
     for (guint i = 0; i < answer->verdicts->len; i++) {
@@ -128,7 +130,7 @@ static void answer_left(struct replay_answer *answer, enum outcome outcome, cons
     }
 }
 
-/* The verdicts of a further try, which was for some recipients only, take the places of those they repeat. */
+/* The verdicts of a further try, which was for some recipients only, replace their earlier ones. */
 static void take_answer(struct item *item, struct replay_answer **answer)
 {
     guint place;
@@ -152,7 +154,7 @@ static void take_answer(struct item *item, struct replay_answer **answer)
     replay_answer_free(answer);
 }
 
-/* Recipients whose copy another delivery is at; NULL when there are none. */
+/* The recipients whose copy another delivery is making; NULL if there are none. */
 static char **busy_recipients(const struct replay_answer *answer)
 {
     GPtrArray *busy = g_ptr_array_new();
@@ -168,7 +170,7 @@ static char **busy_recipients(const struct replay_answer *answer)
     return list;
 }
 
-/* A dry run writes nothing, so the ledger does not know what the run itself would have done before. */
+/* A dry run writes nothing, so the ledger does not know what the run itself would already have done. */
 static void mark_repeated(struct run *run, const struct replay_answer *answer)
 {
     for (guint i = 0; i < answer->verdicts->len; i++) {
@@ -184,7 +186,7 @@ static void mark_repeated(struct run *run, const struct replay_answer *answer)
     }
 }
 
-/* An answer came: the message is done with, or waits for those who are at it. */
+/* Handles an answer: the message is finished, or waits for other deliveries. */
 static void handle_answer(struct run *run, struct item *item, GBytes *bytes)
 {
     struct replay_answer *answer = replay_answer_read(bytes);
@@ -221,7 +223,7 @@ static void handle_death(struct run *run, struct item *item, int status)
     item_free(item);
 }
 
-/* Until an answer comes, a pause is over, or it is time to show the progress. */
+/* Waits until an answer arrives, a pause is over, or the progress bar is due. */
 static void wait_for_answer(struct run *run)
 {
     void *item;
@@ -256,7 +258,7 @@ static void install_stop(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* What was not tried to its end when we were asked to stop. */
+/* Gives up what was not completely tried when we were asked to stop. */
 static void give_up_waiting(struct run *run)
 {
     struct item *item;

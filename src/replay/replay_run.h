@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parent's side of `replay` and `resume`: gives messages to workers, comes back to those that others were at, and says
- * what became of each. */
+ * The parent's side of `replay` and `resume`: gives messages to workers, retries those that others are delivering, and
+ * reports the results. */
 #ifndef ONCEDROP_REPLAY_RUN_H
 #define ONCEDROP_REPLAY_RUN_H
 
@@ -9,19 +9,19 @@
 #include "replay/replay_task.h"
 
 struct replay_source {
-    /* The next message: a name for people and what its loader needs (floating). False: there are no more. */
+    /* The next message: a name for display, and the input of its loader (floating). False: there are no more. */
     bool (*next)(void *context, char **ret_name, GVariant **ret_task);
     void *context;
 };
 
-/* Delivers everything that the source has. A message that another delivery is at is tried again, with back-off, for as
- * long as a claim can be fresh; others go on meanwhile. SIGINT and SIGTERM: what is under way is finished, nothing new
- * begun.
+/* Delivers everything that the source returns. A message that another delivery is making is retried with back-off, for
+ * as long as its claim may be valid, while others continue. On SIGINT or SIGTERM, messages in progress are finished and
+ * no others begun.
  *
- * jobs  workers at a time, at least 1
+ * jobs  number of workers, at least 1
  *
- * Returns the exit status: 0 all in place, EX_DATAERR some failed for good, else EX_TEMPFAIL some deferred or not
- * tried. */
+ * Returns the exit status: 0 everything is in place, EX_DATAERR some failed permanently, else EX_TEMPFAIL some were
+ * deferred or not tried. */
 int replay_run(const struct replay_setup *setup, const struct replay_source *source, size_t jobs,
                struct replay_output *output) OD_MUST;
 

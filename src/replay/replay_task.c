@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A worker's life, and tasks and answers as they travel. */
+ * The life of a worker; the format of tasks and answers. */
 #include "replay/replay_task.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@
 #define TASK_TYPE "(vmas)"
 #define ANSWER_TYPE "(ysssta(susssu))"
 
-/* The deadline, or a signal. The parent counts the message as deferred; the ledger has what was begun. */
+/* On the deadline or a signal. The parent counts the message as deferred; the ledger knows what was begun. */
 static void end_by_signal(int signal)
 {
     delivery_log_end(signal);
@@ -27,7 +27,7 @@ void *replay_task_begin(const void *context)
     struct replay_worker *worker = base_alloc(sizeof(*worker));
     worker->setup = context;
     worker->sessions = sessions_new(worker->setup->config, SESSIONS_MANY);
-    /* What a terminal sends to all of us at once is the parent's to answer. */
+    /* A signal that the terminal sends to all of us is for the parent to handle. */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     deadline_install(end_by_signal);
@@ -66,7 +66,7 @@ static bool is_among(const char *const *list, const char *text)
     return list == NULL || g_strv_contains(list, text);
 }
 
-/* The recipients, or those of them that are left, as delivery_run wants them. */
+/* The recipients, or those remaining, in the form of delivery_run. */
 static struct delivery_recipient *choose_recipients(const struct replay_message *message, const char *const *only,
                                                     size_t *ret_count)
 {

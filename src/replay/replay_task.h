@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a worker of `replay` and `resume` does: it loads the message of a task and delivers it as `deliver` and `lmtp`
- * do. Tasks and answers travel between processes as GVariant. */
+ * The workers of `replay` and `resume`: a worker loads the message of a task and delivers it as `deliver` and `lmtp`
+ * do. Tasks and answers are passed between processes as GVariant. */
 #ifndef ONCEDROP_REPLAY_TASK_H
 #define ONCEDROP_REPLAY_TASK_H
 
@@ -9,13 +9,13 @@
 
 #include "delivery/delivery.h"
 
-/* A message and its envelope, out of wherever it was kept. Strings are its own. */
+/* A message and its envelope, wherever they were kept. It owns its strings. */
 struct replay_message {
     struct message *message;
     char *sender;
     char *queue_id;            /* may be NULL */
     GPtrArray *recipients;     /* of char * */
-    GPtrArray *originals;      /* of char *, one for each recipient, "" when there is none; NULL: none at all */
+    GPtrArray *originals;      /* of char *, one for each recipient, "" if there is none; NULL: none at all */
     bool sender_known;         /* as in struct delivery */
     struct route sender_route; /* account NULL: no Sent copy is due */
     int64_t received_at;       /* 0: now */
@@ -23,14 +23,14 @@ struct replay_message {
 
 enum replay_load {
     REPLAY_LOADED,
-    REPLAY_NOTHING, /* there is nothing to do about it any more */
-    REPLAY_TROUBLE, /* trouble of ours; may work later (fault set) */
+    REPLAY_NOTHING, /* nothing is left to do */
+    REPLAY_TROUBLE, /* trouble of our own; may work later (fault set) */
     REPLAY_BAD,     /* this will never work (fault set) */
 };
 
 struct replay_worker;
 
-/* What all workers of a run have in common. */
+/* What all workers of a run share. */
 struct replay_setup {
     const struct config *config;
     /* Loads the message of a task (a GVariant of the loader's own type). Sets *ret on REPLAY_LOADED only. */
@@ -41,28 +41,28 @@ struct replay_setup {
     bool dry_run;
 };
 
-/* A worker's state: its connections outlive a message. */
+/* The state of a worker; its connections outlive a message. */
 struct replay_worker {
     const struct replay_setup *setup;
     struct ledger *ledger; /* NULL before the first use and after trouble: see replay_task_ledger */
     struct sessions *sessions;
 };
 
-/* What became of one recipient. */
+/* The result for one recipient. */
 struct replay_verdict {
     char *recipient;
     enum outcome outcome;
     char *text;
-    char *account, *mailbox; /* "" when not known */
-    guint32 uid;             /* 0: not known */
+    char *account, *mailbox; /* "" if unknown */
+    guint32 uid;             /* 0: unknown */
 };
 
-/* An answer taken apart. */
+/* A parsed answer. */
 struct replay_answer {
     enum replay_load load;
-    char *text;       /* the fault, when it was not loaded */
-    char *message_id; /* valid UTF-8, "" when there is none */
-    char *digest;     /* hexadecimal; "" when it was not loaded */
+    char *text;       /* the fault, if the message could not be loaded */
+    char *message_id; /* valid UTF-8, "" if there is none */
+    char *digest;     /* hexadecimal; "" if the message could not be loaded */
     guint64 size;
     GPtrArray *verdicts; /* of struct replay_verdict * */
 };
@@ -74,7 +74,7 @@ GBytes *replay_task_serve(void *state, GBytes *bytes);
 /* The worker's connection to the database; NULL with the fault set. */
 struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault) OD_MUST;
 
-/* A task: what the loader is given, and the recipients that are left to be delivered to (NULL: all). */
+/* A task: input for the loader, and the remaining recipients (NULL: all). */
 GBytes *replay_task_new(GVariant *task, const char *const *recipients) OD_MUST;
 
 struct replay_answer *replay_answer_read(GBytes *bytes) OD_MUST;

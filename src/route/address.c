@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * RFC 5321's local parts, quoted and not, and the templates that are filled with what they say. */
+ * RFC 5321's local parts, quoted or not, and the templates that use them. */
 #include "route/address.h"
 
 #include <glib.h>
@@ -22,8 +22,8 @@ static char *lower(const char *text, size_t length)
     return copy;
 }
 
-/* A local part that is a Quoted-string (RFC 5321, 4.1.2), to the end or the '@': its content in *ret, a new string, and
- * how many bytes it took. Else *ret stays. */
+/* A local part that is a Quoted-string (RFC 5321, 4.1.2), up to the end or the '@': its content goes to *ret, a new
+ * string; returns how many bytes it took. Otherwise *ret is untouched. */
 static size_t take_quoted(const char *text, size_t length, char **ret)
 {
     size_t at = 1;
@@ -43,7 +43,7 @@ static size_t take_quoted(const char *text, size_t length, char **ret)
     return good ? at + 1 : 0;
 }
 
-/* Whether it needs no quotes (RFC 5321, 4.1.2; RFC 6531). */
+/* Whether it can be written without quotes (RFC 5321, 4.1.2; RFC 6531). */
 static bool is_dot_string(const char *local)
 {
     size_t length = strlen(local);
@@ -53,7 +53,7 @@ static bool is_dot_string(const char *local)
     return length > 0 && local[0] != '.' && local[length - 1] != '.' && strstr(local, "..") == NULL;
 }
 
-/* What was quoted goes without quotes, but where it needs them: "lisa@elsewhere" must not become another's account. */
+/* Removes quotes unless they are needed: "lisa@elsewhere" must not become another user's account. */
 static char *plain_user(const char *content, size_t length)
 {
     char *user = lower(content, length);
@@ -88,7 +88,7 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
     }
     if (too_long || has_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL)) {
         fault_set(fault, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
-                  too_long ? "longer than 512 bytes" : "control characters or bytes that are no UTF-8");
+                  too_long ? "longer than 512 bytes" : "contains control characters or invalid UTF-8");
         return false;
     }
     const char *end = text + length;
@@ -103,7 +103,7 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
         return false;
     }
     if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL) {
-        fault_set(fault, "address %.*s has a second @ behind its quotes", length > 80 ? 80 : (int)length, text);
+        fault_set(fault, "address %.*s has a second @ after its quotes", length > 80 ? 80 : (int)length, text);
         return false;
     }
     const char *plus = local_length > 1 ? memchr(local + 1, '+', local_length - 1) : NULL;
@@ -135,7 +135,7 @@ char *address_clean(const char *text)
     return g_string_free(clean, FALSE);
 }
 
-/* The value of the name that starts at *at, behind "%{", which is moved behind its '}'. */
+/* The value of the name at *at, after "%{"; *at is moved past the '}'. */
 static const char *lookup(const char **at, const struct address *address)
 {
     const struct {

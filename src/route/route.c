@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Template or query, then the detail; and what no mailbox server or ledger could take is refused here. */
+ * Template or query, then the detail. Names that no mail server or ledger could take are refused here. */
 #include "route/route.h"
 
 #include <glib.h>
@@ -10,14 +10,14 @@
 
 #define QUERY "route.account_query"
 
-/* Strangers choose the detail: it may name a folder, but no path and no pattern. */
+/* The sender chooses the detail: it may name a folder, but not a path or a pattern. */
 static bool detail_is_folder(const char *detail)
 {
     return detail[0] != '\0' && strlen(detail) <= 64 && detail[0] != '~' && detail[0] != '\\' &&
            strpbrk(detail, "/.%*") == NULL;
 }
 
-/* The template's account, or account_query's with what it says of the mailboxes. */
+/* Finds the account by the template, or by account_query, which may also return the mailboxes. */
 static enum route_result find_account(const struct config *config, struct ledger *ledger, const struct address *address,
                                       char *ret_columns[3], struct fault *fault)
 {
@@ -42,8 +42,8 @@ static char *choose(char **column, const char *otherwise)
     return chosen;
 }
 
-/* Names of which there are several for one mailbox have one here, or its copies would be taken for different ones: INBOX
- * in any case (RFC 3501, 5.1), and the use \Sent (RFC 6154, 2). */
+/* Gives each mailbox a single name, otherwise its copies would count as different ones: INBOX in any case (RFC 3501,
+ * 5.1), and the use \Sent (RFC 6154, 2). */
 static char *one_name(char *name)
 {
     static const char *const names[] = {"INBOX", "\\Sent"};
@@ -53,7 +53,7 @@ static char *one_name(char *name)
     return name;
 }
 
-/* A name that IMAP cannot take is found out before anything is claimed for it. */
+/* A name that IMAP cannot take must be found before anything is claimed for it. */
 static bool names_are_good(const struct route *route, struct fault *fault)
 {
     const char *const names[] = {route->inbox, route->sent};
@@ -72,7 +72,7 @@ static enum route_result check_route(struct route *route, struct fault *fault)
     if (route->account[0] == '\0' || strlen(route->account) > ADDRESS_MAX ||
         !g_utf8_validate(route->account, -1, NULL)) {
         fault_set(fault,
-                  "%s: its account is empty, no UTF-8 or longer than %d bytes (see [route] account and account_query)",
+                  "%s: its account is empty, not UTF-8 or longer than %d bytes (see [route] account and account_query)",
                   route->address, ADDRESS_MAX);
         return ROUTE_TROUBLE;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * From an address to an account and its mailboxes. */
+ * Maps an address to an account and its mailboxes. */
 #ifndef ONCEDROP_ROUTE_H
 #define ONCEDROP_ROUTE_H
 
@@ -13,30 +13,30 @@ struct route {
     char *address; /* normalised, without the detail */
     char *domain;  /* of the address, lower case */
     char *account;
-    char *inbox; /* mailbox for mail to this address; INBOX, however it was written (RFC 3501, 5.1) */
+    char *inbox; /* mailbox for mail to this address; INBOX if it is INBOX in any case (RFC 3501, 5.1) */
     char *sent;  /* mailbox for mail from this address; \Sent likewise */
-    const char *account_by, *inbox_by, *sent_by; /* the settings that decided: "route.account" */
+    const char *account_by, *inbox_by, *sent_by; /* the settings that decided, such as "route.account" */
 };
 
 enum route_result {
     ROUTE_TROUBLE, /* fault set */
     ROUTE_OK,
-    ROUTE_NONE, /* account_query succeeded and gave no row: there is no such account; fault set */
+    ROUTE_NONE, /* account_query succeeded and returned no row: there is no such account; fault set */
 };
 
-/* Finds the account of an address: by route.account_query when it is set, else by the template route.account. With
- * route.detail = folder the detail names the mailbox, unless it is not fit for one (hierarchy separators, wildcards,
- * longer than 64 bytes): then the inbox. *ret is set on ROUTE_OK only. */
+/* Finds the account of an address: by route.account_query if it is set, else by the template route.account. With
+ * route.detail = folder the detail names the mailbox, unless it is unsuitable (hierarchy separators, wildcards, longer
+ * than 64 bytes): then the inbox is used. *ret is set on ROUTE_OK only. */
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct fault *fault) OD_MUST;
 
-/* Whether an address leads to this account. ROUTE_OK: yes; ROUTE_NONE: no; ROUTE_TROUBLE: fault set. */
+/* Whether an address maps to this account. ROUTE_OK: yes; ROUTE_NONE: no; ROUTE_TROUBLE: fault set. */
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
                                  const char *account, struct fault *fault) OD_MUST;
 
 void route_clear(struct route *route); /* for OD_CLEANUP */
 
-/* Whether the settings of this group make sense; the fault says which does not. */
+/* Whether the [route] settings are valid; the fault names the one that is not. */
 bool route_check(const struct config *config, struct fault *fault) OD_MUST;
 
 #endif

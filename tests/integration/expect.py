@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""What a delivery may answer: DESIGN's table of outcomes, as Postfix reads it."""
+"""The possible answers of a delivery: the table of outcomes, as Postfix reads it."""
 
 import re
 
 
 def one_line(done):
-    """Postfix takes the first line of stdout and stderr together for the answer, so there is only the one."""
+    """Postfix takes the first line of stdout and stderr together as the answer, so there must be only one."""
     assert done.err == "", done
     assert re.fullmatch(r"[245]\.\d\.\d [^\n]+\n", done.out), done
     assert len(done.out) < 500, done

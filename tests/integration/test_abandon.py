@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What Postfix gave up, or an administrator removed from its queue, does not stay unfinished for ever; and a message that is
-delivered after all is delivered once.
+"""Messages that Postfix gave up, or that were removed from its queue, do not stay unfinished for ever; and such a
+message is still delivered once if it comes in after all.
 
 Seen to fail with: the age of the message taken for that of its last try; a copy abandoned while its APPEND may be under
 way, or its lock is held; the doubt of an APPEND that was cut off forgotten; a delivery that stays finished when it is
@@ -17,7 +17,7 @@ from test_second_try import copies
 
 
 def age(site, time):
-    """Everything was so long ago."""
+    """Makes everything this old."""
     site.sql("UPDATE oncedrop.message SET received_at = received_at - %s::interval", (time,))
     site.sql("UPDATE oncedrop.delivery SET first_at = first_at - %s::interval, last_at = last_at - %s::interval,"
              " finished_at = finished_at - %s::interval", (time,) * 3)
@@ -26,7 +26,7 @@ def age(site, time):
 
 
 def defer(site, mail, recipient, *options):
-    """A try that meets no IMAP server."""
+    """A try without an IMAP server."""
     right = dict(site.settings)
     site.settings["imap.port"] = free_port()
     expect.deferred(site.deliver(mail, recipient, *options))
@@ -64,7 +64,7 @@ def test_what_left_the_queue_is_abandoned(site):
 
 
 def test_it_is_the_last_try_that_counts(site):
-    """However long ago the message came, and whatever became of others."""
+    """The age of the message and other recipients' results do not matter."""
     scuba, doug, mail = site.account("scuba"), site.account("doug"), message()
     defer(site, mail, scuba)
     age(site, "30 days")
@@ -80,7 +80,7 @@ def test_it_is_the_last_try_that_counts(site):
 
 
 def test_it_is_delivered_when_it_comes_after_all(site):
-    """And is unfinished again before that, when the first try fails."""
+    """If the first try then fails, it is unfinished again."""
     scuba, mail = site.account(), message()
     defer(site, mail, scuba)
     age(site, "11 days")
@@ -100,7 +100,7 @@ def test_it_is_delivered_when_it_comes_after_all(site):
 
 @pytest.mark.parametrize("state", ["appending", "pending"])
 def test_its_doubt_is_kept(site, state):
-    """It is in the mailbox, and nobody was told."""
+    """It is in the mailbox, but nobody received the answer."""
     scuba, mail = site.account(), message()
     uid = expect.stored(site.deliver(mail, scuba))
     site.sql("UPDATE oncedrop.copy SET state = %s, doubt = %s, uid = NULL, stored_at = NULL", (state, state == "pending"))
@@ -113,11 +113,11 @@ def test_its_doubt_is_kept(site, state):
 
 
 def test_purge_abandons_first(site):
-    """What is old enough goes at once; what is not stays, as abandoned."""
+    """Old messages are removed at once; younger ones stay, as abandoned."""
     scuba = site.account()
     for name, time in (("oldest", "30 days"), ("older", "15 days"), ("young", "5 days")):
         defer(site, message(id=f"{name}@x", body=name), scuba)
-        age(site, time)     # and those before it
+        age(site, time)     # and the lines before it
     before = {"messages": 1, "abandoned": 2}
     site.settings["record.abandon_after"] = "18d"
     assert answers(site, "purge", "--older-than", "40d", "--dry-run") == {**before, "dry_run": True}
@@ -130,7 +130,7 @@ def test_purge_abandons_first(site):
 
 
 def test_by_its_name(site):
-    """After `postsuper -d`: it is known to be gone, however young it is."""
+    """After `postsuper -d`: it is known to have left the queue, however young it is."""
     scuba, ids = site.account(), [new_id() for _ in range(4)]
     for number, id in enumerate(ids):
         defer(site, message(id=id), scuba, "-q", f"QUEUE{number}")
@@ -146,7 +146,7 @@ def test_by_its_name(site):
 
 
 def test_what_is_being_delivered_is_left_alone(site):
-    """By its lock, or by an APPEND that the server may store yet."""
+    """Because of its lock, or of an APPEND that the server may still store."""
     scuba, id = site.account(), new_id()
     defer(site, message(id=id), scuba, "-q", "QUEUE")
     holder = site.lab.postgres.connect(site.database)
@@ -154,7 +154,7 @@ def test_what_is_being_delivered_is_left_alone(site):
         with holder.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
             done = site.run("abandon", "QUEUE")
-            assert done.exit == 75 and "QUEUE: left alone" in done.err, done
+            assert done.exit == 75 and "QUEUE: skipped" in done.err, done
             age(site, "11 days")
             assert answers(site, "abandon")["messages"] == 0
     finally:
@@ -172,7 +172,7 @@ def test_its_age_is_more_than_a_queue_lifetime(site):
 
 
 def test_a_sent_copy_is_abandoned_with_its_message(site):
-    """And another recipient's delivery makes it, when the message comes after all."""
+    """If the message comes in after all, another recipient's delivery makes the Sent copy."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     mail = message(sender=lisa)
     defer(site, mail, scuba)

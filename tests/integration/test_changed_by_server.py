@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Servers that change what they store. A message in doubt is found in the changed form, and nothing else is taken for it.
+"""Servers that change what they store. A message in doubt is found in the changed form, and no other message is taken
+for it.
 
 Seen to fail with: the strict comparison alone; sizes from the whole size on (append.c: search_copy)."""
 
@@ -34,7 +35,7 @@ CHANGES = {
 
 
 class ChangingImap(FakeImap):
-    """Keeps messages in a form of its own, counts line ends as one byte when asked for sizes, as Courier does, and once
+    """Stores messages in a changed form, counts line ends as one byte when asked for sizes, as Courier does, and once
     loses the answer to an APPEND."""
 
     def __init__(self, change):
@@ -101,7 +102,7 @@ def test_in_doubt_it_is_found_as_the_server_keeps_it(site, change, id):
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_another_message_is_not_taken_for_it(site, change):
-    """Of the same Message-ID, and the like but for one letter."""
+    """With the same Message-ID, and only one letter different."""
     server = changing(site, change)
     id = "same@example.org"
     mail = mail_with(id)
@@ -114,7 +115,7 @@ def test_another_message_is_not_taken_for_it(site, change):
 
 
 def test_the_exact_form_is_preferred(site):
-    """Both are there: the one that is exactly it is reported, though the other is newer."""
+    """Both are there: the exact one is reported, although the other is newer."""
     server = changing(site, lambda data: data)
     mail = mail_with(None)
     expect.deferred(site.deliver(mail, SCUBA))
@@ -125,7 +126,7 @@ def test_the_exact_form_is_preferred(site):
 
 
 def test_never_for_identity(site):
-    """What differs in what servers change is another message nevertheless."""
+    """Messages that differ only in what servers change are nevertheless different."""
     scuba = site.account()
     mail = mail_with("one@example.org")
     for other in (mail, munged(mail), mail + b"\n", mail.replace(b"\r", b"")):

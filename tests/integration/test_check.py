@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""`oncedrop check` finds what would keep a delivery from being made, says so, and ends, whatever is broken.
+"""`oncedrop check` finds whatever would prevent a delivery, reports it, and ends, whatever is broken.
 
 Seen to fail with: a table or a column left out of what is written; COMMIT in place of ROLLBACK; the answer of the try not
 looked at, the lock not tried after its transaction, no second transaction; no limit on a step, the limit on answers left at
@@ -25,8 +25,8 @@ ALL = ["configuration", "times", *DATABASE, *IMAP]
 
 
 def check(site, *arguments, chatter=False, silent=False, **more):
-    """What is said of each item: name → list of (status, text). chatter: libraries and commands may write to stderr.
-    silent: something is meant not to answer."""
+    """The report for each item: name → list of (status, text). chatter: libraries and commands may write to stderr.
+    silent: some server is meant not to answer."""
     site.settings.setdefault("lock.wait", "5s")
     site.settings.setdefault("delivery.hold_off", "300s")
     done = site.check("--json", *arguments, silent=silent, **more)
@@ -42,13 +42,13 @@ def check(site, *arguments, chatter=False, silent=False, **more):
 
 
 def of(said, status):
-    """The items with this status, but for the warning that the lab's PostgreSQL is reached by TCP."""
+    """The items with this status, except for the warning that the lab's PostgreSQL is reached by TCP."""
     return sorted(name for name, items in said.items() for one, _ in items
                   if one == status and (name, one) != ("transport", "warning"))
 
 
 def failed(said, name, *words):
-    """This item failed and no other; every word stands in its text."""
+    """Only this item failed; its text contains every word."""
     assert of(said, "failed") == [name], said
     return says(said, name, "failed", *words)
 
@@ -60,7 +60,7 @@ def says(said, name, status, *words):
 
 
 def trust(site, lab, **certificate):
-    """IMAP becomes a server with a certificate of its own."""
+    """Gives IMAP a server with its own certificate."""
     files = lab.authority.issue(f"check{site.number}", **certificate)
     return imap(site, FakeImap(tls=files))
 
@@ -71,13 +71,13 @@ def imap(site, server, **settings):
     return server
 
 
-# What it says, and how
+# Output
 
 def test_all_is_well(site, lab):
     scuba = site.account()
     lab.dovecot.session(scuba).create("Sent")
     said = check(site, scuba)
-    assert of(said, "failed") == [] and of(said, "warning") == ["certificate"], said   # the lab's ends in two days
+    assert of(said, "failed") == [] and of(said, "warning") == ["certificate"], said   # the lab's expires in two days
     assert set(ALL) <= said.keys()
     assert site.count(scuba) == 0 and lab.dovecot.mailboxes(scuba) == ["INBOX", "Sent"]
     assert site.sql("SELECT 1 FROM oncedrop.message") == []
@@ -99,7 +99,7 @@ def test_as_lines(site):
 
 
 def without_days(line):
-    """A day may have ended between two runs: the certificate's last but one ends in the lab's first second."""
+    """A day may have passed between two runs: the last-but-one certificate expires in the lab's first second."""
     status, name, text = line
     return status, name, re.sub(r"^ends in \d days?,", "ends in some days,", text)
 
@@ -114,7 +114,7 @@ def on_a_terminal(site, **env):
     try:
         while piece := os.read(ours, 65536):
             text += piece
-    except OSError:     # the end of a terminal
+    except OSError:     # end of file at a terminal
         pass
     os.close(ours)
     assert done.returncode == 1
@@ -189,7 +189,7 @@ def test_missing_rights(site):
 
 
 def test_rights_that_are_not_needed(site):
-    """record.level decides what is written."""
+    """It depends on record.level what is written."""
     scuba = site.account()
     for level, table in (("text", "raw"), ("headers", "part"), ("envelope", "address")):
         site.sql(f"REVOKE ALL ON oncedrop.{table} FROM oncedrop_delivery")
@@ -200,7 +200,7 @@ def test_rights_that_are_not_needed(site):
 @pytest.mark.parametrize("when,table", [("INSERT", table) for table in ("message", "address", "part", "raw", "delivery", "copy")]
                          + [("UPDATE", "delivery"), ("UPDATE", "copy")])
 def test_a_full_disk(site, when, table):
-    """What a full disk answers, for each thing that is written."""
+    """The database's error on a full disk, for each kind of write."""
     site.settings["record.level"] = "raw"
     site.sql("CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
              " $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$")
@@ -313,9 +313,9 @@ def test_a_pooler_in_statement_mode(site, pooler, monkeypatch):
 
 
 def test_two_sessions_that_reach_two_databases(site, lab):
-    """As a proxy that spreads sessions over two primaries does."""
+    """As with a proxy that spreads sessions over two primaries."""
     other = lab.postgres.create_database(lab_module.OWNER, site.database)
-    assert len(other) == len(site.database)     # the length stands in the packet, too
+    assert len(other) == len(site.database)     # the packet also contains the length
 
     def watch(connection, side, data):
         return data.replace(b"\0" + site.database.encode() + b"\0", b"\0" + other.encode() + b"\0") \
@@ -345,17 +345,17 @@ def test_an_engine_whose_lock_is_none(site, statement, word):
     says(said, "lock", "failed", word)
 
 
-# What is silent
+# Silent servers
 
 @pytest.fixture
 def silent(site):
-    """A port where connections are taken and nothing is said."""
+    """A port that accepts connections but never answers."""
     listener = site.use(socket.create_server(("127.0.0.1", 0), backlog=20))
     return listener.getsockname()[1]
 
 
 def test_all_is_silent(site, silent):
-    """The settings allow a delivery half a minute for each answer."""
+    """The settings would allow a delivery half a minute for each answer."""
     site.settings.update({"imap.port": silent, "imap.timeout": "30s",
                           "database.conninfo": f"host=127.0.0.1 port={silent} dbname=x user=x"})
     said = check(site, "scuba@example.org", chatter=True, silent=True)
@@ -372,7 +372,7 @@ def test_an_imap_server_that_is_silent(site, silent, tls):
 @pytest.mark.parametrize("statement,item", [(b"pg_try_advisory", "lock"), (b"INSERT INTO", "ledger")])
 def test_a_database_that_falls_silent(site, statement, item):
     def watch(connection, _side, data):
-        if statement in data and (item == "ledger" or b"JOIN" not in data):     # not the one of a delivery's claim
+        if statement in data and (item == "ledger" or b"JOIN" not in data):     # not that of a delivery's claim
             connection.fall_silent()
             return b""
         return data
@@ -396,31 +396,31 @@ def test_a_step_that_dies(site):
 # The IMAP server
 
 def test_without_an_account(site):
-    """What needs no login is looked at all the same."""
+    """Whatever needs no login is still tested."""
     said = check(site)
     assert of(said, "failed") == [] and "certificate" in said and "capabilities" not in said
     says(said, "imap", "warning", "name an address")
 
 
 def test_a_server_that_opens_one_mailbox_for_all(site):
-    """Deliveries are told at once, of the bad and of the good."""
+    """Deliveries learn the result at once, bad or good."""
     ignoring = FakeImap(script={"AUTHENTICATE": lambda client, tag, _: client.send(f"{tag} OK logged in")})
     imap(site, ignoring, **{"imap.tls": "none"})
     failed(check(site, "scuba@example.org"), "identity", "same INBOX", "imap.command")
     assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is False
     del ignoring.script["AUTHENTICATE"]
-    says(check(site, "scuba@example.org"), "identity", "ok", "account that is named")
+    says(check(site, "scuba@example.org"), "identity", "ok", "account named in the login")
     assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is True
     site.settings["imap.master_user"] = None
     assert "identity" not in check(site, "scuba@example.org")
 
 
 def test_an_account_without_inbox(site):
-    """Which is never made."""
+    """One is never created."""
     imap(site, FakeImap(script={"LIST": lambda client, tag, _: client.send(f"{tag} OK done")}), **{"imap.tls": "none"})
     said = check(site, "scuba@example.org")
     says(said, "inbox", "failed", "no INBOX")
-    says(said, "sent", "ok", "made when it is needed")
+    says(said, "sent", "ok", "created when needed")
 
 
 def test_the_account_of_the_settings(site):
@@ -454,7 +454,7 @@ def test_the_end_of_the_certificate(site, lab, tls, days, status, word):
 
 
 def test_an_authority_in_between_that_ends_first(site, lab):
-    """The server shows its own certificate, good for a year, and the one that signed it, which is not."""
+    """The server presents its own certificate, valid for a year, and the one that signed it, which expires."""
     between, leaf = intermediate(lab)
     chain = site.write("chain.pem", "".join(open(path, encoding="ascii").read() for path in (leaf[0], between[0])))
     imap(site, FakeImap(tls=(chain, leaf[1])))
@@ -483,7 +483,7 @@ def test_a_certificate_that_is_not_accepted(site, lab, tls, change, words):
     authority = lab.authority if change else certificates.Authority(site.directory, "stranger")
     server = FakeImap(tls=authority.issue(f"bad{site.number}", **(change or {})), implicit=tls == "imaps")
     imap(site, server, **{"imap.tls": tls})
-    said = failed(check(site, "scuba@example.org"), "certificate", "no delivery gets past it", "CN=localhost", *words)
+    said = failed(check(site, "scuba@example.org"), "certificate", "no delivery can connect", "CN=localhost", *words)
     assert server.credentials == [] and "imap" not in said
     assert [name for name, _ in server.commands] == (["STARTTLS"] if tls == "starttls" else [])
 
@@ -530,8 +530,8 @@ def test_mailboxes(site, lab):
     scuba = site.account()
     site.settings["route.inbox"] = "Eingang"
     said = check(site, scuba)
-    says(said, "inbox", "ok", "Eingang", "made")
-    says(said, "sent", "ok", "Sent", "made")
+    says(said, "inbox", "ok", "Eingang", "created")
+    says(said, "sent", "ok", "Sent", "created")
     site.settings["imap.create"] = "no"
     said = check(site, scuba)
     assert of(said, "failed") == ["inbox", "sent"]

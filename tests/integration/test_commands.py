@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The commands for people: ordinary statuses, errors on stderr."""
+"""The commands for people: ordinary exit statuses, errors on stderr."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def test_help(site):
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["-x", "deliver"], ["-c"], ["-o"]])
 def test_what_is_wrong_before_the_command_defers(site, arguments):
-    """It may be Postfix that calls us so."""
+    """The caller may be Postfix."""
     expect.deferred(site.run(*arguments, config=False))
 
 

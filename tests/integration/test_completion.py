@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Completion in bash and zsh offers what the program takes, command by command, as its own help tells.
+"""Completion in bash and zsh offers what the program accepts, command by command, according to its own help.
 
 Seen to fail with: a command, an option, a state or a word of `schema` left out in either file; an option too many; the value
 of an option taken for the command; "=" not joined; files not offered to `replay`."""
@@ -29,7 +29,7 @@ $function oncedrop "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-# What is offered is caught where it is handed over; zsh completes only on a terminal, so it gets one.
+# The offers are caught where they are handed over. zsh completes only at a terminal, so it gets one.
 ZSH = r"""
 zmodload zsh/zpty || exit 1
 zpty shell "zsh -f -i"
@@ -60,7 +60,7 @@ zpty -d shell
 
 
 def words_of(line):
-    """As readline splits it: "=" is a word."""
+    """As split by readline: "=" is a word."""
     return [word for part in line.split(" ") for word in (re.findall(r"=|[^=]+", part) or [""])] if line else [""]
 
 
@@ -71,7 +71,7 @@ def in_bash(line, directory, path, _dump):
 
 
 def in_zsh(line, directory, path, dump):
-    """`dump` is made the first time: to look through all functions there are takes zsh half a second."""
+    """`dump` is created the first time: searching all functions takes zsh half a second."""
     offered = os.path.join(os.path.dirname(directory), "offered")
     for name in (offered, offered + ".done"):
         if os.path.exists(name):
@@ -96,7 +96,7 @@ def missing(shell):
 @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.skipif(missing(name), reason=f"no {name}, or no terminal"))
                         for name in SHELLS])
 def complete(request, tmp_path, tmp_path_factory):
-    """What is offered at the end of a line, as a set. The line begins in a directory with the files one and two."""
+    """The offers at the end of a line, as a set. The working directory contains the files one and two."""
     here = tmp_path / "here"
     here.mkdir()
     for name in ("one", "two"):
@@ -173,7 +173,7 @@ def test_values(complete):
 
 
 def test_nothing_is_made_up(complete):
-    """Where only the administrator knows what comes."""
+    """Where only the administrator can know the value."""
     for line in ("replay -d ", "replay -j ", "purge --older-than ", "list --since ", "deliver -f ", "list --limit ",
                  "list --sender ", "list --queue-id ", "list --delay "):
         assert complete(f"oncedrop {line}") == set(), line

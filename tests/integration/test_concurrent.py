@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The lock: who holds it is alone, who does not get it goes away at once, and in the end each mailbox has one."""
+"""The lock: only one process holds it, others give up at once, and in the end each mailbox has one copy."""
 
 import contextlib
 import re
@@ -29,12 +29,12 @@ def lock_held(site, key):
         session.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         yield
     finally:
-        session.rollback()  # after a close alone the server would still have it for a moment
+        session.rollback()  # after only a close the server would still hold it for a moment
         session.close()
 
 
 def count_tries(site):
-    """Returns a list that from now on gets longer by one with each try to take the lock."""
+    """Returns a list that from now on grows by one with each try to take the lock."""
     tries = []
 
     def watch(_connection, side, data):
@@ -91,7 +91,7 @@ def test_with_lock_wait_the_first_try_succeeds_when_the_lock_comes_free(site):
 
 
 def claimed_elsewhere(site, id=None):
-    """Another delivery has claimed the copy and, like one between its claim and its hold, does not have the lock."""
+    """Another delivery has claimed the copy and does not have the lock, as between its claim and its hold."""
     scuba, mail = site.account(), message(id=id or new_id())
     expect.stored(site.deliver(mail, scuba))
     site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now(), first_at = now() - interval '1 day'")
@@ -116,9 +116,9 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
 
 
 def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
-    """It may be that of a delivery that died."""
+    """The claim may be that of a delivery that died."""
     scuba, mail = claimed_elsewhere(site)
-    site.sql("UPDATE oncedrop.copy SET attempt_at = now() + interval '1 min'")      # fresh, however long starting takes
+    site.sql("UPDATE oncedrop.copy SET attempt_at = now() + interval '1 min'")      # recent, however long starting takes
     site.settings["lock.wait"] = "1s"
     done = site.deliver(mail, scuba)
     expect.held(done)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Awkward messages arrive with their bytes and are recorded."""
+"""Unusual messages arrive byte for byte and are recorded."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import pytest
 from lab import corpus
 from lab.messages import on_the_wire
 
-# What editors and transfers repair, and what the shape then no longer is.
+# What editors and transfers would repair, so that the message would no longer show its feature.
 BYTES = {
     "plain-bare-cr": b"one\rtwo", "plain-nul": b"a\0b", "plain-control": b"\x1b[31m", "plain-crlf": b"on.  \r\nTell",
     "plain-mixed-ends": b"them.\r\nSecond by the other.\n\r\n", "plain-flowed": b"its  \n", "header-many-cr": b"\r" * 129 + b"\n",
@@ -20,7 +20,7 @@ UNENDED = ["plain-no-final-newline", "text-base64-cut", "charset-cn-ext-body", "
 
 
 def test_the_corpus_is_there():
-    """Every file is in the table, and has the bytes that its shape needs."""
+    """Every file is in the table, and contains the bytes that make it special."""
     table = re.findall(rb"^\| `([^`]+)`", corpus.read(os.path.join(corpus.OURS, "README.md")), re.MULTILINE)
     found = [os.path.relpath(os.path.join(directory, name), corpus.OURS)
              for directory, _, names in os.walk(corpus.OURS) for name in names if name != "README.md"]
@@ -48,13 +48,13 @@ def test_corpus(site, path):
     assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE outcome = 'stored' OR outcome = 'duplicate'") == 2
     assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored' AND role = 'inbox'") == 2
 
-# Messages, or the line at which nobody can tell.
+# Number of messages, or the line that is ambiguous.
 MBOXES = {"dash": 3, "dash-crlf": 2, "number": 3, "zone-before-year": 2, "sender-only": "line 9", "mixed-dates": "line 9"}
 
 
 @pytest.mark.parametrize("name", MBOXES)
 def test_an_mbox_is_split(site, name):
-    """Or refused by the line; never one message of several people."""
+    """Or refused, naming the line; never one message made of several."""
     scuba = site.account()
     path = os.path.join(corpus.OURS, "mbox", name + ".mbox")
     done = site.run("replay", "-d", scuba, path)

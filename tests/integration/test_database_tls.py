@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A database that is not on this machine gets neither password nor mail before its certificate is verified.
+"""A database on another machine gets neither password nor mail before its certificate is verified.
 
 Seen to fail with: libpq's own sslmode=prefer; the first host of a list looked at, and not the others; the connection string
 looked at, and not the environment and the service file."""
@@ -12,8 +12,8 @@ from lab import lab as lab_module
 from lab.fake_postgres import FakePostgres, TlsFront, own_address
 from lab.messages import message
 
-FAR = "198.51.100.1"    # TEST-NET-2: nobody's
-NAME = "db..invalid"    # has an empty label: no name server is asked
+FAR = "198.51.100.1"    # TEST-NET-2: unused
+NAME = "db..invalid"    # contains an empty label, so no name server is asked
 WORDS = "dbname=mail user=mailer password=secret"
 
 REMOTE = {
@@ -51,7 +51,7 @@ def service_file(site, text):
 
 
 def test_of_the_environment_and_the_service_file(site):
-    """Wherever the options come from, those in force count. Deliveries see no environment."""
+    """The options in force count, wherever they come from. Deliveries ignore the environment."""
     site.settings["database.conninfo"] = "dbname=mail"
     for environment in ({"PGHOST": NAME}, {"PGHOSTADDR": FAR}):
         done = site.run("list", env=environment)
@@ -65,12 +65,12 @@ def test_of_the_environment_and_the_service_file(site):
 
 @pytest.fixture
 def address():
-    """Of this machine, but not of its loopback."""
+    """An address of this machine, but not of its loopback interface."""
     return own_address() or pytest.skip("this machine has no address but its loopback's")
 
 
 def test_a_server_in_between_gets_nothing(site, address):
-    """It declines TLS and asks for the password in the clear."""
+    """It refuses TLS and asks for the password in the clear."""
     server = site.use(FakePostgres(address=address))
     site.settings["database.conninfo"] = f"host={address} port={server.port} {WORDS}"
     expect.deferred(site.deliver(message(), "scuba@example.org"), r"4\.3\.\d", address, "sslmode=verify-full")
@@ -123,7 +123,7 @@ def unix(site, more):
 
 
 def test_requirepeer(site):
-    """Whoever else listens at the socket is not spoken to; check says what it found."""
+    """A different user at the socket is refused; check reports what it found."""
     path = f"{site.directory}/.s.PGSQL.5432"
     listener = site.use(socket.socket(socket.AF_UNIX))
     listener.bind(path)
@@ -135,7 +135,7 @@ def test_requirepeer(site):
     with accepted:
         assert accepted.recv(100) == b""
     owner = site.lab.postgres.user.pw_name
-    for more, said in ((f"requirepeer={owner}", "the user that requirepeer names"), ("", "would make sure who answers")):
+    for more, said in ((f"requirepeer={owner}", "the user in requirepeer"), ("", "would verify who answers")):
         site.settings["database.conninfo"] = unix(site, more)
         assert said in " ".join(site.check().out.split())
 

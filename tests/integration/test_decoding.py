@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""No message is undeliverable because it cannot be decoded, and nothing but what it says gets into the record.
+"""Every message can be delivered even if it cannot be decoded, and only its own contents get into the record.
 
 Each test was seen to fail with decoding in the process that delivers, under the lock, with every converter that the libc
 has."""
@@ -15,7 +15,7 @@ from lab import lmtp
 from lab.messages import message, new_id
 from lab.process import wait_until
 
-# In the record, whatever column: none of these may be found there.
+# These must not be found in any column of the record.
 SECRETS = "SELECT count(*) FROM oncedrop.{} t WHERE t::text LIKE %s"
 TABLES = ("message", "address", "part", "delivery", "copy")
 CANARY = "canary-in-the-heap"
@@ -39,7 +39,7 @@ def texts(site):
 
 
 def with_canary(site):
-    """What the configuration says is in the heap of every process, as the database's password is."""
+    """The configuration is on the heap of every process, like the database's password."""
     site.settings["database.conninfo"] += f" fallback_application_name={CANARY}"
 
 
@@ -94,7 +94,7 @@ def test_replay(site):
 
 
 def chain(size):
-    """Messages in a message, each of nearly that size."""
+    """Nested messages, each of nearly that size."""
     return mail("Content-Type: message/rfc822\n", "Content-Type: message/rfc822\n\n" * 60 + "a line\n" * (size // 7))
 
 
@@ -107,7 +107,7 @@ def decoder(process):
             return file.read().split()
 
     def limited():
-        """The last that it does before it decodes."""
+        """The last system call before it decodes."""
         with open(f"/proc/{children()[0]}/limits", encoding="ascii") as file:
             return re.search(r"^Max cpu time +\d", file.read(), re.MULTILINE)
 
@@ -124,18 +124,18 @@ AT_WORK = ("SELECT count(*) FROM pg_stat_activity WHERE datname = current_databa
 
 
 def test_nothing_is_held_while_a_message_is_decoded(site):
-    """And when the decoder is killed there, before it has come to the sender, that is trouble that passes."""
+    """If the decoder is killed there, before it has reached the sender, the mail is deferred."""
     account, (id, bytes) = site.account(), chain(20_000_000)
-    session = lmtp.start(site)      # before: the stopped decoder is waited for only so long
+    session = lmtp.start(site)      # before: the wait for the stopped decoder is limited
     process = site.start_delivery(bytes, account)
     pid = decoder(process)
     wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oncedrop %%'"),
                "a connection to the database")
     assert site.value(LOCKS) == site.value(AT_WORK) == 0
-    other = message(id=id)      # its lock is the same
+    other = message(id=id)      # its lock is the same one
     lmtp.stored(session.deliver(other, site.account("other"))[0])
     os.kill(pid, signal.SIGKILL)
-    expect.deferred(process.finish(), r"4\.3\.0", "decoding", "signal 9")
+    expect.deferred(process.finish(), r"4\.3\.0", "decoder", "signal 9")
     expect.stored(site.deliver(bytes, account))
     assert site.count(account) == 1
     assert site.value("SELECT count(*) FROM oncedrop.message WHERE message_id = %s", (id,)) == 2
@@ -174,9 +174,9 @@ BOMBS = {
 }
 
 
-# The processor's time is what bounds a decoder; by the clock it is given up where it gets little of that.
-SLOW = "only in part: decoding it took too long"
-CUT_OFF = r"only in part: (?!decoding it took too long)"
+# Normally processor time limits a decoder; where it gets little of that, the clock does.
+SLOW = "only in part: decoding took too long"
+CUT_OFF = r"only in part: (?!decoding took too long)"
 
 
 def test_bombs(site):
@@ -202,14 +202,14 @@ CUT = (b"\x0e", b"x\x0e", b"\x1b", b"\x1b$", b"\x1b$)A\x0e", b"\xff", b"\x81", b
 
 
 def well_formed(name):
-    """Text in that set; b"x" when the set has no such letters."""
+    """Text in that character set; b"x" if the set does not contain such letters."""
     done = subprocess.run(["iconv", "-f", "UTF-8", "-t", name], input=b"Hello", stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, check=False)
     return done.stdout or b"x"
 
 
 def charset_places(name):
-    """The name wherever one may stand, with each content: words, and parts."""
+    """The name wherever one may occur, with each content: in words and in parts."""
     contents = ["".join(f"={byte:02X}" for byte in content) for content in (well_formed(name), *CUT)]
     words = [f"=?{name}?q?{content}?=" for content in contents]
     parts = [f"--b\nContent-Type: text/plain; charset=\"{name}\"; name*={name}''{content.replace('=', '%')}\n"
@@ -229,7 +229,7 @@ def charset_mail(names):
 
 
 def deliver_charsets(session, account, names):
-    """Returns the id and the number of parts. In another message once more when it was given up by the clock."""
+    """Returns the id and the number of parts. Retries with another message if the decoder was given up by the clock."""
     for _ in range(5):
         slow = session.log().count(SLOW)
         id, bytes, parts = charset_mail(names)
@@ -240,7 +240,8 @@ def deliver_charsets(session, account, names):
 
 
 def test_every_charset(site):
-    """Each of the libc's, in body, header, parameter and name, whole and cut in mid-sequence, in one session."""
+    """Each one in the C library, in body, header, parameter and name, whole and cut within a sequence, in one
+    session."""
     account = site.account()
     with_canary(site)
     session = lmtp.start(site)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A message on stdin ends in the mailboxes it belongs in, once, as it was."""
+"""A message on stdin is delivered to its mailboxes, once, unchanged."""
 
 import imaplib
 import re
@@ -202,7 +202,7 @@ def test_size_limit(site):
 
 
 def test_a_message_much_shorter_than_postfix_says_is_not_delivered(site):
-    """Postfix's ${size} is not exact, and more than what comes."""
+    """Postfix's ${size} is not exact, and larger than the input."""
     scuba = site.account()
     mail = message(body=b"0123456789abcde\n" * 2000)
     expect.deferred(site.deliver(mail[:20_000], scuba, "-s", str(len(mail))), r"4\.3\.0", "cut")
@@ -304,5 +304,5 @@ def test_the_log_of_the_imap_server_shows_one_login(site):
     dovecot, mark = site.lab.dovecot, site.account("mark")
     dovecot.newest_process(scuba)
     assert site.count(mark) == 0
-    dovecot.newest_process(mark)    # what was logged before it is there, too
+    dovecot.newest_process(mark)    # earlier log lines are there, too
     assert len(re.findall(rf"{LOGGED_IN} user=<{re.escape(scuba)}>", dovecot.log())) == 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The settings of each transaction, as a trigger within it sees them: what is answered is durable, and nothing waits
-without a bound, whatever the server, the role or the connection string say.
+"""The settings of each transaction, as seen by a trigger within it: an answer is durable, and every wait has a limit,
+whatever the settings of server, role or connection string.
 
 Seen to fail: with synchronous_commit = local, off or remote_write kept; with each of the timeouts not set."""
 
@@ -16,7 +16,7 @@ SETTINGS = ("synchronous_commit", "statement_timeout", "lock_timeout", "idle_in_
 
 @pytest.fixture
 def seen(site):
-    """A function that gives what the transactions saw that wrote copies: (state of the copy, settings)."""
+    """A function that returns what the transactions saw that wrote copies: (state of the copy, settings)."""
     columns = ", ".join(f"current_setting('{name}') AS {name}" for name in SETTINGS)
     site.sql(f"CREATE TABLE public.seen AS SELECT ''::text AS state, {columns} LIMIT 0")
     site.sql("ALTER TABLE public.seen ADD number serial")
@@ -52,7 +52,7 @@ def test_no_statement_waits_for_ever(site, seen):
 
 
 def test_a_settling_on_a_new_connection_is_no_other(site, seen):
-    """The session with the lock is lost behind the APPEND."""
+    """The session with the lock is lost after the APPEND."""
     scuba = site.account()
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
     with_options(site, synchronous_commit="off")

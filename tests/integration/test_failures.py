@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Trouble of our own is 75 with one line, never a bounce; and once it is mended, the message is delivered once."""
+"""Trouble of our own gives 75 with one line, never a bounce; once it is repaired, the message is delivered once."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def silent_database(site):
 
 
 def unknown_imap_host(site):
-    site.settings["imap.host"] = "nowhere..invalid"      # an empty label: no name server is asked
+    site.settings["imap.host"] = "nowhere..invalid"      # contains an empty label, so no name server is asked
 
 
 def mailbox_name_with_line_end(site):
@@ -195,7 +195,7 @@ def test_impossible_recipients_defer(site, recipient):
     expect.deferred(site.run("deliver", "-d", recipient, stdin=message()))
 
 
-# Connections that end or stall in the middle. Without TLS, so that the proxy can see what passes.
+# Connections that end or stall in the middle; without TLS, so that the proxy can read the traffic.
 
 def plain_imap(site, watch):
     site.settings["imap.tls"] = "none"
@@ -204,12 +204,12 @@ def plain_imap(site, watch):
 
 
 def claimed(site):
-    """Waits until a delivery's claim is committed."""
+    """Waits until the claim of a delivery is committed."""
     wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
 
 
 def cut_when(side, text, only_first=True):
-    """For Proxy: resets the connection, once, when this text comes from that side, before it is passed on."""
+    """For Proxy: resets the connection once, when this text arrives from that side, before passing it on."""
     cuts = []
 
     def watch(_connection, from_side, data):
@@ -233,7 +233,7 @@ CUTS = {
 
 @pytest.mark.parametrize("side,text", CUTS.values(), ids=CUTS.keys())
 def test_imap_connection_cut(site, side, text):
-    """Whatever is known of the first try, in the end there is one."""
+    """Whatever the result of the first try, there is one copy in the end."""
     scuba = site.account()
     mail = message(body="the body\n")
     watch = cut_when(side, text)
@@ -259,7 +259,7 @@ def test_what_may_have_been_stored_is_looked_for_after_the_hold_off(site):
     assert copy.state == "appending"
     assert site.count(scuba) == 1
     expect.held(site.deliver(mail, scuba))
-    # By the database's clock, which is the one that counts: it alone says when the rest is over.
+    # By the database's clock, the only one that counts for the hold-off.
     [before] = site.sql("UPDATE oncedrop.copy SET attempt_at = clock_timestamp() - interval '297 s' RETURNING attempt_at")
     tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
@@ -315,7 +315,7 @@ def test_imap_that_stalls_is_given_up(site):
 
 
 def test_the_deadline_ends_it(site):
-    """The IMAP server drips: each read comes in time, the whole does not."""
+    """The IMAP server drips: each read succeeds in time, all of them together do not."""
     scuba = site.account()
 
     def drip(client, tag, _arguments):
@@ -328,7 +328,7 @@ def test_the_deadline_ends_it(site):
     done = site.deliver(message(), scuba)
     assert done.exit == 75 or done.exit < 0, done
     assert done.exit < 0 or expect.deferred(done)
-    assert 1 < done.seconds < 60    # the first command alone drips for 100 s
+    assert 1 < done.seconds < 60    # the first command alone would take 100 s
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
@@ -374,7 +374,7 @@ def test_the_database_connection_is_lost_after_the_append(site):
 
 @pytest.mark.parametrize("lost", [CLIENT, SERVER], ids=["its statements", "its answer"])
 def test_the_database_connection_is_lost_while_it_settles(site, lost):
-    """Whether or not that was committed is not known: it is settled once more, on a new connection."""
+    """It is unknown whether that was committed: the delivery settles again, on a new connection."""
     scuba = site.account()
     settling = []
 
@@ -458,7 +458,7 @@ def test_a_holder_that_was_stopped_loses_its_lock_and_does_no_harm(site):
 
 def test_a_failing_sent_copy_defers_for_a_while_only(site):
     lisa, scuba = site.account("lisa"), site.account("scuba")
-    site.settings["route.sent"] = "*"       # never a name
+    site.settings["route.sent"] = "*"       # never a valid name
     mail = message(sender=lisa)
     expect.deferred(site.deliver(mail, scuba, sender=lisa))
     assert site.count(scuba) == 1
@@ -469,7 +469,7 @@ def test_a_failing_sent_copy_defers_for_a_while_only(site):
 
 
 def test_a_reader_that_is_gone_stops_the_delivery(site):
-    """Postfix was stopped: what we read may be cut short, so it must not be delivered."""
+    """Postfix was stopped: the input may be incomplete, so it must not be delivered."""
     scuba = site.account()
     mail = message()
     read, write = os.pipe()

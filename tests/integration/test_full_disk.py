@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""A full disk, wherever it is, is trouble of ours: mail is deferred for as long as Postfix tries, and delivered once
-when there is room again.
+"""A full disk anywhere is trouble of ours: mail is deferred as long as Postfix retries, and delivered once when there
+is room again.
 
 Seen to fail with: any NO behind the literal taken for a refusal of the content (mailbox_refusal.c)."""
 
@@ -16,12 +16,12 @@ from lab.small_disk import SmallDisk
 
 
 def words(size, seed=1):
-    """Text that no compression makes small."""
+    """Text that does not compress."""
     return random.Random(seed).randbytes(size // 2).hex() + "\n"
 
 
 def deferred_for_days(site, mail, recipient, code, **options):
-    """Now, and when it has been tried for longer than delivery.reject_after."""
+    """Now, and after longer than delivery.reject_after."""
     expect.deferred(site.deliver(mail, recipient, **options), code)
     site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '2 days', attempt_at = attempt_at - interval '1 day'"
              " WHERE state <> 'stored'")
@@ -57,7 +57,7 @@ def test_a_full_disk_under_postgresql(site):
         assert site.run("schema", "install").exit == 0
         server.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
         site.settings["database.conninfo"] = server.conninfo(database, lab_module.DELIVERY)
-        server.admin("SELECT pg_switch_wal()")      # a new file, for which there is still room: else the whole server ends
+        server.admin("SELECT pg_switch_wal()")      # a new file, for which there is still room; otherwise the whole server ends
         expect.stored(site.deliver(message(), scuba))
         mail = message(body=words(500_000))
         disk.fill()

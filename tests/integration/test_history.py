@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Where is my mail, and why was it late? Each try has a row, and `show` tells of them in order, by every queue id.
+"""Where is my mail, and why was it late? Each try has a row; `show` prints them in order, and finds the message by
+every queue id.
 
 Seen to fail with: the row left out of the claim; the settling of another claim's row; tries found by delivery.queue_id
 alone; the time of the lock counted to another phase; queued_at of a field with another queue id; `why`
@@ -37,7 +38,7 @@ def why(site, id):
 
 
 def take(client, _tag, arguments):
-    """Takes an APPEND, and says nothing."""
+    """Accepts an APPEND, and never answers."""
     client.server.appended.append(FakeImap.read_append(client, arguments))
 
 
@@ -47,7 +48,7 @@ def received(queue_id, seconds_ago):
 
 
 def test_every_try_and_every_queue_id(site):
-    """Two that failed, one that stored, a duplicate; the first reason is still there, and each id finds all of them."""
+    """Two tries that failed, one that stored, a duplicate; the first reason is kept, and each id finds all of them."""
     id = new_id()
     mail = message(id=id)
     fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
@@ -87,7 +88,7 @@ def test_the_query_of_the_manual(site):
 
 
 def test_a_try_that_was_cut_off_stays(site):
-    """The one that goes on finishes its own row, and not that of the other."""
+    """The next delivery finishes its own row, not that of the other."""
     id = new_id()
     mail = message(id=id)
     server = fake(site, APPEND=take)
@@ -107,7 +108,7 @@ def test_a_try_that_was_cut_off_stays(site):
 
 
 def test_a_held_lock_is_in_the_log_only(site):
-    """It writes nothing; but by the time in Postfix's field one sees that there was something before."""
+    """It writes nothing; but the time in Postfix's field shows that there were earlier tries."""
     id = new_id()
     fake(site)
     mail = received("4LATE", 600) + message(id=id)
@@ -140,7 +141,7 @@ def test_what_took_the_time(site):
     site.settings.update({"lock.wait": "50s", "log.to": "stderr"})
     with lock_held(site, lock_key(site, id)):
         delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
-        time.sleep(0.8)     # what is measured
+        time.sleep(0.8)     # the times measured
     done = delivery.finish()
     [row] = show(site, "4SLOW")["tries"]
     assert row["lock"] >= 0.3 and row["imap"] >= 0.6, row
@@ -151,7 +152,7 @@ def test_what_took_the_time(site):
 
 
 def test_recipients_of_one_transaction(site):
-    """Each has its own row, of one process and with one queue id."""
+    """Each has its own row, with the same process and queue id."""
     fake(site)
     site.settings["route.account_query"] = "SELECT $1 WHERE $1 <> 'nobody@example.org'"
     session = lmtp.start(site)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Which message is which: suppressed only when this very content is in that very mailbox."""
+"""Which messages are the same: one is suppressed only if this very content is in that very mailbox."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ from lab.messages import message, new_id, on_the_wire
 BODY = b"\nThe same body.\n"
 START = b"From: lisa@elsewhere.example\nSubject: x\n"
 
-# All of them have the same content but for what stands in or around the Message-ID.
+# All have the same content except in or around the Message-ID.
 IDENTITIES = {
     "none": START + BODY,
     "empty brackets": START + b"Message-ID: <>\n" + BODY,
@@ -91,7 +91,7 @@ def test_the_same_id_with_another_body_is_another_message(site):
 
 @pytest.mark.parametrize("count", [0, 1, 128, 129, 300])
 def test_what_looks_like_a_field_behind_the_header_counts(site, count):
-    """However many CR stand before the LF that ends the header."""
+    """However many CRs precede the LF that ends the header."""
     scuba = site.account()
     start = START + b"Message-ID: <a@b>\n" + b"\r" * count + b"\n"
     expect.stored(site.deliver(start + b"Received: the money\n", scuba))

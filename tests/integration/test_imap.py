@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Logging in, and what an IMAP server may answer to an APPEND."""
+"""Logging in, and the possible answers of an IMAP server to an APPEND."""
 
 import sys
 
@@ -69,7 +69,7 @@ def test_preauth_command(site):
     script = site.write("imap", f"#!/bin/sh\nexec {' '.join(site.lab.dovecot.command(scuba))}\n", 0o700)
     for name in ("imap.host", "imap.port", "imap.ca_file", "imap.master_user", "imap.password_file"):
         site.settings[name] = None
-    # By name it could not be started while another process, forked as it was written, has it open for writing.
+    # It could not be started by name while another process, forked while it was being written, has it open for writing.
     site.settings.update({"imap.command": f"sh {script}", "route.sent_copy": "off"})
     small, large = message(sender=lisa), message(sender=lisa, body=b"0123456789abcde\n" * 200_000)
     for mail in (small, large):
@@ -87,7 +87,7 @@ def test_a_command_that_does_not_work(site, command):
     assert done.seconds < 40    # the deadline is 60 s
 
 
-# What the server answers to the APPEND, before or after the literal: (answer, exit, code, state in the ledger, doubt).
+# The server's answer to APPEND, before or after the literal: (answer, exit, code, state in the ledger, doubt).
 CLEAN, DOUBT = ("pending", False), ("pending", True)
 ANSWERS = {
     "overquota": ("NO [OVERQUOTA] full", 75, "4.2.2", CLEAN, CLEAN),
@@ -125,7 +125,7 @@ def test_refused_appends(site, place, answer, exit, code, before, after):
         assert [data for _, data in server.appended] == [on_the_wire(mail)]
 
 
-# What may bounce in the end: the message is older than reject_after, and overquota = bounce.
+# What may finally bounce: the message is older than reject_after, and overquota = bounce.
 FINAL = {
     "overquota": ("NO [OVERQUOTA] Quota exceeded (mailbox for user is full)", "5.2.2", "5.2.2"),
     "toobig": ("NO [TOOBIG] too big", "5.3.4", "5.3.4"),
@@ -203,7 +203,7 @@ def test_no_uidplus(site):
 @pytest.mark.parametrize("noise", ["* 5 EXISTS", "* OK Still here", "* CAPABILITY IMAP4rev1", "* 3 FETCH (FLAGS ())"])
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_untagged_answers_are_passed_over(site, place, noise):
-    """libetpan's own append waits for ever when one comes before the go-ahead."""
+    """libetpan's own append would wait for ever if one came before the go-ahead."""
     def append(client, tag, arguments):
         if place == "before":
             client.send(noise)
@@ -231,7 +231,7 @@ def test_an_answer_that_never_comes_is_in_doubt(site):
     server.script["UID SEARCH"] = server.script["SEARCH"] = lambda client, tag, _: client.send(f"{tag} NO cannot search")
     site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
     for _ in range(2):
-        expect.deferred(site.deliver(mail, SCUBA), r"4\.\d\.\d", "cannot search")   # which is no "not there"
+        expect.deferred(site.deliver(mail, SCUBA), r"4\.\d\.\d", "cannot search")   # which does not mean "not there"
     assert len(server.appended) == 1
 
 
@@ -274,7 +274,7 @@ def test_search_always_looks_first(site):
 
 
 def test_a_mailbox_made_while_it_is_looked_for(site):
-    """Another message's delivery makes the sender's first Sent mailbox between our EXAMINE and LIST."""
+    """The delivery of another message creates the sender's first Sent mailbox between our EXAMINE and LIST."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
     made = []
@@ -290,7 +290,7 @@ def test_a_mailbox_made_while_it_is_looked_for(site):
 
 
 def test_a_mailbox_that_is_listed_and_cannot_be_opened(site):
-    """It is asked twice, and never taken for missing."""
+    """It is tried twice, and never counts as missing."""
     def refuse(client, tag, _arguments):
         asked.append(tag)
         client.send(f"{tag} NO no such mailbox")

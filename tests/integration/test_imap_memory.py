@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""An IMAP server may send what it likes: a delivery does not grow with it, and what it cannot read is trouble, never
-"not there".
+"""An IMAP server may send anything: a delivery's memory does not grow with it, and an unreadable answer is trouble,
+never "not there".
 
 Seen to fail with: messages held whole (mailbox_response.c: pass_literal), no bound on a response or on the messages that a
 search finds."""
@@ -13,7 +13,7 @@ from lab.messages import message, on_the_wire
 from lab.process import peak_until_end
 
 SCUBA = "scuba@example.org"
-MUCH = 8 << 20      # bytes above those of a delivery without trouble; 3 MiB were seen
+MUCH = 8 << 20      # bytes on top of those of an undisturbed delivery; 3 MiB were measured
 
 
 def fake(site, **script):
@@ -24,7 +24,7 @@ def fake(site, **script):
 
 
 def deliver(site, mail):
-    """The delivery's end, and the most memory that it had."""
+    """The end of the delivery, and its peak memory."""
     running = site.start_delivery(mail, SCUBA)
     most = peak_until_end(running.process)
     return running.finish(), most
@@ -32,7 +32,7 @@ def deliver(site, mail):
 
 @pytest.fixture
 def usual(site):
-    """What a delivery takes that looks into an empty mailbox. The most of three: we look only now and then."""
+    """The memory of a delivery that searches an empty mailbox: the maximum of three, since it is only sampled."""
     fake(site)
     tries = [deliver(site, message()) for _ in range(3)]
     for done, _ in tries:
@@ -126,7 +126,7 @@ def test_a_large_candidate_is_not_held(site, usual):
 
 
 def test_a_large_message_is_found_piece_by_piece(site, usual):
-    """Its own bytes are in a file; those of the one it is compared with are nowhere."""
+    """Its own bytes are in a file; those of the candidate are not kept."""
     mail = message(body=b"0123456789abcde\n" * 1_000_000)
     stored = on_the_wire(mail)
 

@@ -52,7 +52,7 @@ def wordy_site(lab):
 
 @pytest.fixture
 def wordy(wordy_site):
-    """A site without a database: for sessions that never come to a message."""
+    """A site without a database, for sessions in which no message is delivered."""
     yield wordy_site
     wordy_site.close_used()
 
@@ -72,7 +72,7 @@ def test_greeting_and_extensions(wordy):
 
 LHLO, MAIL, RCPT = "LHLO x", "MAIL FROM:<a@x>", "RCPT TO:<b@x>"
 
-# What is said → the codes of the replies, the last with its enhanced code. Of a line's bytes nothing is changed.
+# Commands → the codes of the replies, the last one with its enhanced code. The bytes of a line are sent unchanged.
 WORDS = {
     "MAIL before LHLO": ([MAIL], "503 5.5.1"),
     "RCPT before LHLO": ([RCPT], "503 5.5.1"),
@@ -146,7 +146,7 @@ def test_words(wordy, said, expected):
     pipelined.send(b"".join(lines) + b"QUIT\r\nNOOP\r\n")
     assert pipelined.replies(len(said) + 1) == replies
     assert pipelined.reply().code == 221
-    assert pipelined.rest() == b""      # what comes after QUIT is not answered
+    assert pipelined.rest() == b""      # anything after QUIT is not answered
     assert pipelined.finish() == 0
 
 
@@ -163,7 +163,7 @@ def test_byte_by_byte(roomy):
 
 
 def test_replies_to_pipelined_commands_come_together(wordy):
-    """RFC 2920, 3.2; here every write(2) comes as one packet."""
+    """RFC 2920, 3.2; here every write(2) arrives as one packet."""
     session = Session(wordy, kind=socket.SOCK_SEQPACKET)
     assert session.socket.recv(10_000).startswith(b"220 ")
     session.send(["LHLO x", *["NOOP"] * 100])
@@ -194,8 +194,8 @@ def roomy_site(lab, ledgers):
 
 @pytest.fixture
 def roomy(roomy_site):
-    """A site for tests that each deliver to an account of their own. Sessions end with their test: each has a connection
-    to the database, which takes only so many."""
+    """A site for tests that each deliver to their own account. Sessions end with their test: each has a connection to
+    the database, whose number is limited."""
     yield roomy_site
     roomy_site.close_used()
 
@@ -210,7 +210,7 @@ def new_account(site):
 SMUGGLED = b"MAIL FROM:<evil@x>\r\nRCPT TO:<victim@x>\r\nDATA\r\nSubject: evil\r\n\r\nevil\r\n.\r\n"
 HEAD = b"Subject: x\r\n\r\n"
 
-# What comes after DATA, without the end mark → what is stored.
+# What is sent after DATA, without the end mark → what is stored.
 BYTES = {
     "plain": (HEAD + b"one\r\n", HEAD + b"one\r\n"),
     "stuffed dots": (HEAD + b"..\r\n...\r\n..x\r\nx.\r\n", HEAD + b".\r\n..\r\n.x\r\nx.\r\n"),
@@ -235,11 +235,11 @@ BYTES = {
 def test_bytes(roomy, sent, expected):
     scuba = new_account(roomy)
     session = start(roomy)
-    for half in (0, len(sent) // 2, len(sent) + 1, len(sent) + 3, len(sent) + 4):     # where the packet is cut
+    for half in (0, len(sent) // 2, len(sent) + 1, len(sent) + 3, len(sent) + 4):     # where to split the packet
         data = sent + b".\r\nNOOP\r\n"
         session.envelope([scuba])
         session.send(data[:half])
-        time.sleep(0.01)    # not a condition: for the cut to be one
+        time.sleep(0.01)    # not a condition, but it makes the split likely
         session.send(data[half:])
         reply = session.reply()
         assert reply.code == 250, reply
@@ -368,12 +368,12 @@ def nothing_claimed_of(site, id):
 
 
 def plain_imap(site):
-    """Without TLS, so that a proxy can see who logs in."""
+    """Without TLS, so that a proxy can see the login names."""
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
 
 
 def swallowing(accounts):
-    """A proxy's watch: nothing that these accounts' sessions say after their login gets through."""
+    """A proxy's watch function: blocks everything that these accounts' sessions send after their login."""
     swallowed = set()
 
     def watch(connection, side, data):
@@ -407,8 +407,9 @@ def test_a_broken_mailbox_holds_up_no_other_one(site, broken_first):
 
 
 def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
-    """There are more silent mailboxes than one deadline has time for: what is known is settled all the same, and as the
-    order is another each time, the one that works gets its message after a few tries (4 of 7 are tried in each)."""
+    """There are more silent mailboxes than fit into one deadline: known results are settled all the same, and since the
+    order is different each time, the working mailbox gets its message after a few tries (4 of 7 are tried each
+    time)."""
     silent, whole = [site.account(f"silent{number}") for number in range(6)], site.account("whole")
     plain_imap(site)
     site.settings.update({"imap.timeout": "3s", "delivery.deadline": "15s", "delivery.hold_off": "300s"})
@@ -418,7 +419,7 @@ def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
     for _ in range(40):
         try:
             replies = start(site).deliver(mail, *silent, whole)
-        except lmtp.Gone:   # where little gets done in a second, the deadline may end it before the settling
+        except lmtp.Gone:   # with little time, the deadline may come before the settling
             overdue += 1
             assert overdue <= 3
             forget_hold_off(site)
@@ -432,7 +433,7 @@ def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
 
 
 def test_as_many_recipients_as_are_promised(site):
-    """RFC 5321, 4.5.3.1.8: at least 100; and 452 for those that are too many, so that they come in another message."""
+    """RFC 5321, 4.5.3.1.8: at least 100; and 452 for any more, so that they are sent with another message."""
     scuba = site.account()
     site.settings["route.account"] = scuba
     session = start(site)
@@ -448,7 +449,7 @@ def test_as_many_recipients_as_are_promised(site):
     assert site.count(scuba) == 1
 
 
-# What stands in RCPT → the recipient
+# RCPT → the recipient
 PATHS = {
     "plain": ("<scuba@example.org>", "scuba@example.org"),
     "quoted": (r'<"scuba"@example.org>', "scuba@example.org"),
@@ -482,7 +483,7 @@ def test_xforward_tells_the_queue_id(site):
     session = start(site)
     for said, expected in {
             "XFORWARD NAME=[UNAVAILABLE] IDENT=4abcDEF": "4abcDEF",
-            "NOOP": None,                               # it was for the one message
+            "NOOP": None,                               # it was for that message only
             "XFORWARD IDENT=a+2Bb+5C": r"a+b\\"[:-1],   # xtext
             "XFORWARD IDENT=[UNAVAILABLE]": None,
             "xforward ident=4second": "4second",
@@ -507,7 +508,7 @@ def test_the_queue_id_is_for_one_message(site):
 
 
 def test_xforward_ends_with_rset(site):
-    """As in Postfix: a message that was given up lends its queue id to no other."""
+    """As in Postfix: a message that was reset does not pass its queue id on to another."""
     scuba = site.account()
     session = start(site)
     session.send(["XFORWARD IDENT=4first", "MAIL FROM:<a@x>", "RSET"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""LMTP: what is kept from message to message, and every way a session can end.
+"""LMTP: what is kept between messages, and every way in which a session can end.
 
 Each test was seen to fail: by kept sessions and connections that are used without a look at them; by a cache for 4 or 20
 sessions; by a message without its end mark that is delivered; by no handler for signals, no deadline, or one that is not
@@ -35,12 +35,12 @@ def sockets(session):
     directory = f"/proc/{session.process.pid}/fd"
     count = 0
     for name in os.listdir(directory):
-        with contextlib.suppress(FileNotFoundError):    # closed meanwhile
+        with contextlib.suppress(FileNotFoundError):    # closed in the meantime
             count += stat.S_ISSOCK(os.stat(os.path.join(directory, name)).st_mode)
     return count
 
 
-# Connections that are kept
+# Kept connections
 
 
 def test_connections_are_kept_from_message_to_message(site):
@@ -65,7 +65,7 @@ def test_only_so_many_imap_sessions_are_kept(site):
         stored(session.deliver(message(), account)[0])
     assert imap.accepted == 11
     wait_until(lambda: sockets(session) == before, "as many sockets as before")
-    for account in accounts[-8:]:       # those used last
+    for account in accounts[-8:]:       # the most recently used ones
         stored(session.deliver(message(), account)[0])
     assert imap.accepted == 11
     stored(session.deliver(message(), accounts[0])[0])
@@ -88,7 +88,7 @@ def test_the_session_that_ends_is_the_one_unused_longest(site):
 
 
 def test_a_talkative_server_is_heard_in_each_command(site):
-    """What it says without being asked has a bound for each command, not for the session."""
+    """Unsolicited responses are limited for each command, not for the session."""
     def talk(client, tag, _arguments):
         client.send("* OK a line of a server that likes to talk\r\n" * 2000 + f"{tag} OK done")
     server = site.use(FakeImap(script={"NOOP": talk}))
@@ -114,7 +114,7 @@ def end_database_session(site, _imap, _database):
 
 
 def end_imap_session(site, imap, _database):
-    """Dovecot says BYE."""
+    """Dovecot sends BYE."""
     account = site.value("SELECT DISTINCT account FROM oncedrop.copy")
     os.kill(site.lab.dovecot.newest_process(account, sessions=imap.accepted), signal.SIGTERM)
     wait_until(lambda: imap.connections[-1].ended[SERVER], "the session's end")
@@ -167,7 +167,7 @@ def test_a_database_that_comes_back_is_used(site):
 
 @pytest.fixture(scope="module")
 def idle(lab, ledgers):
-    """A site for tests that come to no delivery."""
+    """A site for tests that deliver nothing."""
     site = new_site(lab, ledgers)
     yield site
     site.close()
@@ -203,7 +203,7 @@ def test_early_close(idle, said, half):
     scuba = idle.account()
     session = Session(idle)
     session.send(said.replace(b"USER", scuba.encode()))
-    # What is not read would make the end an error, by which the program would not even see what came before it.
+    # Unread input would turn the end into an error, and the program would not even see the input before it.
     session.replies(1 + min(said.count(b"\r\n"), 4))
     if half:
         session.socket.shutdown(socket.SHUT_WR)
@@ -217,7 +217,7 @@ def test_early_close(idle, said, half):
 
 
 def test_close_instead_of_reading_the_reply(site):
-    """The message was whole: it is delivered, and when it comes again it is a duplicate."""
+    """The message was complete: it is delivered, and a retry is a duplicate."""
     scuba = site.account()
     session = start(site)
     session.envelope([scuba])
@@ -258,7 +258,7 @@ def test_asked_to_stop(idle, when):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_ended_in_a_delivery(site, number):
-    """No reply: the client defers all recipients. What was begun is held until the hold-off, then found out about."""
+    """No reply: the client defers all recipients. The copy is held until the hold-off, then searched for."""
     scuba, doug = site.account("scuba"), site.account("doug")
     imap = site.imap_proxy()
     imap.stall()
@@ -303,7 +303,8 @@ def test_the_deadline_is_that_of_each_delivery(site):
 
 
 def test_what_failed_while_the_message_came_is_not_forgotten(site, monkeypatch):
-    """There is no directory for the temporary file when it is needed, and then there is: what came between is lost."""
+    """The directory for the temporary file is missing when it is needed, and then exists again: the bytes in between
+    are lost."""
     scuba = site.account()
     temporary = os.path.join(site.directory, "temporary")
     monkeypatch.setenv("TMPDIR", temporary)
@@ -322,7 +323,7 @@ def test_what_failed_while_the_message_came_is_not_forgotten(site, monkeypatch):
     assert [copy.raw for copy in site.messages(scuba)] == [on_the_wire(mail)]
 
 
-# Configuration, and what else could come over the socket
+# Configuration, and anything else that could appear on the socket
 
 
 def no_file(site):
@@ -372,8 +373,8 @@ def nothing(site):
 
 @pytest.mark.parametrize("spoil", [nothing, untrusted_certificate, database_without_schema, no_database])
 def test_nothing_but_replies_comes_over_the_socket(site, spoil):
-    """Even when stderr is the socket, libraries chatter, and the log is asked for on stderr. The client takes every line
-    that is no reply for an error."""
+    """Even if stderr is the socket, libraries write to it, and the log is to go to stderr. The client takes every line
+    that is not a reply for an error."""
     spoil(site)
     site.settings.update({"log.to": "stderr", "log.level": "debug"})
     session = start(site, "-v", merge=True)
@@ -384,7 +385,7 @@ def test_nothing_but_replies_comes_over_the_socket(site, spoil):
     assert session.finish() == 0
 
 
-# Started for each connection
+# One process per connection
 
 
 def unit(name):
@@ -397,7 +398,8 @@ STARTERS = [lmtp.Inetd] + [lmtp.Activate] * bool(shutil.which("systemd-socket-ac
 
 @pytest.mark.parametrize("starter", STARTERS)
 def test_started_for_each_connection(site, starter):
-    """By smtplib, which reads one reply for a message and so has one recipient. The command is that of our unit."""
+    """By smtplib, which reads one reply for a message, so there is one recipient. The command is that of our systemd
+    unit."""
     scuba = site.account()
     command = shlex.split(unit("oncedrop-lmtp@.service")["ExecStart"])
     assert command == ["/usr/local/bin/oncedrop", "lmtp"]

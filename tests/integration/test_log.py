@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The log has a line for each recipient and for the Sent copy, in success and in every failure; delays add up.
+"""The log has a line for each recipient and for the Sent copy, for success and every failure; delays add up.
 
 Seen to fail with: replies to LMTP that nothing is logged of; the recipient taken from the environment only with the
 message; the Sent copy left out; a phase's time not counted; a holder of the lock that is not asked for; the wait for a lock behind
@@ -46,14 +46,14 @@ def lines(log):
 
 
 def deliver(site, mail, *words, **more):
-    """The lines that `deliver` logs."""
+    """The lines logged by `deliver`."""
     site.settings["log.to"] = "stderr"
     return lines(site.deliver(mail, *words, **more).err)
 
 
 @pytest.fixture
 def session(site):
-    """Opens a session over LMTP, whose lines are said when there are so many."""
+    """Opens an LMTP session, and returns its log lines once there are this many."""
     def begin():
         site.settings["log.to"] = "stderr"
         session = lmtp.start(site)
@@ -107,7 +107,7 @@ def test_what_lmtp_refuses(site, session):
 
 
 def test_the_sent_copy_has_a_line(site):
-    """Stored; not again by the next recipient; put off, and given up."""
+    """Stored; not again with the next recipient; put off, and given up."""
     fake(site)
     mail = message(sender=LISA)
     [inbox, sent] = deliver(site, mail, SCUBA, "-q", "4ONE", sender="bounces@example.org")
@@ -138,7 +138,7 @@ def test_the_sent_copy_has_a_line(site):
 
 @pytest.mark.parametrize("way", ["deliver", "lmtp"])
 def test_a_delivery_that_is_ended_has_a_line(site, session, way):
-    """By its deadline, while the IMAP server takes the message and says nothing."""
+    """By its deadline, while the IMAP server accepts the message but does not answer."""
     server = fake(site, APPEND=take)
     site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "300s", "imap.timeout": "60s"})
     id = new_id()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Mailboxes: looking far into them, which of two is Sent, making one, and going away from a server that is silent.
+"""Mailboxes: searching large ones, choosing Sent, creating them, and leaving a silent server.
 
 Each was seen to fail, by the breakages in tests/mutants that name it."""
 
@@ -23,7 +23,7 @@ def fake(site, **options):
 
 
 def fill(site, account, mailbox, mail, count):
-    """So many copies of a message at least, by doubling."""
+    """Stores at least this many copies of a message, by doubling."""
     with site.lab.dovecot.session(account) as session:
         session.append(mailbox, "", None, on_the_wire(mail))
         session.select(mailbox)
@@ -36,17 +36,17 @@ def fill(site, account, mailbox, mail, count):
 
 
 def in_doubt(site, mail, recipient, role, **more):
-    """The message is there; its delivery died without a word, long ago."""
+    """The message is there; its delivery died without a result, long ago."""
     expect.stored(site.deliver(mail, recipient, **more))
     site.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, stored_at = NULL,"
              " attempt_at = attempt_at - interval '1 day' WHERE role = %s", (role,))
 
 
-# Looking
+# Searching
 
 
 def test_the_last_of_very_many_with_its_id(site):
-    """Newer ones with this Message-ID are other messages: it is behind all of them."""
+    """Newer messages with this Message-ID are different: it is behind all of them."""
     scuba = site.account()
     id = "many@test.example"
     mail = message(id=id)
@@ -58,7 +58,7 @@ def test_the_last_of_very_many_with_its_id(site):
 
 
 def test_a_sent_copy_in_doubt_is_looked_for_everywhere(site):
-    """Not only among the newest, where one is looked for that others may have filed."""
+    """Not only among the newest messages, where copies filed by others are searched."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     mail = message(sender=lisa)
     in_doubt(site, mail, scuba, "sent", sender=lisa)
@@ -79,7 +79,7 @@ def test_what_others_filed_is_looked_for_among_the_newest(site):
     fill(site, lisa, "Sent", message(sender=lisa), 512)
     with site.lab.dovecot.session(lisa) as session:
         session.select("Sent")
-        session.store("502:*", "+FLAGS", r"\Deleted")   # 499 behind it stay
+        session.store("502:*", "+FLAGS", r"\Deleted")   # 499 newer ones remain
         session.expunge()
     assert site.count(lisa, "Sent") == 501
     expect.stored(site.deliver(mail, scuba, sender=lisa))
@@ -90,7 +90,7 @@ def test_what_others_filed_is_looked_for_among_the_newest(site):
 
 
 def test_a_candidate_over_the_size_limit_is_passed_over(site):
-    """It is none of ours, and is not in the way of what is looked for."""
+    """It is not ours, and does not interfere with the search."""
     scuba = site.account()
     id = "large@test.example"
     mail = message(id=id)
@@ -102,7 +102,7 @@ def test_a_candidate_over_the_size_limit_is_passed_over(site):
 
 
 def searching(site, **script):
-    """A server whose mailboxes have one message, which is another one with the id that is looked for."""
+    """A server whose mailboxes contain one message: a different one with the id searched for."""
     server = fake(site, script={name.replace("_", " "): answer for name, answer in script.items()})
     server.script["EXAMINE"] = lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done")
     server.script.setdefault("UID SEARCH", lambda client, tag, _: client.send(f"* SEARCH 3\r\n{tag} OK done"))
@@ -115,7 +115,7 @@ def fetched(uid, data):
 
 
 def test_a_message_that_was_not_asked_for(site):
-    """A server may tell of others at any time."""
+    """A server may send information about other messages at any time."""
     mail = message()
     other = on_the_wire(message())
 
@@ -127,7 +127,7 @@ def test_a_message_that_was_not_asked_for(site):
 
 
 def test_a_search_changes_nothing(site):
-    """The mailbox is not opened for writing, and no message becomes one that was seen."""
+    """The mailbox is not opened for writing, and no message is marked as seen."""
     other = on_the_wire(message())
     server = searching(site, UID_FETCH=lambda client, tag, _: client.send(fetched(3, other) + f"{tag} OK\r\n".encode()))
     expect.stored(site.deliver(message(), SCUBA))
@@ -137,7 +137,7 @@ def test_a_search_changes_nothing(site):
 
 
 def test_a_day_is_not_the_same_everywhere(site):
-    """Without a Message-ID the date decides, which a server compares in its own time zone."""
+    """Without a Message-ID the search goes by date, which a server compares in its own time zone."""
     server = searching(site, UID_SEARCH=lambda client, tag, _: client.send(f"* SEARCH\r\n{tag} OK done"))
     before = datetime.datetime.now(datetime.timezone.utc).date()
     expect.stored(site.deliver(message(id=False), SCUBA))
@@ -146,11 +146,11 @@ def test_a_day_is_not_the_same_everywhere(site):
     since, until = (datetime.datetime.strptime(re.search(rf"{key} (\S+)", keys)[1], "%d-%b-%Y").date()
                     for key in ("SINCE", "BEFORE"))
     day = datetime.timedelta(days=1)
-    assert before - 3 * day <= since <= after - 2 * day     # a day for the zone, and one to be sure
-    assert before + 2 * day <= until <= after + 3 * day     # BEFORE leaves its own day out
+    assert before - 3 * day <= since <= after - 2 * day     # one day for the zone, and one to be sure
+    assert before + 2 * day <= until <= after + 3 * day     # BEFORE excludes its own day
 
 
-# Which one is Sent
+# Choosing Sent
 
 
 def listing(*lines):
@@ -171,7 +171,7 @@ LISTS = {"own first": ([OWN, SHARED], "Sent"), "own last": ([SHARED, OWN], "Sent
 @pytest.mark.parametrize("more", ["", " SPECIAL-USE LIST-EXTENDED"], ids=["plain", "by special use"])
 @pytest.mark.parametrize("lines,chosen", LISTS.values(), ids=LISTS.keys())
 def test_which_mailbox_is_sent(site, lines, chosen, more):
-    """Other people's Sent is not the sender's."""
+    """Other users' Sent mailboxes are not the sender's."""
     server = fake(site, capabilities=CAPABILITIES + more, script={"LIST": listing(*lines)})
     site.settings["route.sent"] = r"\Sent"
     expect.stored(site.deliver(message(sender=LISA), SCUBA, sender=LISA))
@@ -179,7 +179,7 @@ def test_which_mailbox_is_sent(site, lines, chosen, more):
 
 
 def test_what_a_server_can_only_do_after_the_login(site):
-    """It says so only then, and without being asked not at all."""
+    """It announces this only then, and only when asked."""
     def capability(client, tag, _arguments):
         able = " SPECIAL-USE LIST-EXTENDED" if server.credentials else ""
         client.send(f"* CAPABILITY {CAPABILITIES}{able}\r\n{tag} OK done")
@@ -189,11 +189,11 @@ def test_what_a_server_can_only_do_after_the_login(site):
     assert all(b"(SPECIAL-USE)" in arguments for name, arguments in server.commands if name == "LIST")
 
 
-# Making one
+# Creating
 
 
 def missing_at_first(server):
-    """Every mailbox is missing until somebody says CREATE."""
+    """Every mailbox is missing until CREATE."""
     def append(client, tag, arguments):
         if "CREATE" in [name for name, _ in server.commands]:
             client.server.do_append(client, tag, arguments)
@@ -205,7 +205,7 @@ def missing_at_first(server):
 @pytest.mark.parametrize("answer,subscribes", [("OK done", "OK done"), ("OK done", "NO not here"),
                                                ("NO [ALREADYEXISTS] somebody was faster", "OK done")])
 def test_a_mailbox_that_is_made(site, answer, subscribes):
-    """Or was made by another delivery at the same moment; a subscription that fails is no matter."""
+    """Or was created by another delivery at the same moment; a failing subscription does not matter."""
     server = fake(site, script={"CREATE": lambda client, tag, _: client.send(f"{tag} {answer}"),
                                 "SUBSCRIBE": lambda client, tag, _: client.send(f"{tag} {subscribes}")})
     server.script["APPEND"] = missing_at_first(server)
@@ -226,12 +226,12 @@ def test_a_mailbox_that_cannot_be_made(site):
         assert site.sql("SELECT state, doubt FROM oncedrop.copy") == [("pending", False)]
 
 
-# Going away
+# Leaving
 
 
 def ends(site, mail, act):
-    """How the connection of an APPEND ends for the server: "in order" or "by a reset". act(client, tag, arguments) comes
-    first, with the literal asked for and not read."""
+    """How the connection of an APPEND ends for the server: "in order" or "by a reset". act(client, tag, arguments) is
+    called first, when the literal is requested but not read."""
     ended = []
 
     def append(client, tag, arguments):
@@ -250,9 +250,9 @@ def ends(site, mail, act):
 
 
 def test_what_is_not_sent_dies_with_the_process(site):
-    """Else the kernel would go on sending, and the server store a message that is claimed anew already."""
+    """Otherwise the kernel would go on sending, and the server would store a message that is already claimed again."""
     def kill(client, _tag, _arguments):
-        assert client.socket.recv(1)    # the literal is under way
+        assert client.socket.recv(1)    # the literal is being sent
         [delivery] = wait_until(lambda: site.running, "its process is known")
         delivery.signal(signal.SIGKILL)
         delivery.process.wait()
@@ -261,7 +261,7 @@ def test_what_is_not_sent_dies_with_the_process(site):
 
 
 def test_the_session_ends_in_order(site):
-    """Once the server has it all there is nothing to be thrown away, and its log shows no error."""
+    """Once the server has everything there is nothing to discard, and its log shows no error."""
     def take(client, tag, arguments):
         FakeImap.read_literal(client, arguments)
         client.line()
@@ -275,7 +275,7 @@ def test_the_session_ends_in_order(site):
 
 @pytest.mark.parametrize("search", ["doubt", "always"])
 def test_a_logout_is_not_waited_for(site, search):
-    """Neither behind a delivery nor behind a search: the message is settled, and others wait for this process."""
+    """Neither after a delivery nor after a search: the message is settled, and others wait for this process."""
     fake(site, script={"LOGOUT": lambda *_: None})
     site.settings.update({"imap.timeout": "50s", "imap.search": search})
     done = site.deliver(message(), SCUBA)

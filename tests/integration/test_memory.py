@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What a hostile database sends takes no more memory than there is for it; and what a delivery may take is a setting.
+"""A hostile database cannot make us use more memory than allowed; how much that is, is a setting.
 
 Seen to fail with: no count of what is received; notices before the session printed."""
 
@@ -12,8 +12,8 @@ from lab.fake_postgres import FakePostgres, description, notice, packet, row
 from lab.messages import message, on_the_wire
 from lab.process import peak_until_end
 
-FLOOD = 768 << 20       # bytes that are sent at most
-ROOM = 200 << 20        # what the program may have: far more than it needs, a sanitizer's share included
+FLOOD = 768 << 20       # maximum number of bytes sent
+ROOM = 200 << 20        # the program's limit: far more than it needs, including a sanitizer's share
 ROWS = row(b"x" * 1000) * 1000
 PATIENT = {"delivery.deadline": "800s", "delivery.hold_off": "900s", "imap.timeout": "300s"}  # for large messages
 STARTED = packet(b"1") + packet(b"2") + description("a")
@@ -43,7 +43,7 @@ def use(site, server):
 
 
 def peak(site, *words, stdin):
-    """Runs the program; returns its exit status, its output, and the most memory that it had, in bytes."""
+    """Runs the program; returns its exit status, its output, and its peak memory in bytes."""
     path = site.write("message", stdin.decode())
     with open(path, "rb") as file:
         process = subprocess.Popen([lab_module.program(), "-c", site.write("oncedrop.conf", site.configuration()), *words],
@@ -62,7 +62,7 @@ def test_an_answer_without_end(site, first, then):
 
 
 class BeforeTheSession(FakePostgres):
-    """Sends what it has to say before the session is ready."""
+    """Sends this before the session is ready."""
 
     def talk(self, sock):
         client = fake_postgres.Client(self, sock)
@@ -81,7 +81,7 @@ def test_before_the_session(site, kind):
 
 
 def test_a_notice_before_the_session_is_not_printed(site):
-    """By libpq, past everything that sees to what is written where."""
+    """libpq would print it, bypassing all control of what is written where."""
     class Told(FakePostgres):
         def talk(self, sock):
             client = fake_postgres.Client(self, sock)
@@ -95,7 +95,7 @@ def test_a_notice_before_the_session_is_not_printed(site):
 
 
 def test_more_than_the_memory_is_deferred(site):
-    """Without any count RLIMIT_DATA is left: what cannot be had ends the delivery, and that is no bounce."""
+    """Without any count RLIMIT_DATA remains: failing to get memory ends the delivery, and is no bounce."""
     scuba = site.account()
     site.settings.update({"delivery.memory": "64M", **PATIENT})
     big = message(body=b"0123456789abcdef\n" * 2_000_000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""show, list, locks and purge: what they say is right, and they are quick on a large ledger.
+"""show, list, locks and purge: their output is right, and they are quick on a large ledger.
 
 ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check` takes fewer).
 
@@ -30,19 +30,19 @@ from lab.process import free_port, wait_until
 from lab.site import new_site
 
 ROWS = int(os.environ.get("ONCEDROP_LEDGER_ROWS", "20000"))
-QUICK = 0.05    # what a person does not notice; the tests allow a machine that is busy ten times as long,
+QUICK = 0.05    # not noticeable for a person; the tests allow ten times as much, for a busy machine,
 SLACK = 10      # or ten times what a command takes there that asks for next to nothing
 
 
 def answers(site, *arguments, exit=0):
-    """The JSON that a command prints."""
+    """The JSON printed by a command."""
     done = site.run(arguments[0], "--json", *arguments[1:])
     assert done.exit == exit, done
     return json.loads(done.out)
 
 
 def as_owner(site):
-    """Settings of the same site for the schema's owner."""
+    """The settings of the same site for the owner of the schema."""
     return ["-o", f"database.conninfo={site.lab.postgres.conninfo(site.database, lab_module.OWNER)}"]
 
 
@@ -106,7 +106,7 @@ def test_show_by_every_name(site):
 
 
 def test_show_of_an_id_that_is_no_text(site):
-    """Ids are bytes; what is recorded of one that is no UTF-8 is not it, but its key is."""
+    """Ids are bytes. An id that is not UTF-8 is recorded differently, but its key is right."""
     scuba = site.account()
     expect.stored(site.deliver(message(id=b"caf\xe9@test.example"), scuba))
     done = site.run("show", b"caf\xe9@test.example")
@@ -253,7 +253,7 @@ def test_list_by_recipient_finds_what_was_routed_elsewhere(site):
 
 
 def test_list_by_queue_id(site):
-    """All copies of its message, the Sent copy too; by any of its deliveries."""
+    """All copies of its message, including the Sent copy; by any of its deliveries."""
     lisa, doug = site.account("lisa"), site.account("doug")
     mail = message(sender=lisa)
     expect.stored(site.deliver(mail, lisa, "-q", "4abcDEF"))
@@ -263,7 +263,7 @@ def test_list_by_queue_id(site):
     assert sorted(copies) == sorted([(lisa, "inbox", "4abcDEF"), (lisa, "sent", "4abcDEF"), (doug, "inbox", "4abcDEG")])
     assert answers(site, "list", "--queue-id", "4abcDEG") == answers(site, "list", "--queue-id", "4abcDEF")
     assert answers(site, "list", "--queue-id", "4ABCDEF") == []
-    expect.duplicate(site.deliver(mail, lisa, "-q", "4abcDEJ"))     # the delivery's last one
+    expect.duplicate(site.deliver(mail, lisa, "-q", "4abcDEJ"))     # that of the last delivery
     assert answers(site, "list", "--queue-id", "4abcDEF") == answers(site, "list", "--queue-id", "4abcDEJ")
     assert sorted(row["queue_id"] for row in answers(site, "list", "--queue-id", "4abcDEJ")) == \
         ["4abcDEF", "4abcDEF", "4abcDEG"]
@@ -281,7 +281,7 @@ def test_list_by_sender(site):
 
 
 def test_list_by_delay(site):
-    """Until it was stored or given up; of what is unfinished, until now."""
+    """Until it was stored or given up; for unfinished copies, until now."""
     scuba = site.account()
     for subject in ("quick", "late", "failed", "waiting"):
         expect.stored(site.deliver(message(subject=subject), scuba))
@@ -316,7 +316,7 @@ def lock_of(site, id):
 
 
 def test_locks_of_a_delivery_under_way(site):
-    """Its APPEND waits: the claim is there, and the lock."""
+    """Its APPEND waits: there are the claim and the lock."""
     scuba = site.account()
     id = new_id()
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "60s",
@@ -360,7 +360,7 @@ def test_locks_of_a_delivery_that_was_killed(site):
 
 
 def test_locks_before_the_claim_is_recorded(site):
-    """Only the lock and who holds it are known then; other programs' locks are not ours to list."""
+    """Only the lock and its holder are known then; other programs' locks are not listed."""
     key = lock_of(site, new_id())
     conninfo = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
     ours = psycopg2.connect(f"{conninfo} application_name='oncedrop 4abcDEF 1'")
@@ -382,7 +382,7 @@ def session(site, application, role=lab_module.DELIVERY):
 
 
 def wait_for(site, waiter, key):
-    """Has a session wait for a lock, in a thread that ends with it."""
+    """Makes a session wait for a lock, in a thread that ends with it."""
     def wait():
         with contextlib.suppress(psycopg2.Error):
             waiter.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
@@ -393,7 +393,7 @@ def wait_for(site, waiter, key):
 
 
 def test_locks_that_others_hold(site):
-    """Somebody's psql: of a message that is recorded, and of one that never got so far because of that."""
+    """Held by psql: the lock of a recorded message, and of one that was not recorded because of that."""
     scuba, ids = site.account(), [new_id() for _ in range(2)]
     expect.stored(site.deliver(message(id=ids[0]), scuba))
     psql = session(site, "psql")
@@ -406,10 +406,10 @@ def test_locks_that_others_hold(site):
     for row in rows.values():
         assert [row[name] for name in ("lock", "session", "ours", "user", "backend", "state")] == \
             ["held", "psql", False, lab_module.DELIVERY, psql.info.backend_pid, None]
-        assert (row["hidden"], row["held"], row["client"]) == (True, None, None)    # its login is not a member of this one
+        assert (row["hidden"], row["held"], row["client"]) == (True, None, None)    # its login is not a member of this role
     done = site.run("locks")
     said = " ".join(done.out.split())
-    assert f"by psql, which is no delivery (database user {lab_module.DELIVERY}, process {psql.info.backend_pid})" in said, done
+    assert f"by psql, which is not a delivery (database user {lab_module.DELIVERY}, process {psql.info.backend_pid})" in said, done
     assert "GRANT pg_read_all_stats TO oncedrop_operator" in done.err
 
 
@@ -428,7 +428,8 @@ def test_locks_with_the_right_to_see_all(site):
 
 
 def test_locks_between_claim_and_hold(site):
-    """The claim is committed and the lock is not had again: it waits for it, or will in a moment, or is dead."""
+    """The claim is committed but the lock not taken again yet: the delivery waits for it, or is about to, or is
+    dead."""
     scuba, id = site.account(), new_id()
     site.settings["lock.wait"] = "50s"
     expect.stored(site.deliver(message(id=id), scuba))
@@ -448,7 +449,7 @@ def test_locks_between_claim_and_hold(site):
     assert (one["session"], one["user"], one["backend"]) == \
         ("oncedrop mail1[1] 4abcDEF", lab_module.DELIVERY, waiter.info.backend_pid) and one["seconds"] >= 0
     said = site.run("locks").out
-    assert "by psql, which is no delivery" in said and re.search(r"waiting +for (\d+ ms|\d+\.\d s): oncedrop mail1\[1\] 4abcDEF", said)
+    assert "by psql, which is not a delivery" in said and re.search(r"waiting +for (\d+ ms|\d+\.\d s): oncedrop mail1\[1\] 4abcDEF", said)
 
 
 # purge
@@ -458,7 +459,7 @@ def left(site):
 
 
 def test_purge(site):
-    """What is old and done goes, and nothing else."""
+    """Old and finished messages are removed, and no others."""
     scuba = site.account()
     site.settings["record.abandon_after"] = "100d"
     names = ["old", "young", "unfinished", "appending", "pending", "replayed", "failed", "held"]
@@ -493,7 +494,7 @@ def test_purge(site):
 
 
 def test_purge_leaves_what_is_just_claimed_under_another_key(site):
-    """As callers of the set-group-ID program do: what they have written refers to the message."""
+    """As for callers of the set-group-ID program: the rows they have written refer to the message."""
     expect.stored(site.deliver(message(), site.account()))
     site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
     site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
@@ -588,7 +589,7 @@ Figure = collections.namedtuple("Figure", "seconds usual")
 
 
 def figure(site, *arguments, exit=0):
-    """Of seven runs, with three of the other command in between."""
+    """Of seven runs, alternating with three of the other command."""
     times, usual = [], []
     for number in range(7):
         if number % 3 == 0:
@@ -638,10 +639,10 @@ def test_questions_to_a_large_ledger_are_quick(large, capsys):
 
 
 def read_from_end_to_end(site):
-    """How often each table was, so far: a session tells when it ends."""
+    """How often each table was scanned so far: a session reports that when it ends."""
     wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                                   " AND usename <> 'admin'") == 0, "every session has ended")
-    # These tables have a handful of rows, however large the ledger is; purge goes through event once.
+    # These tables have few rows, however large the ledger is; purge scans event once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
                     " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'total')")
     return {row.relname: row.seq_scan for row in rows}
@@ -649,12 +650,12 @@ def read_from_end_to_end(site):
 
 @pytest.fixture
 def no_autovacuum(large):
-    """It would count as a reader of the table whose BRIN index it brings up to date."""
+    """It would count as a reader of the table whose BRIN index it updates."""
     def switch(to):
         for row in large.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'oncedrop'"):
             large.sql(f"ALTER TABLE oncedrop.{row.relname} {to}")
 
-    switch("SET (autovacuum_enabled = off)")    # and ends the one that is under way
+    switch("SET (autovacuum_enabled = off)")    # and ends the one in progress
     yield
     switch("RESET (autovacuum_enabled)")
 
@@ -662,7 +663,7 @@ def no_autovacuum(large):
 @ONE_WORKER
 @pytest.mark.usefixtures("no_autovacuum")
 def test_no_table_is_read_from_end_to_end(large):
-    """By a question, nor by a delivery; whatever the size at which that would begin to be slow."""
+    """Neither by a query nor by a delivery, however large a table must be for that to matter."""
     scuba = large.account()
     mail = message()
     asked = {name: lambda words=words: large.run(*words) for name, words in questions(large).items()}
@@ -681,7 +682,7 @@ def test_no_table_is_read_from_end_to_end(large):
 
 @ONE_WORKER
 def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
-    """The usual time of a delivery, alone, and then while the purge goes on; alone once more, for the machine may have
+    """The usual time of a delivery, alone, then during the purge, and alone once more, since the machine may have
     become busy."""
     scuba = large.account()
 
@@ -702,7 +703,7 @@ def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
     while purge.process.poll() is None or len(meanwhile) < 5:
         meanwhile.append(deliver())
     done = purge.finish(600)
-    aged = ROWS * (time.monotonic() - started) / (DAYS * 86400) + 1     # became old since
+    aged = ROWS * (time.monotonic() - started) / (DAYS * 86400) + 1     # have become old since
     assert done.exit == 0 and due <= json.loads(done.out)["messages"] <= due + aged, (done, due)
     removed = json.loads(done.out)["messages"]
     assert large.value("SELECT count(*) FROM oncedrop.message") == before - removed + len(meanwhile)

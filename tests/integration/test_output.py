@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What strangers wrote, in the log, on the terminal and as JSON.
+"""Text written by strangers, in the log, on the terminal and as JSON.
 
 Seen to fail with: values of a log line as they came but for control characters; bytes given to jansson as they came;
 characters that turn the direction of text left as they are."""
@@ -22,7 +22,7 @@ def octal(text):
 
 
 def fields(line):
-    """A line of the log, taken apart as log readers do."""
+    """Parses a log line as log readers do."""
     return [re.match(r"([a-z-]+)=<?(.*?)>?$", part).groups() for part in line.split(": ", 3)[3].split(" (")[0].split(", ")]
 
 

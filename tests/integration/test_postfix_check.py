@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""`oncedrop check` reads Postfix's settings, as postconf(1) reports them, and warns of those that do not fit ours; what keeps
-mail from coming at all has failed.
+"""`oncedrop check` reads Postfix's settings with postconf(1), and warns of those that do not fit ours; settings that
+keep mail from arriving at all are failures.
 
 Seen to fail: with each of the conditions turned round, and with settings read of the system's Postfix."""
 
@@ -24,8 +24,8 @@ GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_del
 
 
 def said(site, main, master, maxproc):
-    """What is said against Postfix, as (status, text). Only its processes are compared with something of other servers:
-    without that these are left out, for they take longer than the rest."""
+    """The complaints about Postfix, as (status, text). Only the number of its processes is compared with other servers:
+    otherwise those are left out, because they take longer than the rest."""
     settings = {"compatibility_level": "3.6", **main}
     text = "".join(f"{name} = {value}\n" for name, value in settings.items() if value is not None)
     directory = site.lab.postfix_directory(text, master.format(maxproc=maxproc))
@@ -42,7 +42,7 @@ def said(site, main, master, maxproc):
 
 
 def warned(site, main, master, maxproc="20"):
-    """The only thing that is said is this warning; its text."""
+    """The only complaint is this warning; returns its text."""
     [(kind, text)] = said(site, main, master, maxproc)
     assert kind == "warning", text
     return text
@@ -125,7 +125,7 @@ def test_a_transport_that_is_not_defined(site, main, master, missing):
 ])
 def test_a_transport_that_is_not_used(site, main, master, service):
     main = {**main, "smtpd_sasl_authenticated_header": "yes"}
-    assert f"nothing leads to the service {service} " in warned(site, main, master)
+    assert f"nothing uses the service {service} " in warned(site, main, master)
     tables = {"transport_maps": "texthash:" + site.write("transport", "example.org oncedrop:\n")}
     assert said(site, {**main, **tables}, master, "20") == []
     named = f"127.0.0.1:26 inet n - n - - smtpd -o virtual_transport={service}\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Every failure under every way in: Postfix's own log says deferred, never bounced; mended, there is one copy."""
+"""Every failure with every way in: Postfix's own log says deferred, never bounced; after the repair there is one
+copy."""
 
 import contextlib
 import functools
@@ -15,7 +16,7 @@ PATIENT = {"delivery.deadline": "60s", "delivery.hold_off": "70s"}
 BIG = message(body="A line of a large message.\n" * 100000)
 
 
-# Each failure is a context; what it yields, when that is a function, is called once the message is on its way.
+# Each failure is a context manager; if it yields a function, that is called once the message is on its way.
 
 @contextlib.contextmanager
 def database_stopped(postfix):
@@ -99,14 +100,14 @@ def library_missing(postfix):
 
 
 def no_room_for_the_message(postfix):
-    """The temporary file for a large message cannot grow: as with a full disk."""
+    """The temporary file for a large message cannot grow, as on a full disk."""
     return edited(postfix, postfix.program, f"{find_program('prlimit')} --fsize=1500000 {postfix.program}")
 
 
 @contextlib.contextmanager
 def held(postfix, action, **settings):
-    """The delivery has its claim and waits for IMAP when action(postfix, proxy) comes; or it is over, where it has only
-    seconds. What is left of its hold-off is not waited for."""
+    """The delivery has its claim and waits for IMAP when action(postfix, proxy) is called; if it has only seconds, it
+    may be over. The rest of its hold-off is not waited for."""
     site = postfix.site
     port = site.settings["imap.port"]
     proxy = site.imap_proxy()
@@ -154,7 +155,7 @@ def over_the_deadline(postfix):
 
 @contextlib.contextmanager
 def over_postfix_time_limit(postfix):
-    """Our deadline comes first; should it fail, the status filters still prevent a bounce."""
+    """Our deadline comes first; if it fails, the status filters still prevent a bounce."""
     usual = postfix.settings
     limits = ("command_time_limit", "oncedrop_time_limit", "oncedrop-lmtp_time_limit")
     postfix.settings = {**usual, **dict.fromkeys(limits, "3s")}
@@ -166,7 +167,7 @@ def over_postfix_time_limit(postfix):
 
 
 def database_lost_in_the_middle(postfix):
-    """The message is in the mailbox, and there is nobody to be told."""
+    """The message is in the mailbox, but the result cannot be recorded."""
     def action(postfix, proxy):
         server = postfix.site.lab.postgres
         server.stop()
@@ -203,7 +204,7 @@ def test_failure_defers_and_mended_there_is_one_copy(postfix, failure):
         if act:
             act()
         entries = postfix.wait_for(1, queue_id)
-        if not act:     # it stays broken: every time
+        if not act:     # it stays broken, every time
             entries = postfix.try_again(2, queue_id)
     if failure not in MAY_SUCCEED:
         assert {(entry.status, entry.dsn[0]) for entry in entries} == {("deferred", "4")}, entries

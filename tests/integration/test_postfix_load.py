@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Many messages through Postfix at its default concurrency: each in each mailbox once, none bounced, none left over.
+"""Many messages through Postfix at its default concurrency: one copy in each mailbox, no bounces, nothing left over.
 
 ONCEDROP_POSTFIX_MESSAGES says how many (200 for a thorough run, `make postfix`)."""
 
@@ -13,13 +13,13 @@ import time
 import pytest
 from lab.messages import message
 
-pytestmark = pytest.mark.xdist_group("load")    # times are measured: these are not each other's load
+pytestmark = pytest.mark.xdist_group("load")    # times are measured, so these tests must not run at the same time
 MESSAGES = int(os.environ.get("ONCEDROP_POSTFIX_MESSAGES") or 20)
 ACCOUNTS = 10
 
 
 def use_sent_copies(postfix):
-    """pipe and LMTP believe what Postfix says of the login; mailbox_command, which a user could call as well, believes
+    """pipe and LMTP trust Postfix's information about the login; mailbox_command, which any user could call, trusts
     nothing: there all Sent copies come from sender_bcc_maps."""
     postfix.site.settings["route.sent_copy"] = "authenticated"
     if postfix.way == "mailbox_command":
@@ -33,7 +33,7 @@ def message_ids(postfix, address, mailbox="INBOX"):
 
 
 class Traffic:
-    """Messages to 1 to 10 recipients, every third from a user who is logged in, and where each has to be."""
+    """Messages to 1 to 10 recipients, every third from a user who is logged in, and where each must be in the end."""
 
     def __init__(self, postfix, seed):
         self.postfix = postfix
@@ -72,7 +72,7 @@ class Traffic:
 
 
 def wait_for_locks(postfix, wait):
-    """No other limit of time comes before that."""
+    """No other time limit ends before that."""
     postfix.site.settings.update({"lock.wait": wait, "delivery.deadline": "300s", "delivery.hold_off": "310s",
                                   "imap.timeout": "60s"})
 
@@ -96,7 +96,7 @@ def test_every_message_once_in_every_mailbox(postfix, wait):
 
 
 def send_to_ten(postfix, addresses):
-    """Sends one message to ten; returns the log's entries and the seconds until the last one."""
+    """Sends one message to ten recipients; returns the log's entries and the seconds until the last one."""
     started = time.monotonic()
     queue_id = postfix.send(message(), addresses)
     entries = postfix.wait_for(10, queue_id)
@@ -113,7 +113,8 @@ def send_ten(postfix, addresses):
 
 
 def test_ten_recipients_of_one_message_do_not_wait_for_a_retry(postfix):
-    """Nor long for each other: two seconds, or on a slow machine three times what ten messages take, before or after."""
+    """Nor long for each other: two seconds, or on a slow machine three times what ten messages take, before or
+    after."""
     wait_for_locks(postfix, "240s")
     postfix.configure()
     addresses = postfix.accounts(10)

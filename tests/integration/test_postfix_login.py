@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Whose mail Postfix says it is: a copy in Sent for whoever logged in, and for nobody who only writes that he did.
+"""Whose mail it is according to Postfix: users who logged in get a Sent copy, others who only claim it do not.
 
 Seen to fail: with "Authenticated sender" looked for anywhere in the field (received.c)."""
 
@@ -10,7 +10,7 @@ from lab.messages import message, new_id
 
 @pytest.fixture(params=["pipe", "lmtp"])
 def postfix(site, request):
-    """With all of its settings that put more into the Received field. (By mailbox_command there are no Sent copies.)"""
+    """With all settings that put more text into the Received field. (With mailbox_command there are no Sent copies.)"""
     new = postfix_module.Postfix(site, request.param)
     certificate, key = site.lab.certificate
     new.settings.update({
@@ -31,7 +31,7 @@ def received(postfix, address, id):
 
 
 def send(postfix, name, lisa, scuba, **more):
-    """Sends mail that says it is from lisa; name: what the client's certificate says. Returns its Received field."""
+    """Sends mail with lisa as its author; name: what the client's certificate says. Returns its Received field."""
     id = new_id()
     certificate = postfix.site.lab.authority.issue(id, common_name=name) if name else None
     postfix.send(message(sender=lisa, to=scuba, id=id), [scuba], sender=lisa, certificate=certificate, **more)
@@ -54,13 +54,13 @@ def test_only_a_login_makes_a_sent_copy(postfix):
 
 
 def test_a_field_below_is_not_looked_at(postfix):
-    """From a server that was told to write no logins: the topmost field is ours, and has none."""
+    """From a server that was configured to write no logins: the topmost field is ours, and has none."""
     lisa, scuba = postfix.accounts(2)
     postfix.settings.update({"smtpd_sasl_authenticated_header": "no"})
     postfix.start()
     claim = f"Received: from a (b [192.0.2.1])\n\t(Authenticated sender: {lisa})\n\tby postfix.test (Postfix) with ESMTPSA " \
         "id 4A1; Fri, 1 Aug 2025 10:00:00 +0200\n"
-    login = lisa if postfix.way == "lmtp" else None     # pipe(8) is told the login besides
+    login = lisa if postfix.way == "lmtp" else None     # pipe(8) gets the login in addition
     postfix.send(claim.encode() + message(sender=lisa), [scuba], sender=lisa, login=login)
     postfix.wait_idle()
     assert len(postfix.messages(scuba)) == 1

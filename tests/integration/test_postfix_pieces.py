@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The examples in conf/ for the servers around oncedrop, as they are but for names, ports and paths."""
+"""The examples in conf/ for the servers around oncedrop, unchanged except for names, ports and paths."""
 
 import os
 
@@ -21,7 +21,7 @@ def example(*name, **values):
 
 
 class ExampleDovecot(Dovecot):
-    """The example in place of what the tests' own configuration says of the master user."""
+    """The example replaces the master user in the tests' own configuration."""
 
     def configuration(self, **values):
         ours = {"/etc/dovecot/master-users": self.path("master-users")}
@@ -39,7 +39,7 @@ def test_dovecot(site):
     expect.stored(site.deliver(mail, "lisa@example.org"))
     assert [stored.raw for stored in server.messages("lisa@example.org")] == [on_the_wire(mail)]
     server.write("master-users", f"oncedrop:{{PLAIN}}{server.password}::::::allow_nets=127.0.0.2\n")
-    # Dovecot looks at its files once a second.
+    # Dovecot checks its files once a second.
     wait_until(lambda: site.deliver(message(), "lisa@example.org").exit == 75, "allow_nets counts")
 
 
@@ -93,7 +93,7 @@ def copies(postfix, login, recipients, sender=None):
 
 
 def test_sent_copies_of_mail_that_goes_elsewhere(postfix):
-    """By sender_bcc_maps; with mail that goes to both, one copy all the same."""
+    """With sender_bcc_maps; mail that goes to both still gets one copy."""
     postfix.sent_copies = True
     postfix.site.settings.update({"route.sent_copy": "authenticated", "route.detail": "folder", "lock.wait": "20s"})
     postfix.configure()

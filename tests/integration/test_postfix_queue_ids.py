@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""By each of the three ways in, the record and the log have the queue id that Postfix's log has: also of mail that came
-by sendmail(1), whose Received field is folded before the id, and whatever fields a stranger puts below ours.
+"""With each of the three ways in, the record and the log have the queue id of Postfix's log: also for mail from
+sendmail(1), whose Received field is folded before the id, and whatever fields a stranger puts below ours.
 
 Seen to fail with: the first field with an id taken, wherever it stands; the id sought in the field's first line only."""
 
@@ -18,14 +18,15 @@ FORGED = ("Received: from a (b [192.0.2.1])\n\tby postfix.test (Postfix) with ES
 
 
 def sendmail(postfix, mail, recipient):
-    """As a user does. postdrop(1) is set-group-ID and looks into /etc/postfix only, so there it finds our Postfix's."""
+    """As a user would. postdrop(1) is set-group-ID and reads only /etc/postfix, so our Postfix's files must be
+    there."""
     script = 'mount --bind "$1" /etc/postfix; exec "$2" -f lisa@elsewhere.example "$3"'
     subprocess.run([process.find_program("unshare"), "--mount", "sh", "-ec", script, "-", postfix.path("etc"),
                     process.find_program("sendmail"), recipient], input=mail, check=True, cwd="/", timeout=60)
 
 
 def known(postfix, id):
-    """What the record has of the message: its queue id, and whether Postfix received it just now."""
+    """What is recorded about the message: its queue id, and whether Postfix received it just now."""
     [row] = postfix.site.sql("SELECT d.queue_id, t.queue_id AS of_try, extract(epoch FROM t.queued_at) AS queued_at"
                              " FROM oncedrop.message m JOIN oncedrop.delivery d ON d.message = m.id"
                              " JOIN oncedrop.try t ON t.delivery = d.id WHERE m.message_id = %s", (id,))

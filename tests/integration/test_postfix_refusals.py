@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What is refused for good, or for the time being, as it stands in Postfix's log and in the bounce message."""
+"""Permanent and temporary refusals, as they appear in Postfix's log and in the bounce message."""
 
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Postfix is stopped in the middle of large messages: what arrives is whole, and arrives once.
+"""Postfix is stopped in the middle of large messages: they arrive complete, and once.
 
 ONCEDROP_POSTFIX_CYCLES says how often (30 for a thorough run, `make postfix`)."""
 
@@ -22,7 +22,7 @@ def large(number):
 
 
 def state(pid):
-    """The letter that ps(1) shows, '' when the process is gone."""
+    """The letter shown by ps(1), '' if the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -37,8 +37,8 @@ def signal_all(pids, number):
 
 
 def caught(postfix):
-    """Stops the deliveries there are; returns them when one stands still. One of an earlier round may come to its end just
-    then, and with sanitizers is stopped by its own leak checker, which has its executable too."""
+    """Stops the current deliveries; returns them when one of them stands still. One of an earlier round may be about to
+    end just then; with sanitizers its own leak checker stops it, which has the same executable."""
     agents = postfix.agents()
     signal_all(agents, signal.SIGSTOP)
     wait_until(lambda: all(state(pid) not in ("R", "S", "D") for pid in agents), "they stand still", 30)
@@ -49,7 +49,8 @@ def caught(postfix):
 
 
 def begun(send, found):
-    """What found() gives once a delivery has begun; another message is sent when those before were too quick for us."""
+    """Returns the result of found() once a delivery has begun; sends another message if the earlier ones were too quick
+    for us."""
     for _ in range(5):
         send()
         with contextlib.suppress(TimeoutError):
@@ -58,7 +59,7 @@ def begun(send, found):
 
 
 def stop_in_the_middle(postfix, send, how):
-    """Catches a delivery before it has read the message, and lets it go on when Postfix is gone."""
+    """Catches a delivery before it has read the message, and lets it continue when Postfix is gone."""
     stopped = begun(send, lambda: caught(postfix))
     time.sleep(0.2)     # the pipe fills up
     postfix.end(how)
@@ -77,7 +78,7 @@ def test_no_message_is_cut_and_none_comes_twice(postfix):
 
 @pytest.mark.parametrize("postfix", ["mailbox_command"], indirect=True)
 def test_nor_with_a_shell_in_between(postfix):
-    """A quote is enough for local(8) to call /bin/sh."""
+    """A quote is enough to make local(8) call /bin/sh."""
     postfix.edit = lambda name, text: text.replace(postfix.program + " deliver", postfix.program + ' deliver -q ""')
     stop_again_and_again(postfix)
 

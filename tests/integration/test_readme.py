@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""README's set-up has the pieces of conf/postfix as they are, and each of its blocks can be pasted as a whole.
+"""README's set-up contains the files of conf/postfix unchanged, and each of its blocks can be pasted as a whole.
 
 Seen to fail with: a setting changed, left out, or moved to another step; an argument of pipe(8) left out; a prompt; a
 table that keeps example.org."""
@@ -12,7 +12,7 @@ import subprocess
 import pytest
 from lab import lab as lab_module
 
-STEPS = {   # step: pieces of conf/postfix
+STEPS = {   # step: files of conf/postfix
     "5": ("common",), "5a": ("pipe",), "5b": ("lmtp",), "5c": ("mailbox_command",), "6": ("sent_copies",),
 }
 PROMPTS = re.compile(r"pwprompt|\bread\b|passwd\b(?!=)|\bsudo\b|--interactive|\bvi\b|\$EDITOR")
@@ -53,7 +53,7 @@ def services(text):
 
 
 def shown(step):
-    """(settings, services) that a step gives to Postfix."""
+    """The (settings, services) that a step gives to Postfix."""
     text = of(step)
     main, master = {}, []
     for lines in re.findall(r"^cat >>/etc/postfix/master\.cf <<'END'\n(.*?)^END$", text, re.M | re.S):
@@ -88,7 +88,7 @@ def test_every_piece_is_shown():
 
 
 def test_blocks_can_be_pasted():
-    """Shell that can be read, that asks for nothing, whose here-documents end, and that leaves no password in ps(1)."""
+    """Valid shell without prompts, whose here-documents end, and that does not show passwords in ps(1)."""
     assert [step for step, _ in blocks()] == sorted(step for step, _ in blocks()) and len(blocks()) > 10
     for _, text in blocks():
         done = subprocess.run(["bash", "-n"], input=text, text=True, check=True, capture_output=True)

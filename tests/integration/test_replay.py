@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""replay: messages in files, by the very delivery that Postfix uses."""
+"""replay: messages in files, delivered exactly as for Postfix."""
 
 import json
 import os
@@ -16,14 +16,14 @@ FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
 
 
 def counted(done, exit=0, **counts):
-    """The closing line's counts, by recipient; those not given are 0."""
+    """The counts of the closing line, by recipient; those not shown are 0."""
     assert done.exit == exit, done
     for name in ("stored", "duplicate", "deferred", "failed"):
         assert f" {counts.get(name, 0)} {name}" in done.out.splitlines()[-1], done
 
 
 class Files:
-    """A directory to replay from, which stays as it is."""
+    """A directory to replay from, which must not change."""
 
     def __init__(self, site):
         self.path = os.path.join(site.directory, "files")
@@ -150,7 +150,8 @@ def test_mboxrd_is_recognised(site, files):
 
 
 def test_mboxcl2_is_recognised(site, files):
-    """Nothing is quoted: Content-Length tells where a message ends, though a line looks like the next one's beginning."""
+    """Nothing is quoted: Content-Length marks the end of a message, although a line looks like the beginning of the
+    next."""
     scuba = site.account()
     mails = [message(body=BODY + "\n" + FROM_LINE.decode() + "still the same\n"), message()]
     path = files.mbox("mbox", map(with_length, mails), lambda mail: mail)
@@ -184,7 +185,7 @@ def test_an_mbox_of_another_program_is_split(site, files, line, between):
 @pytest.mark.parametrize("body", ["a\n\nFrom lisa@example.org\nTo: all\nb\n", "a\n" + FROM_LINE.decode() + "A: b\n"],
                          ids=["no date", "no empty line"])
 def test_an_mbox_that_cannot_be_split_is_refused(site, files, body):
-    """Nothing is stored, not even what comes before, and the message says where and what to do."""
+    """Nothing is stored, not even the messages before that line; the error says where and what to do."""
     scuba = site.account()
     good = files.write("a.eml", message())
     path = files.mbox("mbox", [message(body=body), message()], lambda mail: mail)
@@ -209,7 +210,7 @@ def test_of_several_readings_the_one_delivered_before_is_right(site, files, body
 
 
 def test_a_message_that_contains_an_mbox(site, files):
-    """By its name it is one message, whatever it begins with."""
+    """By its name it is a single message, whatever it begins with."""
     scuba = site.account()
     mails = [message(), message()]
     with open(files.mbox("x.eml", mails), "rb") as file:
@@ -316,7 +317,7 @@ def test_date_of_arrival(site, files, headers, date):
     assert site.messages(scuba)[0].internal_date.startswith(date)
 
 
-# What it says and does about trouble
+# Trouble: output and behaviour
 
 def test_failures_do_not_stop_the_others(site, files):
     scuba, full = site.account("scuba"), site.account("full", quota=1024)
@@ -370,7 +371,7 @@ def test_a_held_message_is_tried_again_while_others_go_on(site, files):
 
 
 def test_the_deadline_costs_one_message(site, files):
-    """The worker ends; another one goes on."""
+    """The worker ends; another one continues."""
     scuba, stuck = site.account("scuba"), site.account("stuck")
     site.settings.update({"delivery.deadline": "7s", "delivery.hold_off": "300s", "imap.tls": "none",
                           "imap.port": site.lab.dovecot.port, "imap.timeout": "30s"})
@@ -384,7 +385,7 @@ def test_the_deadline_costs_one_message(site, files):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_in_order_when_asked_to(site, files, number):
-    """The server holds back its answers from the tenth on, or it might be through before it is asked."""
+    """The server holds back its answers from the tenth on; otherwise everything might be done before the signal."""
     scuba = site.account()
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "60s"})
     asked, answers = threading.Event(), []
@@ -532,7 +533,7 @@ def test_a_dry_run_says_why(site, files):
     scuba = site.account()
     done = site.run("replay", "--dry-run", "-d", scuba, files.write("a", message()))
     counted(done, stored=1)
-    assert "would be stored in mailbox=INBOX (a message that is not known yet)" in done.out
+    assert "would be stored in mailbox=INBOX (a new message)" in done.out
 
 
 @pytest.mark.parametrize("arguments", [[], ["-j", "0", "x"], ["--verify", "--force", "x"], ["-x", "x"], ["-d"]])

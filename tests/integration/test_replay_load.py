@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""replay of many messages: killed and started again, within bounded memory, and as fast as the server takes them; and
-its dry run, which says beforehand what then happens to every message of the corpus.
+"""replay of many messages: killed and restarted, within limited memory, and as fast as the server allows; and its dry
+run, which predicts what then happens to every message of the corpus.
 
 ONCEDROP_REPLAY_MESSAGES says how many (10,000 by `make replay-load`).
 
@@ -29,7 +29,7 @@ MESSAGES = int(os.environ.get("ONCEDROP_REPLAY_MESSAGES", "1000"))
 ACCOUNTS = 20
 JOBS = 4
 FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
-GROWTH = 256 << 10   # bytes that a process may grow while it does the same again and again; 8 KiB were seen, a session more takes 45
+GROWTH = 256 << 10   # allowed growth in bytes of a process that repeats the same work; 8 KiB were measured, one session more takes 45
 LARGEST = 64 << 20
 SECONDS = 900
 
@@ -45,7 +45,7 @@ def children(pid):
 
 
 def fields(path):
-    """The numbers of a file of /proc/PID by name, in bytes; of a process that is gone, 0."""
+    """The numbers in a file of /proc/PID by name, in bytes; 0 for a process that is gone."""
     found = collections.Counter()
     try:
         with open(path, encoding="ascii", errors="replace") as file:
@@ -59,20 +59,20 @@ def fields(path):
 
 
 def resident(pid):
-    """Bytes of anonymous memory and, at most so far, of all. Anonymous pages are counted anew, as smaps_rollup does:
-    RssAnon in status lags behind by up to 64 pages for each processor that the process was on."""
+    """Bytes of anonymous memory, and its maximum so far of all memory. Anonymous pages are counted as in smaps_rollup:
+    RssAnon in status lags behind by up to 64 pages for each processor that the process ran on."""
     return fields(f"/proc/{pid}/smaps_rollup")["Anonymous"], fields(f"/proc/{pid}/status")["VmHWM"]
 
 
-INTERVAL, SAMPLES = 0.01, 10   # seconds; of one process
+INTERVAL, SAMPLES = 0.01, 10   # in seconds; for one process
 
 
 class Memory:
-    """What the processes of a run hold, looked at now and then while it goes on."""
+    """The memory of the processes of a run, sampled while it goes on."""
 
     def __init__(self, pid):
         self.pid = pid
-        self.samples = {}   # pid: RssAnon, in order
+        self.samples = {}   # pid: values of RssAnon, in order
         self.largest = 0
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
@@ -92,11 +92,11 @@ class Memory:
         return self
 
     def enough(self):
-        """Whether `growth` can tell."""
+        """Whether there are enough samples for `growth`."""
         return any(len(held) >= SAMPLES for held in self.samples.values())
 
     def growth(self):
-        """Bytes by which the process that grew most did so, between the second and the last fifth of its time."""
+        """Growth in bytes of the process that grew most, between the second and the last fifth of its time."""
         def of(held):
             fifth = len(held) // 5
             return max(held[-fifth:]) - max(held[fifth:2 * fifth])
@@ -129,10 +129,10 @@ class Mail:
             assert found == sorted(map(on_the_wire, mails)), f"{account} has {len(found)} of {len(mails)} messages"
 
 
-# The bare server
+# The server alone
 
 class Imap:
-    """As little of an IMAP client as an APPEND takes."""
+    """The minimum of an IMAP client for APPEND."""
 
     def __init__(self, site, account):
         context = ssl.create_default_context(cafile=site.lab.authority.certificate)
@@ -177,7 +177,7 @@ def append_all(site, boxes):
 
 
 def bare_rate(site, mail):
-    """Messages per second of an APPEND and nothing else, on as many connections, to other accounts."""
+    """Messages per second with nothing but APPEND, on as many connections, to other accounts."""
     boxes = [(site.account(f"bare{number}"), mails) for number, mails in enumerate(mail.by_account.values())]
     started = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
@@ -185,14 +185,14 @@ def bare_rate(site, mail):
     return sum(len(mails) for _, mails in boxes) / (time.monotonic() - started)
 
 
-# Killed and started again
+# Killed and restarted
 
 def stored_copies(site):
     return site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored'")
 
 
 def wait_for(site, run, there):
-    """Waits until so many are stored, or the run is over; returns whether it is still under way."""
+    """Waits until this many are stored, or the run is over; returns whether it is still in progress."""
     def enough():
         time.sleep(0.05)
         return stored_copies(site) >= there or run.process.poll() is not None
@@ -201,7 +201,7 @@ def wait_for(site, run, there):
 
 
 def kill_all(run):
-    """Parent and workers at once, as when the machine goes."""
+    """Kills parent and workers at once, as when the machine crashes."""
     for pid in [run.process.pid, *children(run.process.pid)]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -217,8 +217,8 @@ def all_known(times):
 
 
 def known_again(site, words, path):
-    """A run that finds everything there; longer ones until there are samples enough of its memory. Its `rate` is that of
-    messages in a second."""
+    """A run that finds everything in place; longer ones until there are enough samples of its memory. Its `rate` is in
+    messages per second."""
     times = 1
     while True:
         run = site.start(*words, *[path] * (times - 1))
@@ -272,7 +272,7 @@ def test_many_messages_killed_twice(site, kind, capsys):
         assert max(memory.largest, of_again.largest) < LARGEST
 
 
-# Beforehand and then
+# The prediction and the result
 
 def test_the_corpus_replays_without_a_failure(site):
     scuba = site.account()
@@ -283,8 +283,8 @@ def test_the_corpus_replays_without_a_failure(site):
 
 
 def said(done, key="name"):
-    """What became or would become of each message for each recipient. key="digest": of each content, for which of two
-    files with the same becomes the duplicate is chance when several are worked on at a time."""
+    """What happened, or would happen, to each message for each recipient. key="digest": to each content, since of two
+    files with the same content either may become the duplicate when several are processed at a time."""
     found = collections.defaultdict(list)
     for one in map(json.loads, done.out.splitlines()):
         found[one[key] or one["name"]] += [("error", one["error"])] if one["error"] else []
@@ -298,8 +298,8 @@ def statuses(what):
 
 
 class Awkward:
-    """The corpus as single files, as a Maildir and as an mbox, for recipients with and without account; some of it known,
-    some twice, some half done."""
+    """The corpus as single files, as a Maildir and as an mbox, for recipients with and without account; some of it
+    known, some twice, some half done."""
 
     def __init__(self, site, form):
         self.site = site
@@ -318,8 +318,7 @@ class Awkward:
             file.write(data)
 
     def addressed(self):
-        """Three of four messages say to whom they were delivered, some to nobody who has an account; those that are there
-        twice say the same."""
+        """Three of four messages name their recipients, some of them without account; duplicates name the same."""
         to = [self.scuba, self.doug, None, self.stranger]
         for number, mail in enumerate(self.mails):
             name = to[self.mails.index(mail) % 4] if not mail.startswith(b"From ") else None
@@ -337,13 +336,13 @@ class Awkward:
     def mbox(self):
         def quoted(mail):
             return mail.replace(b"\nFrom ", b"\n>From ")
-        # Nobody could tell where one without a header begins.
+        # Without a header its beginning could not be recognised.
         addressed = [mail for _, mail in self.addressed() if b":" in mail.split(b"\n")[0]]
         self.mails = self.mails[:len(addressed)]
         self.write("mbox", b"".join(FROM_LINE + quoted(mail) + b"\n\n" for mail in addressed))
 
     def begin(self):
-        """Every third message that has an id is in the ledger already, in each of the states it can be left in."""
+        """Every third message that has an id is already in the ledger, in each of the states it can be left in."""
         for mail in self.mails[::3]:
             expect.stored(self.site.deliver(mail, self.scuba))
         for rest, state in enumerate(["state = 'pending'", "state = 'pending', doubt = true",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""resume: deliveries that were recorded but never finished are finished from the database, each message by one.
+"""resume: deliveries that were recorded but never finished are finished from the database, each message by one process.
 
 Seen to fail with: `whole` not asked for, finished recipients taken too, the digest of the recorded bytes not compared, the
 sender asked for anew, a From_ line looked for in the recorded bytes, held messages not tried again, a message taken for
@@ -31,7 +31,7 @@ def mend(site):
 
 
 def nearly_over(site):
-    """The hold-off of what is appending: six seconds are left of it."""
+    """Six seconds remain of the hold-off of copies that are appending."""
     site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '25 s' WHERE state = 'appending'")
 
 
@@ -40,7 +40,7 @@ def unfinished(site):
 
 
 def resumed(done, exit=0, **counts):
-    """The closing line's counts, by recipient; those not given are 0."""
+    """The counts of the closing line, by recipient; those not shown are 0."""
     assert done.exit == exit, done
     for name in ("stored", "duplicate", "deferred", "failed"):
         assert f" {counts.get(name, 0)} {name}" in done.out.splitlines()[-1], done
@@ -82,7 +82,7 @@ def test_a_login_that_only_postfix_told_still_makes_the_sent_copy(raw):
 
 
 def test_no_sent_copy_where_none_was_due(raw):
-    """The settings may be more generous now: what was decided then stands."""
+    """The settings may allow more now, but the earlier decision counts."""
     lisa, scuba = raw.account("lisa"), raw.account("scuba")
     raw.settings["route.sent_copy"] = "off"
     expect.deferred(raw.deliver(message(sender=lisa), scuba, sender=lisa))
@@ -153,7 +153,8 @@ def test_without_bytes_it_is_left_to_postfix(raw, level):
 
 
 def test_what_may_be_cut_short_is_never_resumed(raw):
-    """The delivery dies while it waits for the claim's result: nobody has looked at the reader of its answer since."""
+    """The delivery dies while it waits for the result of the claim: nobody has checked the reader of its answer
+    since."""
     scuba = raw.account()
     mend(raw)
     claims, deliveries = [], []
@@ -176,7 +177,7 @@ def test_what_may_be_cut_short_is_never_resumed(raw):
 
 
 def test_a_reader_that_goes_right_before_the_append(raw):
-    """It was there after the claim; what it goes away with may be the rest of the message."""
+    """It was there after the claim; the rest of the message may be missing."""
     scuba = raw.account()
     mend(raw)
     raw.settings.update({"imap.tls": "none", "imap.port": raw.lab.dovecot.port})
@@ -201,7 +202,7 @@ def test_a_reader_that_goes_right_before_the_append(raw):
 
 
 def test_what_others_finish_meanwhile_is_said(raw):
-    """One of two copies is held; before it is tried again, its delivery is over."""
+    """One of two copies is held; before it is retried, its delivery is over."""
     scuba, doug = raw.account("scuba"), raw.account("doug")
     replies = lmtp.start(raw).deliver(message(), scuba, doug)
     assert [reply.code for reply in replies] == [451, 451]
@@ -226,7 +227,7 @@ def test_bytes_that_are_not_those_recorded_are_not_delivered(raw):
 
 
 def test_a_second_from_line_stays(raw):
-    """The first one was mbox's and is not among the recorded bytes."""
+    """The first one was the mbox's and is not among the recorded bytes."""
     scuba = raw.account()
     mail = b"From a@example.org Fri Aug  1 10:00:00 2025\nFrom b: a field of sorts\n" + message()
     expect.deferred(raw.deliver(mail, scuba))
@@ -236,11 +237,11 @@ def test_a_second_from_line_stays(raw):
 
 
 def test_an_attempt_that_may_be_under_way_is_waited_for(raw):
-    """The first delivery was killed when its message was stored; the copy is found, not made again."""
+    """The first delivery was killed after its message was stored; the copy is found, not made again."""
     scuba = raw.account()
     mend(raw)
     raw.settings.update({"imap.tls": "none", "imap.port": raw.lab.dovecot.port})
-    expect.deferred(raw.deliver(message(id="other"), scuba + "x"))     # an account that is not there
+    expect.deferred(raw.deliver(message(id="other"), scuba + "x"))     # an account that does not exist
     deliveries = []
 
     def kill(_connection, side, data):
@@ -275,7 +276,7 @@ def test_several_at_once_each_message_by_one(raw):
     assert [raw.count(account) for account in accounts] == [5] * 4
     assert raw.count(accounts[0], "Sent") == 20
     assert unfinished(raw) == 0
-    assert raw.value("SELECT max(attempt) FROM oncedrop.copy") == 2     # the one that failed, and one resume
+    assert raw.value("SELECT max(attempt) FROM oncedrop.copy") == 2     # the one that failed, and one by resume
 
 
 def test_a_held_message_holds_up_no_other_and_takes_no_lock(raw):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What the roles may do. Deliveries of all kinds are in the other files: everywhere the role that they log in as has
-oncedrop_delivery and nothing else, as is made sure here.
+"""The privileges of the roles. Deliveries of all kinds are tested in the other files: there the role they log in as has
+oncedrop_delivery and nothing else, which is verified here.
 
 Seen to fail with: rights on whole tables; the roles' names exchanged; a command's refusal without the role's name."""
 
@@ -64,7 +64,7 @@ def test_a_delivery_may_not(site, statement):
 
 
 def test_the_role_of_deliveries_has_no_other(site):
-    # Roles belong to the whole server: another test may just have a schema of another name.
+    # Roles belong to the whole server: another test may use a schema of another name at the same time.
     granted = site.sql("""SELECT g.rolname FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member
                           JOIN pg_roles g ON g.oid = m.roleid WHERE r.rolname = %s
                           AND has_schema_privilege(g.oid, 'oncedrop', 'USAGE')""", (lab_module.DELIVERY,))
@@ -77,7 +77,7 @@ def test_the_role_of_deliveries_has_no_other(site):
 
 @pytest.mark.parametrize("level", ["envelope", "text", "raw"])
 def test_deliveries(site, level):
-    """A first one, a second, a Sent copy, one that is refused and comes again, LMTP, and replay in all its ways."""
+    """A first delivery, a second, a Sent copy, one that is refused and retried, LMTP, and all modes of replay."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"record.level": level, "record.notify": "mail"})
     mail = message(sender=lisa, to=scuba)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""From an address to an account and its mailboxes, and whose Sent mailbox gets a copy."""
+"""From an address to an account and its mailboxes, and who gets a Sent copy."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_detail_as_folder(site):
 
 
 def test_inbox_has_one_name(site):
-    """RFC 3501, 5.1: in any case it is the same mailbox, and a message is in it once."""
+    """RFC 3501, 5.1: in any case it is the same mailbox, and contains a message once."""
     scuba = site.account()
     user, domain = scuba.split("@")
     site.settings["route.detail"] = "folder"
@@ -130,7 +130,7 @@ def test_a_quoted_local_part(site):
     assert site.count(scuba) == 1 and site.count(scuba, "two words") == 1
 
 
-# sent_copy. The message says it is from lisa; who believes that?
+# sent_copy. The message claims to be from lisa; is that trusted?
 
 AUTHENTICATED = "Received: from host (host [192.0.2.1])\n\t(Authenticated sender: {})\n" \
     "\tby mx.example.org (Postfix) with ESMTPSA id 4A1; Fri, 1 Aug 2025 10:00:00 +0200\n"
@@ -179,7 +179,7 @@ def test_from_a_stranger_makes_no_sent_copy(site):
     assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
 
 
-# oncedrop route, and check's
+# oncedrop route, and the item of check
 
 def test_the_command_says_where_and_by_which_rule(site, directory):
     directory("info@example.org", "desk", "Eingang", None)
@@ -192,7 +192,7 @@ def test_the_command_says_where_and_by_which_rule(site, directory):
         "address: lisa+work@example.org\naccount: lisa (route.account_query)\ninbox: work (route.detail)\n"
         "sent: Outbox (route.account_query)\n"], done
     site.settings["route.account_query"] = None
-    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"      # not asked
+    site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"      # not queried
     [row] = json.loads(site.run("route", "--json", "lisa@example.org").out)
     assert row == {"address": "lisa@example.org", "account": "lisa@example.org", "inbox": "INBOX", "sent": "Sent",
                    "account_by": "route.account", "inbox_by": "route.inbox", "sent_by": "route.sent"}
@@ -221,7 +221,7 @@ def test_check_goes_through_the_route(site, directory):
 
 
 def test_a_login_that_is_refused_without_a_word(site):
-    """As Dovecot does with half of the accounts that it does not have: it closes the connection."""
+    """Dovecot closes the connection for half of the accounts that do not exist."""
     server = site.use(FakeImap(script={"AUTHENTICATE": lambda client, *_: client.close()}))
     site.settings.update({"imap.port": server.port, "imap.tls": "none"})
     expect.deferred(site.deliver(message(), "scuba@example.org"), r"4\.4\.1", "check that this account exists")

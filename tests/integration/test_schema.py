@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""schema upgrade: a ledger of an older version goes on where it was.
+"""schema upgrade: the ledger of an older version continues to work.
 
 Seen to fail with: a column of version 2 left out, the remedy not named."""
 
@@ -15,7 +15,7 @@ from lab.messages import message, on_the_wire
 FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
 
 
-NEEDED = 8      # the version that deliveries of this program need; what comes later is the operator's
+NEEDED = 8      # the version that deliveries of this program need; later ones are for operators
 
 
 def version_of(path):
@@ -76,7 +76,8 @@ def test_a_newer_schema_stays(site):
 
 @pytest.mark.parametrize("old", [5], indirect=True)
 def test_upgrade_gives_inbox_one_name(old):
-    """Of several rows for one mailbox the one stays that knows most; what is there already is not delivered again."""
+    """Of several rows for one mailbox the one with the most information remains; what is already there is not delivered
+    again."""
     scuba = old.account()
     user, domain = scuba.split("@")
     cases = {   # rows of one message: name, state, doubt; and what is left
@@ -114,7 +115,7 @@ def test_before_the_upgrade_deliveries_are_deferred(old):
 
 @pytest.mark.parametrize("old", [1], indirect=True)
 def test_upgraded_is_as_installed(old, ledgers):
-    """Columns, indexes, views and comments are the same, however they came about."""
+    """Columns, indexes, views and comments are the same either way."""
     assert as_owner(old, "schema", "upgrade").exit == 0
     query = """
         SELECT c.relname, c.relkind::text, a.attname, a.attnum::int, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -132,7 +133,8 @@ def test_upgraded_is_as_installed(old, ledgers):
 
 @pytest.mark.parametrize("old", [min(NEEDED, len(FILES) - 1)], indirect=True)
 def test_deliveries_go_on_while_it_is_upgraded(old):
-    """Until the ledger has what this program needs, they are deferred; then they are stored, and none fails otherwise."""
+    """Until the ledger has what this program needs, they are deferred; then they are stored, and none fails in any
+    other way."""
     scuba = old.account()
     old.settings.update({"imap.master_user": None, "imap.password_file": old.write("own", scuba + "\n")})
     ended = threading.Event()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What stands in the ledger after a second step: another try, another claim, an undo, a copy left for later.
+"""The state of the ledger after a second step: another try, another claim, an undo, a copy left for later.
 
 Each was seen to fail, by the breakages in tests/mutants that name it."""
 
@@ -27,18 +27,18 @@ def fake(site, **script):
 
 
 def plain(site):
-    """Without TLS, for proxies that read along."""
+    """Without TLS, for proxies that read the traffic."""
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.hold_off": "300s"})
 
 
 def swallow(client, _tag, arguments):
-    """Takes an APPEND and goes without an answer."""
+    """Accepts an APPEND and closes the connection without an answer."""
     client.server.appended.append(FakeImap.read_append(client, arguments))
     client.close()
 
 
 def refuse(answer):
-    """Answers an APPEND so, behind its literal."""
+    """Refuses an APPEND like this, after its literal."""
     def say(client, tag, arguments):
         FakeImap.read_append(client, arguments)
         client.send(f"{tag} {answer}")
@@ -57,7 +57,7 @@ def copies(site):
 
 
 def test_each_attempt_has_a_hold_off_of_its_own(site):
-    """Two answers are lost; the second APPEND is as fresh as the first one was."""
+    """Two answers are lost; the second APPEND gets a full hold-off like the first."""
     server = fake(site, APPEND=swallow)
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA))
@@ -69,7 +69,7 @@ def test_each_attempt_has_a_hold_off_of_its_own(site):
 
 
 def test_every_column_after_a_second_try(site):
-    """Each column is of the last try, of the first one, or of both together, as its comment says."""
+    """Each column is of the last try, of the first one, or of both, as its comment says."""
     mail = message()
     site.settings["imap.port"] = free_port()
     expect.deferred(site.deliver(mail, SCUBA, "-q", "FIRST", "-a", "alias@example.org"))
@@ -104,7 +104,7 @@ def test_what_a_later_try_is_not_told_stays_known(site):
 
 
 def test_a_recipient_that_leads_elsewhere_now(site):
-    """The row of the delivery follows; the copy that was begun stays as it is."""
+    """The row of the delivery is updated; the copy that was begun stays unchanged."""
     mail = message()
     fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
     expect.deferred(site.deliver(mail, SCUBA))
@@ -143,7 +143,7 @@ def test_reject_after_counts_from_the_first_attempt(site):
 
 
 def test_sent_retry_counts_from_the_first_attempt(site):
-    """And the copy that is given up then holds nobody up any more."""
+    """Once given up, the copy delays nobody."""
     lisa = "lisa@example.org"
     mail = message(sender=lisa)
 
@@ -162,7 +162,7 @@ def test_sent_retry_counts_from_the_first_attempt(site):
 
 
 def test_a_failed_look_of_verify_gives_nothing_up(site):
-    """Long after it was stored, a Sent mailbox that cannot be looked into is trouble for this time only."""
+    """Long after it was stored, a Sent mailbox that cannot be searched is trouble for this time only."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     plain(site)
     mail = message(sender=lisa)
@@ -187,7 +187,7 @@ def test_a_failed_look_of_verify_gives_nothing_up(site):
 
 @pytest.fixture
 def two_in_doubt(site):
-    """A message whose two copies are in doubt, and whose hold-off is over."""
+    """A message with two copies in doubt, whose hold-off is over."""
     server = fake(site, APPEND=swallow)
     mail = message()
     for recipient in (SCUBA, DOUG):
@@ -200,7 +200,7 @@ def two_in_doubt(site):
 
 
 def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
-    """The first mailbox takes the time there is for the message; which one that is, chance says."""
+    """The first mailbox takes all the time for the message; which one is first is random."""
     server, mail = two_in_doubt
     site.settings.update({"imap.timeout": "11s", "delivery.deadline": "11s", "delivery.hold_off": "300s"})
     waiting = threading.Event()
@@ -218,7 +218,7 @@ def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
 
 
 def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
-    """Between the claim's COMMIT and its hold somebody else takes the lock, who waited for it."""
+    """Between the claim's COMMIT and its hold somebody else, who waited for it, takes the lock."""
     server, mail = two_in_doubt
     accepted = server.accepted
     other = site.lab.postgres.connect(site.database)
@@ -246,7 +246,7 @@ def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
 
 
 def test_an_undone_claim_is_free_at_once(site):
-    """Nothing was in doubt: the next try need not look."""
+    """Nothing was in doubt: the next try need not search."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     plain(site)
     mail = message(sender=lisa)
@@ -275,7 +275,7 @@ def test_a_search_that_fails_keeps_the_doubt(site):
 
 
 def test_doubt_ends_with_a_search_that_finds_nothing(site):
-    """And begins anew with an answer that is lost."""
+    """And begins again with a lost answer."""
     server = fake(site, APPEND=swallow)
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA))
@@ -291,7 +291,8 @@ def test_doubt_ends_with_a_search_that_finds_nothing(site):
 
 
 def test_a_second_claim_whose_delivery_is_killed(site):
-    """It looks for what its predecessor may have left, and dies of that: its row says all that the next one has to know."""
+    """It searches for what its predecessor may have left, and is killed meanwhile: its row contains everything that the
+    next one must know."""
     server = fake(site)
     mail = message()
     site.settings.update({"imap.timeout": "10s", "delivery.hold_off": "300s"})
@@ -311,7 +312,7 @@ def test_a_second_claim_whose_delivery_is_killed(site):
 
 
 def at_the_answer(site, mailbox, statement):
-    """Runs a statement of SQL when an APPEND to that mailbox was answered, before the answer is passed on."""
+    """Runs an SQL statement when an APPEND to that mailbox was answered, before passing the answer on."""
     appending, run = [], []
 
     def watch(connection, side, data):
@@ -332,7 +333,7 @@ TAKEN_OVER = {"its claim": "claim = claim + 1", "attempt and claim": "attempt = 
 
 @pytest.mark.parametrize("change", TAKEN_OVER.values(), ids=TAKEN_OVER.keys())
 def test_a_copy_that_was_taken_over_is_not_settled(site, change):
-    """Another delivery has claimed it meanwhile: it is the other's to say what becomes of it."""
+    """Another delivery has claimed it meanwhile, and answers for it."""
     scuba = site.account()
     run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET {change}, host = 'elsewhere', pid = 1")
     done = site.deliver(message(), scuba)
@@ -341,7 +342,7 @@ def test_a_copy_that_was_taken_over_is_not_settled(site, change):
 
 
 def test_one_of_two_copies_that_was_taken_over(site):
-    """The other one is settled and answered as ever."""
+    """The other one is settled and answered as usual."""
     scuba, doug = site.account("scuba"), site.account("doug")
     run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET claim = claim + 1 WHERE account = '{doug}'")
     replies = lmtp.start(site).deliver(message(), scuba, doug)
@@ -361,7 +362,7 @@ def test_a_sent_copy_that_was_taken_over(site, change):
 
 @pytest.mark.parametrize("change", ["claim = claim + 1", "state = 'pending'"])
 def test_a_sent_copy_that_is_not_ours_any_more_is_not_appended(site, change):
-    """It is held anew, behind the inbox copy: what changed meanwhile is seen."""
+    """It is held again, after the inbox copy, so changes in between are noticed."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET {change} WHERE role = 'sent'")
     done = site.deliver(message(sender=lisa), scuba, sender=lisa)
@@ -371,7 +372,7 @@ def test_a_sent_copy_that_is_not_ours_any_more_is_not_appended(site, change):
 
 @pytest.mark.parametrize("taken,recipients", [((SCUBA,), (SCUBA,)), ((SCUBA,), (SCUBA, DOUG)), ((DOUG,), (SCUBA, DOUG))])
 def test_the_inbox_copies_are_held_by_their_claim(site, taken, recipients):
-    """Between the claim's COMMIT and its hold another delivery claims one of them anew: nothing is appended, and the
+    """Between the claim's COMMIT and its hold another delivery claims one of them again: nothing is appended, and the
     other ones are free again."""
     server = fake(site)
     site.sql("CREATE FUNCTION public.take_over() RETURNS trigger LANGUAGE plpgsql AS"
@@ -387,7 +388,7 @@ def test_the_inbox_copies_are_held_by_their_claim(site, taken, recipients):
 
 @pytest.mark.parametrize("change", ["attempt = attempt + 1", "state = 'stored'"])
 def test_a_copy_that_changes_between_look_and_claim(site, change):
-    """As it would where the lock does not exclude: the claim is for the row that was looked at."""
+    """As could happen if the lock did not exclude: the claim is for the row as it was read."""
     server = fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA))
@@ -408,7 +409,7 @@ def test_a_copy_that_changes_between_look_and_claim(site, change):
 
 
 def test_who_claims_sent_last_answers_for_it(site):
-    """The first one's claim came to nothing certain; it is the second one's answer that was lost."""
+    """The first claim ended without a certain result; the second one's answer was lost."""
     lisa = "lisa@example.org"
 
     def append(client, tag, arguments):
@@ -428,7 +429,7 @@ def test_who_claims_sent_last_answers_for_it(site):
 
 
 def test_repeats_are_counted(site):
-    """Each claim of what was stored, and no other; finished is finished, since then."""
+    """Each claim of a stored copy counts, and no other; finished_at does not change."""
     fake(site)
     mail = message()
     path = site.write("repeated.eml", mail.decode())
@@ -452,7 +453,7 @@ def test_only_what_is_stored_is_told(site):
     del server.script["APPEND"]
     expect.stored(site.deliver(mail, SCUBA))
     expect.duplicate(site.deliver(mail, SCUBA))
-    site.sql("NOTIFY news, 'the end'")      # they come in the order of the commits
+    site.sql("NOTIFY news, 'the end'")      # in the order of the commits
 
     def told():
         listener.poll()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""A Sent copy whose APPEND was cut off: the delivery that claimed it, and nobody else, is deferred until it is certain.
+"""A Sent copy whose APPEND was cut off: the delivery that claimed it, and no other, is deferred until the result is
+certain.
 
 Seen to fail: with the first recipient deferred instead of the one that claimed the copy (plan.c: plan_sent), with
 nobody deferred (sent_waits never set), with the Sent copy appended whether or not it is held or there is time
@@ -17,8 +18,8 @@ from lab.proxy import CLIENT, SERVER
 
 
 def cut_sent(site, lisa, times=1):
-    """A proxy that resets the session with which the Sent copy is appended, behind its literal. The settings are such
-    that an answer comes soon, and that hold-offs do not end during a test."""
+    """A proxy that resets the session that appends the Sent copy, after its literal. The settings make answers come
+    soon, and hold-offs last longer than a test."""
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "5s",
                           "delivery.hold_off": "300s"})
     cut = []
@@ -71,8 +72,8 @@ def test_deliver_too(site):
 
 
 def test_an_inbox_that_leaves_no_time(site):
-    """So little of the deadline is left when it answers that one silent server more would take the rest, with what is to
-    be settled."""
+    """So little of the deadline is left after its answer that one more silent server would take the rest, including the
+    time for settling."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "10s",
                           "delivery.deadline": "12s", "delivery.hold_off": "300s"})
@@ -92,7 +93,7 @@ def test_an_inbox_that_leaves_no_time(site):
 
 
 def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
-    """Only Sent is left to be made, and nearly half of the deadline is gone before it is claimed, each time."""
+    """Only Sent is left to be made, and each time nearly half of the deadline has passed before it is claimed."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     mail = message(sender=lisa)
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
@@ -113,7 +114,7 @@ def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
 
 
 def test_nothing_is_appended_to_sent_without_the_lock(site):
-    """Between the inbox's settling and the Sent copy somebody else takes the lock, who waited for it."""
+    """Between the settling of the inbox and the Sent copy somebody else, who waited for it, takes the lock."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.hold_off": "300s"})
     other = site.lab.postgres.connect(site.database)
@@ -141,7 +142,7 @@ def test_nothing_is_appended_to_sent_without_the_lock(site):
 
 
 def test_an_owner_that_bounced_is_not_waited_for(site):
-    """scuba is over quota and bounces, having claimed the Sent copy: doug, who is stored, comes again for it."""
+    """scuba is over quota and bounces, having claimed the Sent copy: doug, who is stored, is deferred for it."""
     lisa, doug = site.account("lisa"), site.account("doug")
     scuba = site.account("scuba", quota=1024)
     cut_sent(site, lisa)
@@ -155,7 +156,7 @@ def test_an_owner_that_bounced_is_not_waited_for(site):
 
 
 def test_an_owner_that_bounced_alone_stays_bounced(site):
-    """There is nobody else to come again for the Sent copy: it is not worth a second bounce, nor a deferral."""
+    """There is nobody else to be deferred for the Sent copy: it justifies neither a second bounce nor a deferral."""
     lisa, scuba = site.account("lisa"), site.account("scuba", quota=1024)
     cut_sent(site, lisa)
     site.settings["delivery.overquota"] = "bounce"
@@ -165,8 +166,8 @@ def test_an_owner_that_bounced_alone_stays_bounced(site):
 
 @pytest.mark.parametrize("state", ["appending", "pending"])
 def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site, state):
-    """A Sent copy was claimed for one content, and its delivery died, or came to nothing; another content with this
-    Message-ID made it."""
+    """A Sent copy was claimed for one content, and its delivery died or failed; another content with this Message-ID
+    made it."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
     expect.stored(site.deliver(first, scuba, sender=lisa))
@@ -179,7 +180,7 @@ def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site, state):
 
 
 def test_a_variant_whose_copy_is_under_way_makes_it(site):
-    """Its delivery answers for it; when it has died, the next one of either looks."""
+    """Its delivery answers for it; if it has died, the next delivery of either content searches."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
     expect.stored(site.deliver(first, scuba, sender=lisa))
@@ -197,7 +198,7 @@ def test_a_variant_whose_copy_is_under_way_makes_it(site):
 
 @pytest.mark.parametrize("doubt", [True, False])
 def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
-    """In doubt, the server may still be storing it."""
+    """In doubt: the server may still be storing it."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
     expect.stored(site.deliver(first, scuba, sender=lisa))
@@ -213,7 +214,7 @@ def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
 
 
 def test_a_duplicate_that_cannot_be_recorded_comes_again(site):
-    """Else its delivery would stay open in the record for ever."""
+    """Otherwise its delivery would stay open in the record for ever."""
     scuba = site.account()
     mail = message()
     expect.stored(site.deliver(mail, scuba))

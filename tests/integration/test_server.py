@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Whose mailbox a master user's login opens: found out before anything is appended, once for all deliveries.
+"""Whose mailbox a master user's login opens is found out before anything is appended, once for all deliveries.
 
 Seen to fail: with every server trusted, with nobody's refusal believed without another look at the account, with UIDVALIDITY
 not compared (mailbox_identity.c), with each delivery told to look (ledger_server.c), with INBOX made like any mailbox
@@ -18,14 +18,14 @@ PROBE = "oncedrop-probe@example.org"
 
 
 def named(arguments):
-    """The account that an AUTHENTICATE names."""
+    """The account named by an AUTHENTICATE."""
     response = base64.b64decode(arguments.split()[-1]).decode()
     return response.split("\1")[0].partition("=")[2] if "\1" in response else response.split("\0")[0]
 
 
 class Server(FakeImap):
-    """Where accounts are known by name. login: what is said to who names an account that it does not have; None: OK.
-    examine: what is said of INBOX to who got in so; None: it is the one that everybody has."""
+    """Knows accounts by name. login: the answer to a login that names an unknown account; None: OK. examine: the answer
+    to EXAMINE INBOX after such a login; None: everybody has the same INBOX."""
 
     def __init__(self, login=None, examine=None, **options):
         super().__init__(**options)
@@ -50,7 +50,7 @@ class Server(FakeImap):
 
 
 def forget(site):
-    """What the ledger has of servers; one of an older program has nothing."""
+    """The ledger's information about servers; an older program has left none."""
     site.trusting = False
     site.sql("DO $$ BEGIN DELETE FROM oncedrop.server; EXCEPTION WHEN undefined_table THEN NULL; END $$")
 
@@ -92,8 +92,8 @@ def test_the_account_counts(site, login, examine):
 
 
 def test_one_mailbox_for_all(site):
-    """As with Courier and GNU Mailutils. Nothing is appended; what is known saves the logins; a server that was mended is
-    used again."""
+    """As with Courier and GNU Mailutils. Nothing is appended; the recorded result saves the logins; a server that was
+    repaired is used again."""
     server = serve(site)
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.5", "same INBOX", "127.0.0.1")
@@ -123,7 +123,7 @@ def refuse_all(server):
 
 
 def refuse_from_now(server):
-    """A password that is changed between the first login and nobody's."""
+    """A password that is changed between the first login and that of the unknown account."""
     def authenticate(client, tag, arguments):
         server.refusing = True
         server.login = "NO who?"
@@ -218,7 +218,7 @@ def test_a_dry_run_looks_at_nothing(site):
     assert server.accepted == 0
 
 
-# Never an INBOX of our making
+# An INBOX is never created
 
 
 def missing(client, tag, _arguments):
@@ -227,7 +227,7 @@ def missing(client, tag, _arguments):
 
 @pytest.mark.parametrize("inbox", ["INBOX", "Inbox", "Lists"])
 def test_nothing_is_made_in_an_account_without_inbox(site, inbox):
-    """Cyrus says OK to the login of an account that it does not have."""
+    """Cyrus accepts the login of an account that it does not have."""
     server = serve(site, "NO who?", script={"APPEND": missing, "STATUS": missing})
     site.settings["route.inbox"] = inbox
     mail = message()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What root runs: as the user of the deliveries where a delivery's rights do, or told what to type.
+"""Commands run by root: they become the user of the deliveries where a delivery's rights suffice, or print what to
+type.
 
 Seen to fail with: no change of user; the right to read files not kept, or kept for `check`; another user's conninfo not
 looked at; the remedy's SQL without the role."""
@@ -14,13 +15,13 @@ import pytest
 from lab import lab as lab_module, setgid
 from lab.messages import message
 
-USER = setgid.USER      # the lab's PostgreSQL lets it in by its name, and root too
+USER = setgid.USER      # the lab's PostgreSQL accepts it by its name, and root too
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 
 
 class Peer:
-    """A site whose configuration is as README has it: no database user is named, the files are the deliveries' to read."""
+    """A site configured as in README: no database user is named, and the files can be read by deliveries."""
 
     def __init__(self, site):
         self.site = site
@@ -85,7 +86,7 @@ def test_replay_reads_what_root_can(peer):
 
 
 def test_another_database_user_is_left_alone(peer):
-    """Its password may be in a file of root's."""
+    """Its password may be in a file that only root can read."""
     conninfo = f"{peer.conninfo()} user={lab_module.DELIVERY} password={lab_module.DELIVERY}"
     peer.site.settings.update({"database.conninfo": conninfo, "route.account_query": "SELECT session_user || $1"})
     for done in (peer.run("route", "x", give=False), peer.run("check", "x", give=False)):
@@ -101,13 +102,13 @@ def test_an_operator_is_told_what_to_type(peer):
         done = peer.run(*command)
         assert done.exit == 69 and 'role "root" does not exist' in done.err, done
     def become_admin(command):
-        """As postgres is the administrator of Debian's server, "admin" is the lab's."""
+        """Like postgres on Debian's server, "admin" is the administrator of the lab's."""
         return re.sub(r"^runuser -u postgres -- (\w+)",
                       lambda match: f"{postgres.program(match[1])} {postgres.as_admin()}", command)
 
     done = [peer.run("list")]
     try:
-        for _ in range(2):      # the role, and since README revokes CONNECT from PUBLIC, that
+        for _ in range(2):      # the role, and, since README revokes CONNECT from PUBLIC, that privilege
             [typed] = re.findall(r"; remedy, type: (.*)", done[-1].err)
             subprocess.run(["sh", "-c", become_admin(typed)], env={**os.environ, "PGDATABASE": "postgres"}, check=True)
             done.append(peer.run("list"))
@@ -120,7 +121,7 @@ def test_an_operator_is_told_what_to_type(peer):
 
 
 def test_an_operator_who_names_the_user_of_the_deliveries(peer):
-    """A shell of root's is not that user; `check` and the like become it."""
+    """root's shell does not run as that user; `check` and similar commands become it."""
     peer.site.settings["database.conninfo"] += f" user={USER}"
     done = peer.run("list")
     assert done.exit == 69 and f"runuser -u {USER} -- oncedrop" in done.err, done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The set-group-ID installation for mailbox_command: a user may deliver to the own account, and gets nothing else out of
-the program: no password, no other user's mail, no delivery elsewhere.
+"""The set-group-ID installation for mailbox_command: users may deliver to their own account, and can get nothing else
+from the program: no password, no other user's mail, no delivery elsewhere.
 
 Only root can install it and become another user; conftest.py leaves this file out otherwise.
 
@@ -41,7 +41,7 @@ def installed(site, prefix):
 
 @pytest.fixture(scope="module")
 def refusing(lab, ledgers, prefix):
-    """One for all tests after which there still is nothing in ledger and mailboxes."""
+    """Shared by all tests that leave ledger and mailboxes empty."""
     site = new_site(lab, ledgers)
     yield Installed(site, prefix)
     site.close()
@@ -59,7 +59,7 @@ def nothing_stored(installed):
         assert site.count(account) == site.count(account, "Sent") == 0
 
 
-# What it is for
+# The purpose
 
 
 def test_delivery_to_the_own_account(installed):
@@ -79,18 +79,18 @@ def test_other_addresses_of_the_own_account(installed, recipient, mailbox):
 
 
 def test_a_large_message(installed):
-    """Which is kept in a file."""
+    """A large message is kept in a file."""
     mail = message(body=b"0123456789abcde\n" * 300_000)
     expect.stored(installed.deliver(mail))
     assert installed.site.messages(installed.account)[0].raw == on_the_wire(mail)
 
 
 def test_root_delivers_to_everybody(installed):
-    """As from a pipe(8) transport without a user of its own."""
+    """As from a pipe(8) transport without its own user."""
     expect.stored(installed.deliver_as_root(message(), f"{OTHER}@example.org"))
 
 
-# Reading what is not theirs
+# Reading other users' data
 
 
 def test_the_files_are_not_readable(refusing):
@@ -132,7 +132,7 @@ def test_own_settings_have_no_group(refusing, options):
 
 @pytest.mark.parametrize("kind", ["password file", "ca file", "link", "configuration", "/proc/self/fd"])
 def test_an_own_configuration_opens_nothing_secret(refusing, kind):
-    """Neither its content nor, through an error in it, a line of it."""
+    """Neither its content nor, in an error message, one of its lines."""
     listener = refusing.site.use(Listener())
     link = os.path.join(refusing.directory, kind.replace("/", "-"))
     os.symlink(refusing.password_file, link)
@@ -149,7 +149,7 @@ def test_an_own_configuration_opens_nothing_secret(refusing, kind):
         assert listener.accepted == 0
 
 
-# Delivering what is not theirs
+# Delivering to others
 
 
 @pytest.mark.parametrize("recipient,arguments,env", [
@@ -213,7 +213,7 @@ def test_no_sent_copy_for_another(installed, sent_copy, claim):
 
 
 def hostile(installed, port):
-    """Variables that libraries read, each as a user would set it for the own ends."""
+    """Variables that libraries read, as a malicious user would set them."""
     directory = installed.directory
     service = installed.own("pg_service.conf", f"[oncedrop]\nhost=127.0.0.1\nport={port}\n")
     trap = os.path.join(directory, "trap")
@@ -243,12 +243,12 @@ def hostile(installed, port):
 
 
 def after_chatter(done):
-    """What the loader and libraries say before main() is the caller's own doing; the answer is on stdout."""
+    """Output of the loader and libraries before main() is the caller's own doing; the answer is on stdout."""
     return done._replace(err="")
 
 
 def test_the_environment_leads_nowhere(installed):
-    """Everything at once: the delivery goes where the configuration says, and no file is left behind."""
+    """Everything at once: the delivery goes where the configuration says, and leaves no file behind."""
     listener = installed.site.use(Listener())
     variables = hostile(installed, listener.port)
     before = set(os.listdir(installed.directory))
@@ -261,7 +261,7 @@ def test_the_environment_leads_nowhere(installed):
 
 @pytest.mark.parametrize("name", ["PGPORT", "PGSERVICEFILE", "HOME", "LD_PRELOAD", "TMPDIR", "G_DEBUG", "GLIBC_TUNABLES", "TZ"])
 def test_one_variable_leads_nowhere(installed, name):
-    """By itself, so that none hides another."""
+    """One at a time, so that none hides another."""
     listener = installed.site.use(Listener())
     done = installed.deliver(message(), env={name: hostile(installed, listener.port)[name]})
     expect.stored(done)
@@ -287,7 +287,8 @@ def test_a_service_is_not_looked_up_where_the_user_says(installed):
 
 
 def test_what_another_program_is_given(installed):
-    """[imap] command shows what is left by then: a known environment, no group, no descriptor of the caller's."""
+    """[imap] command shows what is left by then: a known environment, no group, and none of the caller's
+    descriptors."""
     shown = os.path.join(installed.directory, "shown")
     lines = ["#!/bin/sh", f"exec 2>&1 >{shown}.new", "id -Gn", "ls -m /proc/$$/fd", "env",
              f"mv {shown}.new {shown}"]
@@ -317,7 +318,7 @@ DESCRIPTORS = {"stdout": ">&-", "stderr": "2>&-", "stdout and stderr": ">&- 2>&-
 
 @pytest.mark.parametrize("redirections", DESCRIPTORS.values(), ids=DESCRIPTORS.keys())
 def test_nowhere_to_answer(installed, redirections):
-    """No file that is opened instead gets the answer; the status says all."""
+    """A file that is opened instead must not get the answer; the exit status says everything."""
     done = installed.deliver(message(), before=shell(redirections))
     assert done.exit == 0, done
     assert installed.site.count(installed.account) == 1
@@ -338,7 +339,7 @@ def test_a_file_that_is_not_theirs_is_no_message(refusing, path):
 
 
 def test_a_pipe_that_is_full(installed):
-    """The deadline ends the waiting for its reader; the message is stored, and the status says that."""
+    """The deadline ends the wait for its reader; the message is stored, and the exit status says so."""
     installed.site.settings["delivery.deadline"] = "5s"
     fifo = os.path.join(installed.directory, "fifo")
     os.mkfifo(fifo)
@@ -356,13 +357,13 @@ def test_a_pipe_that_is_full(installed):
 
 
 def delivered_past_hold_off(installed, deliver):
-    """Whether a delivery is done, past the hold-off of what those before it left."""
+    """Whether a delivery is done, after the hold-off of earlier ones."""
     installed.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
     return deliver().exit == 0
 
 
 def once_in_the_end(installed, mail):
-    """Whatever happened before: the same message comes again, until it is there; and it is there once."""
+    """Whatever happened before: the same message is retried until it is stored, and is stored once."""
     wait_until(lambda: delivered_past_hold_off(installed, lambda: installed.deliver(mail)), "the delivery", 120)
     [copy] = installed.site.messages(installed.account)
     assert copy.raw == on_the_wire(mail)
@@ -372,7 +373,7 @@ def once_in_the_end(installed, mail):
                                    "--as=60000000", "--data=1000000", "--stack=65536", "--nproc=1", "--core=unlimited",
                                    "--memlock=0", "--msgqueue=0", "--sigpending=0", "--rttime=1"])
 def test_limits(installed, limit):
-    """They may make the delivery fail, in which case nothing but the status of a bounce or a defect would be wrong."""
+    """They may make the delivery fail, but never with the status of a bounce or a crash."""
     mail = message(body=b"0123456789abcde\n" * 100_000)
     done = installed.deliver(mail, before=["prlimit", limit])
     assert done.exit in (0, 75) or done.exit < 0 or "error while loading shared libraries" in done.err, done
@@ -380,11 +381,11 @@ def test_limits(installed, limit):
     once_in_the_end(installed, mail)
 
 
-# A process under way
+# A process in progress
 
 
 def held_up(installed, **more):
-    """A delivery that waits for the IMAP server, as long as a test may take. Returns (its process, the proxy, the
+    """A delivery that waits for the IMAP server as long as a test may take. Returns (its process, the proxy, the
     message)."""
     installed.site.settings.update({"imap.timeout": "300s", "delivery.deadline": "310s"})
     proxy = installed.site.imap_proxy()
@@ -408,7 +409,7 @@ def test_stray_descriptors_are_closed(installed):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM, signal.SIGKILL, signal.SIGSEGV, signal.SIGXFSZ])
 def test_signals(installed, number):
-    """Sent by the user, who may; no core file shows what was in memory."""
+    """Sent by the user, who is allowed to; no core file shows the contents of memory."""
     core = ["sh", "-c", f'ulimit -c unlimited; cd {installed.directory}; exec "$@"', "sh"]
     running, proxy, mail = held_up(installed, before=core)
     subprocess.run([*BECOME, "sh", "-c", f"kill -{number.value} {running.process.pid}"], check=True)
@@ -429,14 +430,14 @@ def stands_still(process):
 
 
 def stop(running):
-    """Unless it ends before."""
+    """Unless it ends first."""
     subprocess.run([*BECOME, "sh", "-c", f"kill -STOP {running.process.pid}"], check=False)
     wait_until(lambda: not running.reader.is_alive() or stands_still(running.process), "it stands still, or has ended")
 
 
 def test_stopped_it_holds_up_nobody_else(installed):
-    """Deliveries with another's Message-ID, with the same and with other content; he gets his mail meanwhile, and the one
-    copy that was claimed is found out about when the hold-off is over."""
+    """Deliveries with another Message-ID, with the same and with other content; the recipient gets the mail meanwhile,
+    and the one copy that was claimed is searched for when the hold-off is over."""
     site = installed.site
     site.settings["delivery.hold_off"] = "300s"
     port, id = site.settings["imap.port"], new_id()
@@ -472,7 +473,7 @@ def test_locks_tells_of_it(installed):
 
 
 def test_by_two_ways_at_once(installed):
-    """Under keys of their own: one copy, and one record, whoever is first."""
+    """With different lock keys: one copy and one record, whichever is first."""
     site = installed.site
     site.settings["record.level"] = "raw"
     for _ in range(3):
@@ -515,7 +516,7 @@ PEEKS = {
 
 
 def test_nobody_looks_into_it(installed):
-    """As the user that it runs as; each way would show passwords or what Postfix gave it to read."""
+    """As the user that it runs as; each way would reveal passwords or the message."""
     running, proxy, _ = held_up(installed)
     before = {name: peek(running.process.pid, code, []) for name, code in PEEKS.items()}
     after = {name: peek(running.process.pid, code, BECOME) for name, code in PEEKS.items()}
@@ -527,7 +528,7 @@ def test_nobody_looks_into_it(installed):
 
 
 def peek(pid, code, become):
-    """Returns what Python says of the error; empty when there is none."""
+    """Returns the text of Python's error; empty if there is none."""
     return subprocess.run([*become, sys.executable, "-c", PEEK + code, str(pid)], stdout=subprocess.DEVNULL, check=False,
                           stderr=subprocess.PIPE, text=True, cwd="/", timeout=120).stderr.strip().rpartition("\n")[2]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Users' Sieve scripts run on what is appended to INBOX, with the samples in conf/dovecot.
+"""Users' Sieve scripts run on messages appended to INBOX, with the samples in conf/dovecot.
 
 Seen to fail with: imapsieve_expunge_discarded = yes in the sample; a search in doubt that leaves out what is \\Deleted."""
 
@@ -23,7 +23,7 @@ class SieveDovecot(Dovecot):
             return super().configuration(**values) + f"sendmail_path = {self.path('sendmail')}\n" + file.read()
 
     def add_sendmail(self):
-        """What redirect hands mail to: the arguments of each call go into a file beside it."""
+        """The program that redirect hands mail to: writes the arguments of each call to a file beside it."""
         self.write("sendmail", f"#!/bin/sh\ncat >/dev/null\necho \"$@\" >>{self.path('mail', 'sent')}\n")
         os.chmod(self.path("sendmail"), 0o755)
 
@@ -32,7 +32,7 @@ class SieveDovecot(Dovecot):
             return file.read().splitlines()
 
     def add_script(self, account, script):
-        """As ManageSieve does: the active script is a link to one of those in a folder."""
+        """As with ManageSieve: the active script is a link to a file in a folder."""
         home = self.path("mail", account)
         os.makedirs(os.path.join(home, "sieve"))
         with open(os.path.join(home, "sieve", "mine.sieve"), "w", encoding="utf-8") as file:
@@ -54,7 +54,7 @@ def dovecot(lab):
 
 @pytest.fixture
 def sieve(site, dovecot):
-    """A function that makes an account with a script, where the site delivers to."""
+    """A function that creates an account with a script, to which the site delivers."""
     site.settings.update({"imap.tls": "none", "imap.port": dovecot.port,
                           "imap.password_file": site.write("sieve", dovecot.password + "\n")})
 
@@ -71,7 +71,7 @@ def flags(dovecot, account, mailbox="INBOX"):
 
 
 def lose_the_answer(site, mail, account):
-    """A delivery whose APPEND was done, and whose answer did not arrive; its hold-off is over."""
+    """A delivery whose APPEND succeeded but whose answer was lost; its hold-off is over."""
     lost = []
 
     def watch(_connection, _side, data):
@@ -106,7 +106,7 @@ def test_in_doubt_the_original_is_found(site, dovecot, sieve, script, filed):
 
 
 def test_what_was_expunged_before_the_search_is_delivered_again(site, dovecot, sieve):
-    """The limit that the manual names, and why the sample does not expunge."""
+    """The limitation that the manual describes, and the reason why the sample does not expunge."""
     lisa = sieve(FILES)
     mail = message(subject="cookies")
     lose_the_answer(site, mail, lisa)
@@ -143,7 +143,7 @@ def test_the_sent_copy_is_left_alone(site, dovecot, sieve):
                                     'require "envelope"; if envelope "from" "x" { discard; }'],
                          ids=["vacation", "reject", "envelope"])
 def test_a_script_that_needs_the_envelope_does_not_run(site, dovecot, sieve, script):
-    """It is refused as a whole, and the message stays in INBOX; Dovecot's log tells."""
+    """It is rejected as a whole, and the message stays in INBOX; Dovecot logs this."""
     lisa = sieve(script + " discard;")
     before = len(dovecot.log())
     expect.stored(site.deliver(message(), lisa))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The commands for people in a real terminal: nothing wider than the window but a word that is to be copied, colours only
-there, a progress bar that goes away; and in a pipe, where nothing is cut.
+"""The commands for people in a real terminal: nothing is wider than the window except a word to be copied, colours only there, a progress bar that
+disappears; and in a pipe, where nothing is cut.
 
 Seen to fail with: wide characters counted as one column; colours without a look at the terminal; a bar that is not
 erased; a column of times that may be cut; a worker that is ended by the terminal's Ctrl-C; an id that is broken; a usage
@@ -23,7 +23,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SECONDS = 600
 WIDTHS = [200, 80]
 
-# What is for other programs, or to be copied, is as it is in any window.
+# Output for other programs, or for copying, is the same in any window.
 TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
           ["purge", "--older-than", "30d", "--dry-run"], ["abandon", "--dry-run", "{id}"], ["check", "{account}"],
           ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
@@ -33,7 +33,7 @@ HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "show
 
 
 def width(text):
-    """Columns of a terminal, by Unicode's tables and not by the program's."""
+    """Columns in a terminal, by Unicode's tables and not by the program's."""
     return sum(0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in unicodedata.normalize("NFC", text) if c != "\u00ad")
 
@@ -45,7 +45,7 @@ def too_wide(line, columns, indent=22):
 
 
 class Terminal:
-    """The program in a terminal of its own, as a shell's foreground job: session, controlling terminal, descriptors."""
+    """The program in its own terminal, as a shell's foreground job: session, controlling terminal, descriptors."""
 
     def __init__(self, site, columns, *arguments, env=None):
         path = site.write_configuration(arguments)
@@ -56,7 +56,7 @@ class Terminal:
         site.use(self)
 
     def read(self, seconds=0.05):
-        """What is there; False at the end."""
+        """Reads what is there; False at the end."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return True
         try:
@@ -75,7 +75,7 @@ class Terminal:
         os.write(self.fd, text)
 
     def finish(self):
-        """Waits for its end; returns the exit status and what was written."""
+        """Waits for the end; returns the exit status and the output."""
         end = time.monotonic() + SECONDS
         while self.read():
             assert time.monotonic() < end, self.output
@@ -88,18 +88,18 @@ class Terminal:
 
 
 def screen(output):
-    """The lines as they stand in the end: a return without a new line begins the line anew, CSI K erases the rest."""
+    """The lines as they finally appear: a CR without LF returns to the beginning of the line, CSI K erases the rest."""
     lines = []
     for line in output.replace("\r\n", "\n").split("\n"):
         pieces = line.split("\r")
         shown = pieces[-1]
-        assert all("\x1b[K" in piece or not piece for piece in pieces[1:]), pieces   # else what was longer would stay
+        assert all("\x1b[K" in piece or not piece for piece in pieces[1:]), pieces   # otherwise the end of a longer line would remain
         lines.append(ESCAPE.sub("", shown))
     return lines
 
 
 def drawn(output):
-    """Every line that was to be seen at any time."""
+    """Every line that was visible at any time."""
     return [ESCAPE.sub("", piece) for line in output.split("\n") for piece in line.split("\r")]
 
 
@@ -107,7 +107,7 @@ SUBJECT = "日本語の件名がここに続きます " * 6 + "e\u0301tude " * 8
 
 
 class Ledger:
-    """Something of every kind to be shown: wide, combining, long, failed."""
+    """Contains something of every kind to show: wide, combining, long, failed."""
 
     def __init__(self, site):
         self.account, self.lisa = site.account("scuba"), site.account("lisa-with-a-rather-long-name-for-an-account")
@@ -144,7 +144,7 @@ def test_no_line_is_wider_than_the_window(site, columns):
 
 
 def test_what_is_for_other_programs_is_whole(site):
-    """Lines to be copied, or for programs, are the same in any window and in a pipe."""
+    """Lines for copying, or for programs, are the same in any window and in a pipe."""
     ledger = Ledger(site)
     for arguments in (["show", "--json", "{id}"], ["list", "--json"], ["stats", "--prometheus"], ["config"],
                       ["schema", "print"]):
@@ -225,7 +225,7 @@ def test_usage_is_broken_between_brackets(site):
 
 @pytest.mark.parametrize("columns", [200, 160, 80, 60])
 def test_times_and_ids_are_never_cut(site, columns):
-    """A column that may not be cut is whole or not there, and what it has to give way to is no id."""
+    """A column that must not be cut is complete or missing, and it never displaces an id."""
     ledger = Ledger(site)
     expect.stored(site.deliver(message(), ledger.account, "-q", "4abcDEG"))
     for arguments in TABLES:
@@ -260,7 +260,8 @@ def many(site, account, count=400):
 
 
 def replayed(site, columns):
-    """Status and output of a replay that took more than a second, for a bar to be drawn some times, and its messages."""
+    """Status and output of a replay that took more than a second, so that the bar was drawn several times, and its
+    messages."""
     scuba, count, seconds = site.account(), 400, 0
     while seconds <= 1:
         path, mails = many(site, scuba, count)
@@ -300,7 +301,7 @@ def test_no_bar_in_a_pipe(site):
 
 
 def test_json_goes_beside_the_bar(site):
-    """stdout of a pipe and stderr of a terminal: the bar is on the one, the objects on the other."""
+    """stdout is a pipe and stderr a terminal: one gets the objects, the other the bar."""
     scuba = site.account()
     path, mails = many(site, scuba, 200)
     conf = site.write("oncedrop.conf", site.configuration())
@@ -325,7 +326,7 @@ def test_json_goes_beside_the_bar(site):
 
 
 def test_ctrl_c_ends_it_in_order(site):
-    """The terminal sends it to the workers too; what is under way is finished all the same."""
+    """The terminal sends it to the workers too; deliveries in progress are finished all the same."""
     scuba = site.account()
     path, mails = many(site, scuba)
     terminal = Terminal(site, 80, "replay", "-j", "3", "-d", scuba, path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Whatever bytes and lengths come in as text, the delivery is recorded; and who may say what a recipient was before.
+"""Whatever bytes and lengths text may have, the delivery is recorded; and who may say what the original recipient was.
 
 Seen to fail with: text sent to the database as it came, a queue id of any length, X-Original-To from anywhere in the
 header."""
@@ -29,7 +29,7 @@ def test_any_bytes_in_the_envelope(site, option, text):
 
 
 def test_any_bytes_in_the_recipient(site):
-    """They are in the part that leads nowhere else."""
+    """They are in the part that does not affect the route."""
     scuba = site.account()
     user, domain = scuba.encode().split(b"@")
     mail = message()
@@ -41,7 +41,7 @@ def test_any_bytes_in_the_recipient(site):
 
 
 def test_a_sent_copy_of_a_recipient_that_is_no_text(site):
-    """The delivery that claimed the Sent copy knows itself again."""
+    """The delivery that claimed the Sent copy recognises itself."""
     scuba, lisa = site.account("scuba"), site.account("lisa")
     user, domain = scuba.encode().split(b"@")
     expect.stored(site.deliver(message(sender=lisa), user + b"+\xff@" + domain, sender=lisa))

@@ -83,7 +83,7 @@ def test_plaintext_injected_after_starttls_is_refused(site, lab):
 
 
 def test_what_was_told_before_starttls_is_forgotten(site, lab):
-    """It may have been put there by another: the server is asked anew."""
+    """An attacker may have inserted it: the server is asked again."""
     server = site.use(FakeImap(tls=lab.certificate, implicit=False, script={
         "GREETING": lambda client, *_: client.send("* OK [CAPABILITY IMAP4rev1 STARTTLS LOGINDISABLED AUTH=X] hello")}))
     site.settings.update({"imap.host": "localhost", "imap.port": server.port, "imap.tls": "starttls"})
@@ -92,7 +92,7 @@ def test_what_was_told_before_starttls_is_forgotten(site, lab):
 
 
 def test_preauth_before_starttls_is_refused(site, lab):
-    """A greeting that pretends to be logged in would keep TLS from being started."""
+    """A greeting that claims to be logged in would prevent TLS."""
     server = site.use(FakeImap(tls=lab.certificate, implicit=False,
                                script={"GREETING": lambda client, *_: client.send("* PREAUTH [CAPABILITY IMAP4rev1] hi")}))
     site.settings.update({"imap.host": "localhost", "imap.port": server.port, "imap.tls": "starttls"})
@@ -104,7 +104,7 @@ def test_without_tls_only_to_loopback(site):
     site.settings.update({"imap.host": "192.0.2.1", "imap.port": 143, "imap.tls": "none", "imap.timeout": "50s"})
     done = site.deliver(message(), "scuba@example.org")
     expect.deferred(done, r"4\.\d\.\d", "clear")
-    assert done.seconds < 30     # it did not try: nobody answers there, for imap.timeout
+    assert done.seconds < 30     # it did not try: there nobody answers, until imap.timeout
 
 
 @pytest.mark.parametrize("tls", ["imaps", "starttls", "none"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What is open in the record, and what is known to be whole, after tries that ended in the middle: `resume` goes by both.
+"""What is open in the record, and what is known to be complete, after tries that ended in the middle: `resume` depends
+on both.
 
 Each was seen to fail, by the breakages in tests/mutants that name it."""
 
@@ -18,7 +19,7 @@ from test_second_try import age, at_the_answer, copies
 
 @pytest.fixture
 def raw(site):
-    """A site that records the bytes, and whose IMAP can be read along."""
+    """A site that records the bytes, and whose IMAP traffic can be read."""
     site.settings.update({"record.level": "raw", "imap.tls": "none", "imap.port": site.lab.dovecot.port,
                           "delivery.hold_off": "300s"})
     return site
@@ -29,7 +30,7 @@ def open_deliveries(site):
 
 
 def whole_and_deferred(site, mail, recipient):
-    """Its first try met no IMAP server, and knew that it had the whole message."""
+    """Its first try found no IMAP server, and knew that the message was complete."""
     right = dict(site.settings)
     site.settings["imap.port"] = free_port()
     expect.deferred(site.deliver(mail, recipient))
@@ -43,11 +44,11 @@ def resume(site, account, mail):
     assert [stored.raw for stored in site.messages(account)] == [on_the_wire(mail)]
 
 
-# Whole
+# Complete
 
 
 def test_a_second_try_that_is_killed_leaves_the_mark(raw):
-    """Nobody has looked at the reader of its answer; but the first try had."""
+    """Nobody has checked the reader of its answer; but the first try had."""
     scuba, mail = raw.account(), message()
     whole_and_deferred(raw, mail, scuba)
     right = dict(raw.settings)
@@ -69,7 +70,7 @@ def test_a_second_try_that_is_killed_leaves_the_mark(raw):
 
 
 def deliver_to(site, mail, recipient, reader, writer):
-    """`deliver`, whose answer is for `reader` to read; returns its exit status."""
+    """`deliver`, whose answer `reader` is to read; returns its exit status."""
     path = site.write("oncedrop.conf", site.configuration())
     process = subprocess.Popen([lab_module.program(), "-c", path, "deliver", "-d", recipient], stdin=subprocess.PIPE,
                                stdout=writer, stderr=writer, env=site.environment())
@@ -88,7 +89,7 @@ def at_the_claim(site, act):
 
 @pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
 def test_a_second_try_without_a_reader_leaves_the_mark(raw, when):
-    """It may have been cut short; but what is recorded are the bytes of the first try."""
+    """It may have been incomplete; but the recorded bytes are those of the first try."""
     scuba, mail = raw.account(), message()
     whole_and_deferred(raw, mail, scuba)
     right = dict(raw.settings)
@@ -102,7 +103,7 @@ def test_a_second_try_without_a_reader_leaves_the_mark(raw, when):
 
 @pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
 def test_a_reader_that_goes(raw, when):
-    """While the message is claimed, or right before the APPEND: it may be cut short, and is never resumed."""
+    """While the message is claimed, or right before the APPEND: it may be incomplete, and is never resumed."""
     scuba = raw.account()
     right = dict(raw.settings)
     reader, writer = os.pipe()
@@ -115,7 +116,7 @@ def test_a_reader_that_goes(raw, when):
 
 
 def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
-    """It has an end mark: a session that is killed in a delivery leaves a message that can be finished."""
+    """It has an end mark: a session that is killed during a delivery leaves a message that can be finished."""
     scuba, mail = raw.account(), message()
     right = dict(raw.settings)
 
@@ -138,7 +139,7 @@ def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
 
 
 def sent_again_open(site, mail, scuba, lisa):
-    """The inbox copy is stored; the Sent copy is still to be made, and so the delivery is open."""
+    """The inbox copy is stored; the Sent copy must still be made, so the delivery is open."""
     expect.stored(site.deliver(mail, scuba, sender=lisa))
     with site.lab.dovecot.session(lisa) as session:
         session.delete("Sent")
@@ -148,7 +149,7 @@ def sent_again_open(site, mail, scuba, lisa):
 
 @pytest.mark.parametrize("inbox", ["stored", "duplicate"])
 def test_a_sent_copy_that_is_open_keeps_its_delivery_open(raw, inbox):
-    """The delivery is killed when it is at the Sent mailbox: what it owes is not forgotten."""
+    """The delivery is killed while at the Sent mailbox: that copy is not forgotten."""
     lisa, scuba = raw.account("lisa"), raw.account("scuba")
     mail = message(sender=lisa)
     if inbox == "duplicate":
@@ -174,7 +175,7 @@ def test_a_sent_copy_that_is_open_keeps_its_delivery_open(raw, inbox):
 
 @pytest.mark.parametrize("inbox", ["stored", "duplicate"])
 def test_a_sent_copy_that_was_not_held_keeps_its_delivery_open(raw, inbox):
-    """Another delivery has claimed it since, and may as well die of it."""
+    """Another delivery has claimed it since, and may die in turn."""
     lisa, scuba = raw.account("lisa"), raw.account("scuba")
     mail = message(sender=lisa)
     taken_over = "claim = claim + 1"
@@ -192,7 +193,7 @@ def test_a_sent_copy_that_was_not_held_keeps_its_delivery_open(raw, inbox):
 
 
 def test_the_sent_copy_where_it_was_last_recorded(raw):
-    """The settings were changed between two tries: resume goes by the second."""
+    """The settings were changed between two tries: resume uses those of the second."""
     lisa, scuba = raw.account("lisa"), raw.account("scuba")
     mail = message(sender=lisa)
     right = dict(raw.settings)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What is said of a command line that is wrong, of a database that is, and of a configuration: the cause, once, and what
-is allowed.
+"""Errors in a command line, a database and a configuration: the message has the cause, once, and what is allowed.
 
 Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the remedy
 for a missing schema left out; --help taken for success where somebody sends a message."""
@@ -18,7 +17,7 @@ from lab.messages import message
 COMMANDS = ["deliver", "lmtp", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats",
             "purge", "version", "help"]
 
-# What is typed, and words of the answer.
+# Arguments, and words of the answer.
 WRONG = [
     ("list --state foo", "--state foo", "pending, appending, stored, failed, abandoned or unfinished"),
     ("list --since banana", "--since banana", "yesterday", "2h", "2025-08-01T10:00Z"),
@@ -74,7 +73,7 @@ AGO, THE_DAY_BEFORE = "now() - interval '1 hour'", "date_trunc('day', now(), 'UT
 
 
 def test_relative_times(site):
-    """Of two copies one is of just now."""
+    """One of two copies is new."""
     for _ in range(2):
         expect.stored(site.deliver(message(), site.account()))
     for since, then, found in (("2h", AGO, 2), ("1m", AGO, 1), ("today", THE_DAY_BEFORE, 1), ("yesterday", THE_DAY_BEFORE, 2),
@@ -94,7 +93,7 @@ def test_help_behind_a_command(site):
 
 
 def test_help_is_no_delivery(site):
-    """Exit status 0 would say to Postfix that the message is delivered."""
+    """Exit status 0 would tell Postfix that the message was delivered."""
     for arguments in (["deliver", "--help"], ["deliver", "-d", "a@b", "--help"]):
         expect.deferred(site.run(*arguments, stdin=message()))
 
@@ -111,7 +110,7 @@ def on_terminal(site, *words):
     try:
         while piece := os.read(fd, 65536):
             output += piece
-    except OSError:     # the end of a terminal
+    except OSError:     # end of file at a terminal
         pass
     os.close(fd)
     return process.wait(), output.decode()
@@ -235,14 +234,14 @@ def test_a_database_that_one_may_not_enter(site):
 
 
 def test_what_libpq_says_again_is_said_once(site):
-    """It has a line for each address, or with TLS and without."""
+    """There is a line for each address, or with and without TLS."""
     site.settings["database.conninfo"] = "host=127.0.0.1,127.0.0.1 port=1,1 dbname=x user=x"
     done = site.run("list")
     assert done.exit == 69 and done.err.count("Connection refused. Is the server running") == 1, done
 
 
 def test_a_wrong_password(site):
-    """Once, behind the item's name, and not shown."""
+    """Once, after the name of the item, and not shown."""
     site.settings["database.conninfo"] = site.settings["database.conninfo"].replace("password=mailer", "password=wrong")
     for done in (site.run("check"), site.run("replay", "-d", "a@b", site.write("one.eml", message().decode()))):
         said = done.out + done.err
@@ -250,7 +249,7 @@ def test_a_wrong_password(site):
     assert re.search(r"^failed +database +no connection: ", site.run("check").out, re.M)
 
 
-CONNINFOS = [   # what libpq says of it, and what must not be shown
+CONNINFOS = [   # libpq's words, and what must not be shown
     ("dbnam=x", 'invalid connection option "dbnam"', "?"),
     ("host=x y", 'missing "=" after "y"', "?"),
     ("password=one two", 'missing "="', "two"),
@@ -268,7 +267,7 @@ def test_a_conninfo_that_is_none(site):
 
 
 def test_nothing_is_said_twice_by_check(site):
-    """Neither an ok behind a warning of the same item."""
+    """Nor an ok after a warning of the same item."""
     site.settings.update({"route.sent": "\\Sent", "database.conninfo": "host=127.0.0.1 port=1 dbname=x"})
     done = site.run("check", site.account())
     items = re.findall(r"^(ok|warning|failed) +(\S+)", done.out, re.M)

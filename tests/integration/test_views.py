@@ -55,7 +55,7 @@ def test_only_what_is_stored_is_there(site):
         assert [site.value(f"SELECT count(*) FROM oncedrop.{view}") for view in ("inbox", "outbox")] == [count, count]
 
 
-# Questions of applications, of the kind that oncedrop-record(7) has
+# Queries of applications, of the kind in oncedrop-record(7)
 
 THREAD = "SELECT message_id FROM oncedrop.inbox WHERE account = %s AND thread = %s ORDER BY received_at, message"
 NEWEST = "SELECT message_id FROM oncedrop.inbox WHERE account = %s ORDER BY message DESC LIMIT 20"
@@ -113,7 +113,7 @@ FILL = """
 
 
 def test_an_index_serves_each_question(site):
-    """None of the tables is read from end to end."""
+    """None of the tables is scanned completely."""
     session = site.lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         cursor.execute(FILL, {"rows": ROWS})
@@ -132,7 +132,7 @@ def test_an_index_serves_each_question(site):
 
 @pytest.fixture
 def reader(site):
-    """A role that may read the views and nothing else, as an application's should be."""
+    """A role that may only read the views, as for an application."""
     role = f"application{site.number}"
     site.lab.postgres.create_role(role)
     site.sql(f"GRANT USAGE ON SCHEMA oncedrop TO {role}")
@@ -232,7 +232,7 @@ def test_what_comes_while_the_connection_is_lost(news, reader):
 
 
 def test_what_commits_late_is_told_after_a_lost_connection(news, reader):
-    """It has a lower number, and an earlier time, than what was told before."""
+    """It has a lower number, and an earlier time, than messages printed before."""
     scuba = news.account("scuba")
     listener = Listener(news, reader, scuba)
     deliver(news, scuba, "late")
@@ -250,7 +250,7 @@ def test_what_commits_late_is_told_after_a_lost_connection(news, reader):
             deliver(news, scuba, "quick")
             listener.wait_for("late", "quick")
             news.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'listener'")
-            cursor.execute("COMMIT")        # without a notification: nobody listens now
+            cursor.execute("COMMIT")        # without a notification: nobody is listening now
     finally:
         session.close()
     listener.wait_for("late", "quick", "slow", seconds=120)

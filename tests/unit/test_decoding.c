@@ -393,7 +393,7 @@ static void test_memory(void **state)
     struct decoding *decoding = start(work_eat, (struct decoding_limits){60, 60000, (size_t)64 << 20});
 
     (void)state;
-    check_fault(decoding, "decoding it ");
+    check_fault(decoding, "the decoder ");
     assert_null(strstr(decoding_fault(decoding), "signal 10"));
     assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
     decoding_free(&decoding);

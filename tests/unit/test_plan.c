@@ -221,7 +221,7 @@ static void test_new_message(void **state)
     assert_int_equal(make(&it)->sent, LEDGER_NO_TARGET);
     assert_int_equal(it.plan->targets[SCUBA].why, WHY_NEW_MESSAGE);
     assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);
-    assert_string_equal(plan_why_text(WHY_NEW_MESSAGE), "a message that is not known yet");
+    assert_string_equal(plan_why_text(WHY_NEW_MESSAGE), "a new message");
     clear(&it);
 }
 

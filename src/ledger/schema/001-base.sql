@@ -177,8 +177,8 @@ COMMENT ON COLUMN @schema@.copy.uidvalidity IS 'UIDVALIDITY of the mailbox, when
 COMMENT ON COLUMN @schema@.copy.uid IS 'UID in the mailbox, when the server told';
 COMMENT ON COLUMN @schema@.copy.error IS 'Why the last attempt did not store it';
 
--- A role with what a delivery needs and no more; grant it to the role that conninfo names. Who may not create roles
--- installs without it.
+-- A role with only the rights that a delivery needs; grant it to the role in conninfo. Without the right to create roles,
+-- the schema is installed without it.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @role_text@) THEN

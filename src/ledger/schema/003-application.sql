@@ -1,7 +1,7 @@
 -- oncedrop schema, version 3: what applications and the operator's commands read.
 
--- For `show` (nearest ids), `list` and the views below; ids may be of any length, so only their hash or their beginning is
--- indexed.
+-- For `show` (nearest ids), `list` and the views below; ids may have any length, so only their hash or their beginning
+-- is indexed.
 CREATE INDEX message_message_id ON @schema@.message USING hash (message_id);
 CREATE INDEX message_message_id_start ON @schema@.message (("left"(message_id, 200) COLLATE "C"));
 CREATE INDEX message_thread ON @schema@.message USING hash ((coalesce("references"[1], in_reply_to, message_id)));

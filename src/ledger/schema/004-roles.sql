@@ -1,8 +1,8 @@
 -- oncedrop schema, version 4: what a delivery may do, and what an operator may.
 --
--- SCHEMA_delivery, for deliveries and replay, reads what tells messages and copies from each other, and no subject, address
--- or text; it writes the columns that a delivery writes (what it writes over, it has to read), deletes nothing and locks no
--- table. SCHEMA_operator, for show, list, stats, locks, resume and purge, reads everything and deletes old messages besides.
+-- SCHEMA_delivery, for deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text;
+-- it writes the columns that a delivery writes (those that it updates it must be able to read), deletes nothing and locks no
+-- table. SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages.
 
 DO $$
 BEGIN

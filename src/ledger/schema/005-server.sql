@@ -1,4 +1,4 @@
--- oncedrop schema, version 5: which IMAP servers have been found to look at the account that a login names.
+-- oncedrop schema, version 5: which IMAP servers were found to honour the account that a login names.
 
 CREATE TABLE @schema@.server (
     server     text PRIMARY KEY,
@@ -12,7 +12,7 @@ COMMENT ON COLUMN @schema@.server.honoured IS 'The account that a login names co
 COMMENT ON COLUMN @schema@.server.checked_at IS 'When that was found out';
 COMMENT ON COLUMN @schema@.server.tried_at IS 'When a delivery last set out to find it out';
 
--- Deliveries find it out, and so does resume.
+-- Deliveries record this, and so does resume.
 DO $$
 DECLARE
     grantee text;
@@ -20,7 +20,7 @@ BEGIN
     FOR grantee IN SELECT rolname FROM pg_catalog.pg_roles WHERE rolname IN (@role_text@, @operator_text@) LOOP
         EXECUTE pg_catalog.format('GRANT SELECT, INSERT, UPDATE ON @schema@.server TO %I', grantee);
     END LOOP;
-    -- purge locks the rows that it deletes, and that takes the right to change some column.
+    -- purge locks the rows that it deletes, which requires the right to update some column.
     IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
         GRANT UPDATE (lock_key) ON @schema@.message TO @operator@;
     END IF;

@@ -1,6 +1,6 @@
--- oncedrop schema, version 6: INBOX has one name, however it was written in an address, a setting or an account query
--- (RFC 3501, 5.1). Of several rows for one message and account that one stays which knows most; a second copy that is in
--- the mailbox keeps its row, under its old name.
+-- oncedrop schema, version 6: INBOX has one name, however it was spelled in an address, a setting or an account query
+-- (RFC 3501, 5.1). Of several rows for one message and account, the one with the most information remains; if a second copy
+-- is in the mailbox, its row remains too, under its old name.
 
 CREATE TABLE @schema@.inbox_name AS
     SELECT id, row_number() OVER place AS place, state = 'stored' AS stored,

@@ -1,5 +1,5 @@
--- oncedrop schema, version 8: what Postfix gave up, or an administrator removed from its queue, is not unfinished for ever;
--- and counts that do not fall when old messages are purged.
+-- oncedrop schema, version 8: messages that Postfix gave up, or that were removed from its queue, do not stay unfinished for
+-- ever; and counters that do not decrease when old messages are purged.
 
 ALTER TABLE @schema@.copy DROP CONSTRAINT copy_state_check;
 ALTER TABLE @schema@.copy ADD CONSTRAINT copy_state_check
@@ -9,7 +9,7 @@ COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again
 COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last try answered (stored, duplicate, held, ...); claimed while it is under way; abandoned when there was no other for record.abandon_after. Done is what has finished_at';
 COMMENT ON COLUMN @schema@.delivery.finished_at IS 'When it was stored, found stored, refused for good, or abandoned; NULL while Postfix is expected to try again';
 
--- Deliveries only add rows here, each its own: a row that all of them changed would have them wait for each other.
+-- Each delivery only adds rows of its own here: if all of them updated one row, they would wait for each other.
 CREATE TABLE @schema@.event (
     id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at    timestamptz NOT NULL DEFAULT clock_timestamp(),
