@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Fixtures: one set of servers for all tests (of one worker), a site of its own for each test."""
+"""Fixtures: one set of servers for all tests (of one worker), a separate site for each test."""
 
 import os
 import signal
@@ -19,10 +19,10 @@ collect_ignore += [] if terminal.available() else ["integration/test_terminal.py
 
 
 def pytest_configure(config):
-    """Being asked to stop is answered as Ctrl-C is: in order, with the servers stopped. What nohup(1) and the like
-    ignore is not ignored: the program would inherit that."""
+    """A request to stop is handled like Ctrl-C: in order, stopping the servers. Signals ignored by nohup(1) and the
+    like become unignored, since the program would inherit that."""
     if hasattr(config, "workerinput"):
-        return      # started by the process that did this; and xdist may run it in any thread, where no signal can be set
+        return      # started by the process that did this; and xdist may run it in any thread, where signals cannot be set
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),
                             (signal.SIGTERM, signal.default_int_handler)):
         signal.signal(number, handler)
@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """What the servers logged during a test that failed belongs to its report."""
+    """What the servers logged during a failed test belongs in its report."""
     outcome = yield
     report = outcome.get_result()
     site = getattr(item, "site", None)

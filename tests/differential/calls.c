@@ -7,7 +7,7 @@
 #include "differential/tell.h"
 #include "message/decode.h"
 
-#define PATIENT_MS 60000 /* lock.wait of a hold that others are to let through */
+#define PATIENT_MS 60000 /* lock.wait of a hold that others are meant to let through */
 
 static bool same_lock(const struct ledger_message *a, const struct ledger_message *b)
 {
@@ -16,7 +16,7 @@ static bool same_lock(const struct ledger_message *a, const struct ledger_messag
     return memcmp(a->identity, b->identity, LEDGER_HASH_SIZE) == 0 && strcmp(account, other) == 0;
 }
 
-/* Somebody waits for this player's lock: when a transaction of his ends, the other one gets it. */
+/* Whether somebody waits for this player's lock, and gets it when the transaction ends. */
 static bool is_wanted(const struct history *history, const struct player *player)
 {
     for (size_t i = 0; i < SESSIONS; i++)
@@ -36,7 +36,7 @@ void calls_forget(struct player *player)
     player->stage = STAGE_IDLE;
 }
 
-/* What goes wrong with the next batch, mostly nothing. */
+/* Chooses what goes wrong with the next batch, mostly nothing. */
 static void draw_fate(const struct history *history, struct dice *dice, int percent, enum ground_fate last)
 {
     enum ground_fate fate = (enum ground_fate)dice_between(dice, GROUND_LOST, last);
@@ -56,7 +56,7 @@ static size_t place(struct ledger_message *message, struct ledger_target *target
     return message->target_count++;
 }
 
-/* Two of these addresses lead to accounts that another one leads to. */
+/* Two of these addresses belong to accounts that another one also belongs to. */
 static void draw_recipients(struct player *player, struct dice *dice)
 {
     static const unsigned near[] = {0, 1, 6, 7, 2};
@@ -78,7 +78,7 @@ static void draw_recipients(struct player *player, struct dice *dice)
     }
 }
 
-/* A message and where it belongs, as a delivery would have it. */
+/* A message and where it belongs, as in a delivery. */
 static void draw_message(struct history *history, struct player *player, struct dice *dice)
 {
     player->content = (size_t)dice_below(dice, (int64_t)history->content_count);
@@ -142,7 +142,7 @@ static struct ledger_answers draw_answers(const struct history *history, const s
     return (struct ledger_answers){.answers = answers, .count = count};
 }
 
-/* Somebody with an account answers for it: for an inbox mostly one whose it is. */
+/* Somebody with an account answers for it: for an inbox mostly its owner. */
 static size_t draw_recipient(const struct player *player, size_t target, struct dice *dice)
 {
     size_t count = player->message.recipient_count, first = (size_t)dice_below(dice, (int64_t)count);
@@ -199,7 +199,7 @@ void calls_claim(struct history *history, struct player *player, struct dice *di
     tell_changes(history);
 }
 
-/* Behind its last copy a claim is over. */
+/* After its last copy a claim is over. */
 static void go_on(struct player *player, bool held)
 {
     bool open = false;
@@ -234,7 +234,7 @@ static struct ledger_made draw_made(size_t target, struct dice *dice)
     return made;
 }
 
-/* Some of the copies that are held. *ret_next: one that is to come after them. */
+/* Some of the copies that are held. *ret_next: one to follow them. */
 static size_t draw_settling(const struct history *history, struct player *player, struct dice *dice,
                             struct ledger_made *made, size_t *ret_next)
 {

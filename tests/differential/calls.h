@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The calls of a player, with arguments that the dice give. */
+ * The calls of a player, with arguments chosen by the dice. */
 #ifndef ONCEDROP_DIFFERENTIAL_CALLS_H
 #define ONCEDROP_DIFFERENTIAL_CALLS_H
 
@@ -13,7 +13,7 @@ void calls_hold(struct history *history, struct player *player);
 void calls_settle(struct history *history, struct player *player, struct dice *dice);
 void calls_abandon(struct history *history, struct player *player, struct dice *dice);
 
-/* It knows nothing of its delivery any more. */
+/* It forgets its delivery. */
 void calls_forget(struct player *player);
 
 #endif

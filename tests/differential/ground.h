@@ -1,63 +1,63 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a history is played on besides ledger.h: what befalls a ledger without its doing, and its tables. Twice: postgres.c
- * with the real ledger and its database, simulated.c with that of tests/simulation. What happens here happens between two
- * calls and is over when the function returns, so that every history has one course only. */
+ * What a history needs besides ledger.h: events that happen to a ledger, and its tables. There are two: postgres.c with
+ * the real ledger and its database, simulated.c with that of tests/simulation. Everything here happens between two
+ * calls and is over when the function returns, so that a history has only one possible course. */
 #ifndef ONCEDROP_DIFFERENTIAL_GROUND_H
 #define ONCEDROP_DIFFERENTIAL_GROUND_H
 
 #include "ledger/ledger.h"
 
-/* SESSIONS ledgers at once. Strangers are sessions that want nothing but a lock. */
+/* SESSIONS ledgers at once. Strangers are sessions that only want a lock. */
 enum { SESSIONS = 3, STRANGERS = 2, ADDRESSES_MOST = 8, ACCOUNTS_MOST = 6, CONTENTS_MOST = 4 };
 
 #define HOUR_MS INT64_C(3600000)
 
-/* where: the conninfo, or how the simulated ledger is broken ("": not at all). False: that cannot be. */
+/* where: the conninfo, or how the simulated ledger is broken ("": not at all). False: impossible. */
 bool ground_open(const char *where) OD_MUST;
 void ground_close(void);
 
-/* A new history, with these ledgers: each has a session and no transaction. What was there before is of no matter. */
+/* A new history with these ledgers: each has a session and no transaction. Earlier contents do not matter. */
 void ground_begin(struct ledger *const ledgers[SESSIONS]);
 
-/* In the place of one that was closed. */
+/* Replaces one that was closed. */
 void ground_replace(size_t session, struct ledger *ledger);
 
-/* What becomes of a batch. */
+/* What happens to a batch. */
 enum ground_fate {
     GROUND_DONE,
     GROUND_LOST,        /* the session ends before it is executed */
-    GROUND_UNTOLD,      /* executed, but the session ends, and nobody is told */
-    GROUND_ROLLED_BACK, /* one of its statements fails, in the place of its COMMIT */
+    GROUND_UNTOLD,      /* executed, but the session ends without an answer */
+    GROUND_ROLLED_BACK, /* one of its statements fails, instead of its COMMIT */
     GROUND_LATE,        /* its ledger loses it; it is executed later (ground_late_comes), then its session ends */
 };
 extern const char *const ground_fate_names[];
 
-/* Of the next `count` batches from now. */
+/* For the next `count` batches. */
 void ground_set_fate(enum ground_fate fate, int count);
 
-/* One batch is to come late yet; it comes. */
+/* Whether a late batch is still to come; lets it come. */
 bool ground_late(void) OD_MUST;
 void ground_late_comes(void);
 
-/* Until everything that was sent is executed, or waits for a lock. */
+/* Waits until everything that was sent is executed, or waits for a lock. */
 void ground_work(void);
 
 /* Whether a ledger's batch waits for its lock. */
 bool ground_waits(size_t session) OD_MUST;
 
-/* A ledger's session ends; the ledger has not been told. */
+/* A ledger's session ends; the ledger does not know yet. */
 void ground_kill(size_t session);
 
-/* All attempts were so much longer ago. */
+/* Makes all attempts this much older. */
 void ground_pass(int hours);
 
-/* A stranger asks for the message's lock, and waits for it as long as it takes; then it has it until it leaves. */
+/* A stranger asks for the message's lock, and waits for it without limit; then it keeps it until it leaves. */
 void ground_stranger_asks(size_t stranger, const struct ledger_message *message);
 bool ground_stranger_waits(size_t stranger) OD_MUST;
 void ground_stranger_leaves(size_t stranger);
 
-/* Rows, as far as both have them. */
+/* Rows, as far as both grounds have them. */
 struct ground_delivery {
     bool there, finished, whole;
     int tries;
@@ -71,7 +71,7 @@ struct ground_copy {
     int attempt, repeated;
     int64_t hours, first_hours; /* since the attempt, and since the first one */
     int64_t token;
-    unsigned owner; /* number of his address */
+    unsigned owner; /* number of the owner's address */
     int64_t uidvalidity, uid;
 };
 
@@ -82,7 +82,7 @@ struct ground_record {
     struct ground_copy copies[ACCOUNTS_MOST][2]; /* INBOX and Sent of each account */
 };
 
-/* Reads what is recorded of a content, by its identity and digest. */
+/* Reads what is recorded about a content, by its identity and digest. */
 void ground_read(const struct ledger_message *content, struct ground_record *ret);
 
 #endif

@@ -64,7 +64,7 @@ static void fill(struct dice *dice, unsigned char bytes[LEDGER_HASH_SIZE])
     }
 }
 
-/* Each is new, or has the Message-ID of the one before it. */
+/* Each is new, or has the Message-ID of the previous one. */
 static void draw_contents(struct history *history, struct dice *dice)
 {
     history->content_count = (size_t)dice_between(dice, 1, CONTENTS_MOST);
@@ -204,7 +204,7 @@ static void end_player(struct history *history, struct player *player)
     }
 }
 
-/* Everybody comes to an end. */
+/* Everybody finishes. */
 static void end(struct history *history)
 {
     bool busy = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
- * A random history: some ledgers deliver a few messages, each call in its legal order and with whatever arguments, while
- * sessions end, locks are asked for by others and time passes between the calls. All that the ledger says is printed, and
- * each row that has changed. What is drawn depends on seed, number of the history and number of the step, and on what the
- * ledger said before: the same ledger gives the same text. */
+ * A random history: several ledgers deliver a few messages, with the calls in legal order but any arguments, while
+ * sessions end, others ask for locks, and time passes between the calls. All results and all changed rows are printed.
+ * Random choices depend on seed, number of the history and number of the step, and on earlier results: the same ledger
+ * gives the same text. */
 #ifndef ONCEDROP_DIFFERENTIAL_HISTORY_H
 #define ONCEDROP_DIFFERENTIAL_HISTORY_H
 
@@ -15,12 +15,12 @@ enum { RECIPIENTS_MOST = 4, TARGETS_MOST = RECIPIENTS_MOST + 1, STEPS_MOST = 64 
 enum stage {
     STAGE_IDLE,
     STAGE_LOOKED,  /* has the lock */
-    STAGE_CLAIMED, /* its hold is to be asked for */
+    STAGE_CLAIMED, /* its hold comes next */
     STAGE_HELD,
-    STAGE_LEFT, /* its claim is to be abandoned */
+    STAGE_LEFT, /* its claim must be abandoned */
 };
 
-/* A ledger, and the delivery that it is at. */
+/* A ledger, and its current delivery. */
 struct player {
     size_t number;
     struct ledger *ledger;
@@ -36,7 +36,7 @@ struct player {
     bool settled[TARGETS_MOST]; /* of these */
     size_t copy_count;
     size_t next;    /* the only copy that is held, or LEDGER_NO_TARGET: all are */
-    bool committed; /* its hold said so */
+    bool committed; /* according to its hold */
 };
 
 struct content {
@@ -49,7 +49,7 @@ struct history {
     struct player players[SESSIONS];
     struct content contents[CONTENTS_MOST];
     size_t content_count;
-    struct ground_record records[CONTENTS_MOST]; /* as they were printed */
+    struct ground_record records[CONTENTS_MOST]; /* as last printed */
     bool stranger_asks[STRANGERS];
     struct ledger_message stranger_messages[STRANGERS];
     int step;
@@ -59,10 +59,10 @@ struct history {
 void history_open(struct history *history, const char *conninfo);
 void history_close(struct history *history);
 
-/* left_out[STEPS_MOST]: steps that are not made. */
+/* left_out[STEPS_MOST]: steps to skip. */
 void history_play(struct history *history, uint64_t seed, uint64_t number, const bool *left_out);
 
-/* Names, which the simulated ledger knows (simulation/world.h). */
+/* Names that the simulated ledger knows (simulation/world.h). */
 const char *history_address(unsigned number) OD_MUST;
 const char *history_account(unsigned number) OD_MUST;
 

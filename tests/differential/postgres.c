@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * With src/ledger and its database. A second session, the warden's, ends sessions, makes rows older and waits until the
- * server has done what it was sent. What becomes of a batch is arranged where it is sent (ld --wrap). */
+ * With src/ledger and its database. A second session, the warden's, ends sessions, makes rows older, and waits until
+ * the server has done everything that was sent. The fate of a batch is arranged when it is sent (ld --wrap). */
 #include "differential/ground.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "ledger/ledger_session.h"
 #include "ledger/pg_internal.h"
 
-/* A lock of the warden's, which keeps a late batch from being executed, for as long as it takes. */
+/* A lock of the warden's, which delays the execution of a late batch as long as needed. */
 #define GATE "7426171, 0"
 
 const char *const ground_fate_names[] = {
@@ -29,7 +29,7 @@ const char *const ground_fate_names[] = {
 static PGconn *warden, *strangers[STRANGERS];
 static bool stranger_waits[STRANGERS];
 static struct ledger *ledgers[SESSIONS];
-static int sessions[SESSIONS]; /* their server processes, as they were last */
+static int sessions[SESSIONS]; /* their last known server processes */
 static bool waits[SESSIONS];
 static enum ground_fate fate;
 static int fate_count, late; /* late: the server process of the late batch, or 0 */
@@ -47,7 +47,7 @@ static void check(PGconn *conn, bool good)
     exit(2);
 }
 
-/* Its name; it is prepared when it is met first. */
+/* Its name; it is prepared on first use. */
 static const char *prepared(const char *sql)
 {
     static struct {
@@ -109,7 +109,7 @@ bool ground_open(const char *where)
     for (size_t i = 0; i < STRANGERS; i++)
         strangers[i] = open_session(where);
     command(warden, "SET search_path = oncedrop");
-    command(warden, "TRUNCATE message CASCADE"); /* a history has one course on empty tables only */
+    command(warden, "TRUNCATE message CASCADE"); /* only empty tables give a history a single course */
     command(warden, "SELECT pg_advisory_lock(" GATE ")");
     return true;
 }
@@ -121,7 +121,8 @@ void ground_close(void)
         PQfinish(strangers[i]);
 }
 
-/* To its end: an error is told before its transaction is undone. That is ReadyForQuery, or the connection's. */
+/* Waits for the end of the answer, since an error is reported before its transaction is rolled back: until
+ * ReadyForQuery, or the end of the connection. */
 static bool is_answered(PGconn *conn, int ms)
 {
     static const char ready[] = {'Z', 0, 0, 0, 5};
@@ -136,7 +137,7 @@ static bool is_answered(PGconn *conn, int ms)
            (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
 }
 
-/* Until it has answered, or waits for a lock: true. */
+/* Waits until it has answered, or waits for a lock (true). */
 static bool waits_for_lock(PGconn *conn)
 {
     while (!is_answered(conn, 1))
@@ -145,8 +146,8 @@ static bool waits_for_lock(PGconn *conn)
     return false;
 }
 
-/* Ends a session, if it is there yet, and waits until its process has, and with it the connection. (With a time limit
- * pg_terminate_backend waits for that itself, but looks every 100 ms only.) */
+/* Ends a session, if it still exists, and waits until its process and with it the connection are gone. (With a time
+ * limit pg_terminate_backend waits for that itself, but checks only every 100 ms.) */
 static void end_session(int pid)
 {
     if (ask_whether("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1", pid))
@@ -180,7 +181,7 @@ void ground_set_fate(enum ground_fate the_fate, int count)
     fate_count = count;
 }
 
-/* Whether the fate is this one; then it is that of one batch less. */
+/* Whether the fate is this one; if so, uses it up once. */
 static bool takes_fate(enum ground_fate which)
 {
     if (fate != which || fate_count == 0)
@@ -194,7 +195,7 @@ bool ground_late(void)
     return late != 0;
 }
 
-/* The hold behind its COMMIT has nobody any more who would wait for it. */
+/* Nobody waits any more for the hold after its COMMIT. */
 void ground_late_comes(void)
 {
     bool gone = false;
@@ -208,8 +209,8 @@ void ground_late_comes(void)
     late = 0;
 }
 
-/* A statement that fails, or one that waits: behind a ROLLBACK that nothing is to be rolled back by, for the server says so
- * at once, and nobody would be there to hear it. */
+/* A statement that fails, or one that waits; it comes after a ROLLBACK that has nothing to roll back, since the server
+ * would report that at once, and nobody would read it. */
 bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
 {
     static bool gated;
@@ -225,7 +226,7 @@ bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg
     return __real_pg_add(pg, fails ? "SELECT 1 / 0" : sql, count, params, fault);
 }
 
-/* What the server has said is not heard. */
+/* Makes sure that the server's answer is not read. */
 static void deafen(const struct pg *pg)
 {
     char buffer[4096];
@@ -244,7 +245,7 @@ bool __wrap_pg_send(struct pg *pg, struct fault *fault)
         (void)waits_for_lock(pg->conn);
         end_session(PQbackendPID(pg->conn));
         deafen(pg);
-    } else if (takes_fate(GROUND_LATE) && waits_for_lock(pg->conn)) { /* not where the session had ended before */
+    } else if (takes_fate(GROUND_LATE) && waits_for_lock(pg->conn)) { /* not if the session had already ended */
         late = PQbackendPID(pg->conn);
         deafen(pg);
     }

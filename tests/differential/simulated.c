@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * With the ledger of tests/simulation, in which nothing goes wrong but what is asked for, and nothing takes time but
- * waiting for a lock. This is its scheduler, with one process that runs until it waits, and its faults. */
+ * With the ledger of tests/simulation, in which nothing goes wrong unless requested, and only waiting for a lock takes
+ * time. This is its scheduler, with one process that runs until it waits, and its faults. */
 #include "differential/ground.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "simulation/scheduler.h"
 
 #define EVENTS 64
-#define LATE (INT64_MAX / 2) /* when it comes, unless it is let in */
+#define LATE (INT64_MAX / 2) /* the time of a late batch, unless it is let in */
 
 const char *const ground_fate_names[] = {
     [GROUND_LOST] = "lost",
@@ -82,7 +82,7 @@ void process_die(const char *why)
     abort();
 }
 
-/* Whether the next batch has this fate; then there is one less. */
+/* Whether the next batch has this fate; if so, uses it up once. */
 static enum fault_kind take_fault(enum call_kind kind)
 {
     static const enum fault_kind faults[] = {
@@ -180,7 +180,7 @@ void ground_late_comes(void)
     ground_work();
 }
 
-/* What waits for a lock gives up after a second at the soonest. */
+/* A batch that waits for a lock gives up after a second at the earliest. */
 void ground_work(void)
 {
     while (event_count > 0 && events[0].at < now + SECOND)
@@ -199,19 +199,19 @@ void ground_kill(size_t session)
     const struct event *it = late_event();
     bool is_late = it != NULL && ((const struct batch *)it->what)->session == ledger->session;
     if (is_late)
-        ledger->session = NULL; /* of which the database knows nothing yet */
+        ledger->session = NULL; /* the database does not know it yet */
     else if (ledger->session != NULL)
         database_end_session(ledger->session);
     ground_work();
 }
 
-/* For those that wait it is no time. */
+/* This takes no time for those who wait. */
 void ground_pass(int hours)
 {
     database_set_clock(hours * HOUR_MS * MS);
 }
 
-/* Its batch has nothing but the hold. */
+/* Its batch consists of the hold only. */
 void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
     struct batch *batch = database_batch();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""The simulated ledger means what the SQL of src/ledger means: random histories (history.h) have the same course on both.
-ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is told with seed and history, and made
-short."""
+"""The simulated ledger behaves like the SQL of src/ledger: random histories (history.h) have the same course on both.
+ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is reported with seed and history, and
+shrunk."""
 
 import concurrent.futures
 import difflib
@@ -20,7 +20,7 @@ FIXED = min(HISTORIES, 60)     # of seed 1
 PART = 30      # histories of one run of the programs
 STEPS = 64      # STEPS_MOST, history.h
 
-# Of tests/simulation/breakage.c: those that are in its ledger, but those that only its other parts would show.
+# Of tests/simulation/breakage.c: those in its ledger, except those that only its other parts would show.
 BREAKAGES = ("VARIANT_IS_DUPLICATE VARIANTS_UNSEEN CLAIM_BLINDLY SETTLE_BLINDLY HOLD_UNCHECKED UNDO_CLEARS_DOUBT"
              " UNDO_BY_NUMBER COMMIT_UNCHECKED SETTLE_UNCHECKED DATE_OF_THIS_TRY").split()
 
@@ -36,7 +36,7 @@ def play(program, where, seed, first, count, left_out=()):
 
 
 def different(real, simulated):
-    """Number of the history that is the first one in which the two differ, or None."""
+    """The number of the first history in which the two differ, or None."""
     number = None
     for line, other in zip([*real, ""], [*simulated, ""]):
         if line != other:
@@ -52,7 +52,7 @@ def differ(conninfo, seed, number, left_out):
 
 
 def report(conninfo, seed, number):
-    """The history without the steps that it differs without."""
+    """The history without the steps that are not needed for the difference."""
     left_out, shortest = [], differ(conninfo, seed, number, [])
     for step in reversed(range(STEPS if shortest else 0)):
         shorter = differ(conninfo, seed, number, [*left_out, step])
@@ -66,7 +66,7 @@ def report(conninfo, seed, number):
 
 @pytest.fixture(scope="module")
 def conninfos(lab, ledgers):
-    """Of a database for each processor."""
+    """One for a database per processor."""
     databases = [ledgers.take() for _ in range(os.cpu_count())]
     yield [f"host={lab.postgres.directory} port={lab.postgres.port} dbname={database} user=admin" for database in databases]
     for database in databases:
@@ -99,7 +99,7 @@ def test_histories(conninfos, fresh):
 
 
 def test_breakages(conninfos):
-    """What is broken in the simulated ledger is a difference."""
+    """Every breakage of the simulated ledger shows as a difference."""
     real = play("postgres", conninfos[0], 1, 0, 30)
     found = {name: different(real, play("simulated", name, 1, 0, 30)) for name in BREAKAGES}
     print("differential: broken, and noticed in history:", ", ".join(f"{name} {found[name]}" for name in BREAKAGES))

@@ -8,10 +8,11 @@
 
 #include "base/base.h"
 
-/* One statement: $1 is the number, $2 the identity or digest (or NULL: there is no $2). When it fails, the program ends. */
+/* One statement: $1 is the number, $2 the identity or digest (or NULL: there is no $2). If it fails, the program
+ * ends. */
 PGresult *warden_ask(const char *sql, int64_t number, const unsigned char *hash) OD_MUST;
 
-/* A new history: ground_pass is for the messages that are read in it. */
+/* A new history: ground_pass applies to the messages that are read in it. */
 void warden_begin(void);
 
 #endif

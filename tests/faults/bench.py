@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Deliveries to be disturbed, and what has to be true when they were repeated until they said 0.
+"""Deliveries to disturb, and what must be true once they were repeated until they succeeded.
 
 Every statement goes through a real PgBouncer in transaction mode whose pool is smaller than the number of deliveries
 under way. Hold-off and deadline are a few seconds by configuration; nothing here waits for time to pass as such."""
@@ -29,12 +29,12 @@ AGAIN = threading.Semaphore(6)      # further tries at a time: more would take l
 # Options of a run that has to come to its end, or to its point, at once, however busy the machine is.
 PATIENT = ("-o", "delivery.deadline=60s", "-o", "delivery.hold_off=70s", "-o", "imap.timeout=30s")
 
-# A command that is repeated until succeeded(done). statuses: those it may end with. beside: a case that runs at the
-# same time. database: one that is this case's alone.
+# A command that is repeated until succeeded(done). statuses: allowed exit statuses. beside: a case that runs at the
+# same time. database: one that only this case uses.
 Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside database",
                               defaults=((0, 75), None, None))
 
-# What came out wrong; kind: "lost", "doubled", "false duplicate" or "other" (a bounce, no success in time, ...).
+# What went wrong; kind: "lost", "doubled", "false duplicate" or "other" (a bounce, no success in time, ...).
 Wrong = collections.namedtuple("Wrong", "kind text")
 
 
@@ -48,7 +48,7 @@ def pooler(lab):
 
 
 class Bench:
-    """Cases of one scenario, each with accounts of its own."""
+    """Cases of one scenario, each with its own accounts."""
 
     def __init__(self, site):
         self.site = site
@@ -68,21 +68,21 @@ class Bench:
         return address
 
     def command(self, *arguments, mail, inboxes, sent=None, stdin=b"", **more):
-        """Any command of the program, to be repeated until it exits 0 and those mailboxes have that message."""
+        """Any command of the program, to be repeated until it exits 0 and those mailboxes contain that message."""
         return Case([*self.program, *arguments], stdin, mail, inboxes, sent, lambda done: done.returncode == 0, **more)
 
     def with_options(self, case, *options):
-        """Words of the case's command with more options."""
+        """The words of the case's command with more options."""
         size = len(self.program)
         return [*case.words[:size], *options, *case.words[size:]]
 
     def by_port(self, port):
-        """Options for another port of an IMAP server that is known already: or it would be looked at first."""
+        """Options for another port of an IMAP server that is already known; otherwise it would be examined first."""
         self.site.trust_server(port)
         return ["-o", f"imap.port={port}"]
 
     def deliver(self, sent=True, recipients=1):
-        """`deliver`; the message goes to so many recipients, the first of whom is this delivery's."""
+        """`deliver`; the message goes to this many recipients, and this delivery is for the first."""
         inboxes = [self.account() for _ in range(recipients)]
         sender = self.account() if sent else "lisa@elsewhere.example"
         mail = message(sender=sender, to=", ".join(inboxes))
@@ -90,7 +90,7 @@ class Bench:
                             sent=sender if sent else None)
 
     def two_recipients(self):
-        """Two deliveries of one message at the same time, one of which makes the Sent copy. Each waits for the lock."""
+        """Two concurrent deliveries of one message, one of which makes the Sent copy. Each waits for the lock."""
         inboxes, sender = [self.account(), self.account()], self.account()
         mail = message(sender=sender, to=", ".join(inboxes))
         words = [["-o", "lock.wait=2s", "deliver", "-f", sender, "-d", inbox] for inbox in inboxes]
@@ -98,7 +98,7 @@ class Bench:
         return self.command(*words[0], stdin=mail, mail=mail, inboxes=inboxes[:1], sent=sender, beside=second)
 
     def lmtp(self):
-        """One message to three by LMTP, the whole session written at once."""
+        """One message to three recipients by LMTP, the whole session written at once."""
         inboxes, sender = [self.account() for _ in range(3)], self.account()
         mail = message(sender=sender, to=", ".join(inboxes))
         lines = ["LHLO x", f"MAIL FROM:<{sender}>", *[f"RCPT TO:<{inbox}>" for inbox in inboxes], "DATA", ""]
@@ -107,7 +107,7 @@ class Bench:
                     lambda done: len(re.findall(rb"250 2\.1\.5 (?:stored|duplicate)", done.stdout)) == 3)
 
     def replay(self):
-        """A message in a file; what is killed is the parent or its worker."""
+        """A message in a file; either the parent or its worker is killed."""
         inbox, sender = self.account(), self.account()
         mail = message(sender=sender, to=inbox)
         with open(os.path.join(self.site.directory, f"{inbox}.eml"), "wb") as file:
@@ -115,8 +115,8 @@ class Bench:
         return self.command("replay", "-f", sender, "-d", inbox, file.name, mail=mail, inboxes=[inbox], sent=sender)
 
     def resume(self):
-        """A delivery that did not accept the server's certificate, in a database of its own: `resume` takes all that it
-        finds."""
+        """A delivery that did not accept the server's certificate, in its own database, since `resume` takes everything
+        it finds."""
         case = self.deliver()
         database = self.ledgers.take()
         conninfo = self.site.lab.postgres.conninfo(database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
@@ -130,7 +130,7 @@ class Bench:
         return case._replace(words=[*program, "resume"], stdin=b"", database=database)
 
     def in_doubt(self):
-        """A delivery that died behind its APPEND's literal, and whose hold-off is over: it will search."""
+        """A delivery that died after its APPEND's literal, and whose hold-off is over: it will search."""
         case = self.deliver()
         death.run(death.killed_at(self.after_literal) + self.with_options(case, *PATIENT), case.stdin)
         self.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
@@ -160,12 +160,12 @@ class Bench:
 
 
 def finish(bench, case, first):
-    """Runs it again until it succeeds, less and less often; returns a Wrong, or None."""
+    """Repeats it at increasing intervals until it succeeds; returns a Wrong, or None."""
     return repeat(case, first) or look(bench, case)
 
 
 def repeat(case, done):
-    """Runs it again until it succeeds, less and less often."""
+    """Repeats it at increasing intervals until it succeeds."""
     end, pause = time.monotonic() + 60, 0.05
     while True:
         if done.returncode not in case.statuses and done.returncode > 0:
@@ -181,7 +181,7 @@ def repeat(case, done):
 
 
 def look(bench, case):
-    """After success: into the mailboxes."""
+    """After success: checks the mailboxes."""
     for inbox in case.inboxes:
         found = [stored.raw for stored in bench.site.messages(inbox)]
         wrong = judge(f"{inbox} INBOX", found, len(found)) or \
@@ -194,14 +194,14 @@ def look(bench, case):
 
 
 def judge(where, what, count):
-    """What is wrong with so many copies after success was reported."""
+    """What is wrong with this number of copies after success was reported."""
     if count == 1:
         return None
     return Wrong("doubled" if count else "lost", f"{where} has {count} copies: {what}")
 
 
 def run_points(try_point, chosen, at_once=AT_ONCE):
-    """Tries each point, several at once; returns a Wrong for each that went wrong."""
+    """Tries each point, several at once; returns a Wrong for each failure."""
     def try_one(point):
         try:
             wrong = try_point(point)
@@ -213,7 +213,7 @@ def run_points(try_point, chosen, at_once=AT_ONCE):
 
 
 def run_spoilt(bench, make, spoil, chosen):
-    """Runs a case of its own for each point, spoilt there, and then until it succeeds."""
+    """Runs a separate case for each point, disturbed there, and then until it succeeds."""
     def try_point(point):
         case = make()
         words = spoil(point) + case.words
@@ -224,7 +224,7 @@ def run_spoilt(bench, make, spoil, chosen):
 
 
 def end_database(bench, database):
-    """Looks into a ledger that was one case's alone, and gives it back."""
+    """Checks a ledger that only one case used, and gives it back."""
     session = bench.site.lab.postgres.connect(database)
     with session.cursor() as cursor:
         cursor.execute(UNFINISHED)
@@ -235,7 +235,8 @@ def end_database(bench, database):
 
 
 def run_beside(bench, case, words, late):
-    """Runs words and the case beside it. late: this one starts when the first's claim is in the ledger, or was none."""
+    """Runs words and the case at the same time. late: the case starts once the first claim is in the ledger, or there
+    was none."""
     first = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
                              env=death.environment())
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: ISC
-"""What the faults tests count, for their closing line."""
+"""Counts what the fault tests try, for their closing line."""
 
 import collections
 
 import pytest
 
-TRIED, FOUND = "faults tried", "faults found"   # properties of a test's report: they come from every worker
+TRIED, FOUND = "faults tried", "faults found"   # properties of a test's report: they are sent by every worker
 
 
 @pytest.fixture
 def tally(request):
-    """Counts so many `what` (in the plural) as tried; wrong: a list of bench.Wrong, of which there must be none."""
+    """Counts this many `what` (in the plural) as tried; wrong: a list of bench.Wrong, which must be empty."""
     def add(what, tried, wrong):
         request.node.user_properties += [(TRIED, (what, tried)), *((FOUND, (item.kind, 1)) for item in wrong)]
         assert not wrong, "\n".join(f"{item.kind}: {item.text}" for item in wrong)

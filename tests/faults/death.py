@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""System calls of a run of the program, and runs in which one of them is the last, or fails."""
+"""System calls in a run of the program, and runs in which one of them is the last, or fails."""
 
 import collections
 import os
@@ -17,7 +17,7 @@ Point = collections.namedtuple("Point", "call number")
 
 
 def read_calls(path):
-    """System calls in a trace, as (process, name), and how many of each the first process made before main."""
+    """The system calls in a trace, as (process, name), and how many of each the first process made before main."""
     calls, before = [], None
     with open(path, encoding="utf-8", errors="replace") as trace:
         for line in trace:
@@ -32,8 +32,8 @@ def read_calls(path):
 
 
 def points(path, names=None):
-    """Every system call after main began, in order, as strace's inject counts them: for each process by itself, so that
-    of a worker's calls those are left out that its parent would meet first."""
+    """Every system call after the beginning of main, in order, as counted by strace's inject: for each process
+    separately, so a worker's calls are left out if its parent would reach the same count first."""
     calls, before = read_calls(path)
     parent = calls[0][0]
     of_parent = collections.Counter(name for caller, name in calls if caller == parent)
@@ -53,7 +53,7 @@ def strace(*options):
 
 
 def killed_at(point):
-    """Words before a command line that end it when it makes this call (the call is not carried out)."""
+    """Words before a command line that kill it when it makes this call (the call is not executed)."""
     return strace("-o", "/dev/null", "-e", f"trace={point.call}", "-e",
                   f"inject={point.call}:signal=KILL:when={point.number}")
 
@@ -81,8 +81,8 @@ def environment():
 
 
 def run(words, stdin, seconds=180):
-    """After so many seconds it is ended, with what it started (what strace traces outlives strace), and
-    subprocess.TimeoutExpired raised."""
+    """After this many seconds it is killed with all its children (what strace traces outlives strace), and
+    subprocess.TimeoutExpired is raised."""
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
                           env=environment(), start_new_session=True) as child:
         try:

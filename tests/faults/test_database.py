@@ -33,12 +33,12 @@ from lab.site import install_schema, new_site
 from wire import HELD_BACK, Point, Wire, units
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
-MORE = 12       # other steps of a delivery, at random
-TRIES = 6       # to come to the point: a loaded machine takes from what the deadline leaves for Sent
+MORE = 12       # further steps of a delivery, at random
+TRIES = 6       # to reach the point: a busy machine reduces what the deadline leaves for Sent
 
 AROUND_APPEND = ("APPEND", "go-ahead for APPEND", "literal of APPEND", "end of APPEND", "OK to APPEND")
 
-# A step of a delivery: the piece before which something happens, on the way where it passes.
+# A step of a delivery: the piece before which something happens, on the connection where it passes.
 Step = collections.namedtuple("Step", "way unit")
 
 
@@ -63,7 +63,7 @@ def inbox_and_sent(bench):
 
 
 def steps(bench, way, make):
-    """All pieces of a whole dialogue that can be held back, but those of the farewell."""
+    """All pieces of a whole dialogue that can be held back, except those of the farewell."""
     wire, case = way(bench), make(bench)
     done = wire.run(case._replace(words=bench.with_options(case, *PATIENT)))
     wire.close()
@@ -73,7 +73,8 @@ def steps(bench, way, make):
 
 
 def held_at(bench, step, action, case, run=death.run):
-    """Runs it with the piece held back while the action is done; returns (what it said, whether it came to it)."""
+    """Runs it with the piece held back while the action is executed; returns (its output, whether it reached the
+    step)."""
     wire = step.way(bench, Point(HELD_BACK, step.unit, None), action)
     try:
         return wire.run(case, run), wire.reached.is_set()
@@ -102,7 +103,7 @@ def end_backends(site, name):
 
 
 def critical(found):
-    """What each run of the bounded form tries: around the APPENDs and COMMITs, and the end of each batch."""
+    """What each run of the short form tries: around the APPENDs and COMMITs, and the end of each batch."""
     return [step for step in found
             if step.unit.kind in (*AROUND_APPEND, "Sync") or step.unit.kind.endswith("of COMMIT")]
 
@@ -117,7 +118,7 @@ def chosen_steps(found, seed):
 
 
 def try_step(bench, step, make, action):
-    """Runs a case of its own to the step, where the action is done once, and then until it succeeds."""
+    """Runs a separate case up to the step, where the action is executed once, and then until it succeeds."""
     for _ in range(TRIES):
         case = make(bench)
         first, reached = held_at(bench, step, action, case)
@@ -130,7 +131,7 @@ def try_step(bench, step, make, action):
 def test_backend_ended(site, tally):
     """At each step of a delivery to inbox and Sent; before the first statement there is no backend yet."""
     bench = Bench(site)
-    set_times(site, "6s", "7s")     # a loaded machine leaves too little for Sent otherwise
+    set_times(site, "6s", "7s")     # otherwise a busy machine leaves too little for Sent
     ended = []
 
     def action(wire):
@@ -145,7 +146,7 @@ def test_backend_ended(site, tally):
 
 @pytest.fixture
 def own_site(lab):
-    """A site whose PostgreSQL and PgBouncer are its own, to be restarted."""
+    """A site with its own PostgreSQL and PgBouncer, which can be restarted."""
     own = Lab()
     own.dovecot, own.authority = lab.dovecot, lab.authority
     try:
@@ -163,8 +164,8 @@ def restart_steps(found):
 
 
 def restart_at(bench, step, number, down):
-    """Returns (case, what it said, whether it came to the step). Servers end with the thread that started them: it is
-    this one that restarts. down: PostgreSQL stays away until the delivery has ended."""
+    """Returns (case, its output, whether it reached the step). Servers end with the thread that started them, so this
+    thread restarts them. down: PostgreSQL stays away until the delivery has ended."""
     postgres = bench.site.lab.postgres
     case, arrived, over = inbox_and_sent(bench), threading.Event(), threading.Event()
 
@@ -212,8 +213,8 @@ def test_restart(own_site, tally):
 
 
 class Quick(Bench):
-    """With a short hold-off. Deliveries that are held up keep their transaction's connection: the pool is a large one,
-    so that the others come to their point."""
+    """With a short hold-off. Deliveries that are held up keep their transaction's connection, so the pool is a large
+    one: otherwise the others could not reach their point."""
 
     def __init__(self, site):
         super().__init__(site)
@@ -221,7 +222,7 @@ class Quick(Bench):
 
 
 class Impatient(Wire):
-    """To the database, that ends a transaction when it has been idle for a third of the delivery's deadline."""
+    """A connection to the database that ends transactions after being idle for a third of the delivery's deadline."""
 
     def pass_on(self, connection, unit, piece):
         if unit.kind == "Bind":
@@ -230,7 +231,7 @@ class Impatient(Wire):
 
 
 class ImapBeside(Wire):
-    """To IMAP, with a wire to the database beside it."""
+    """A connection to IMAP, with a wire to the database beside it."""
 
     def __init__(self, bench, database, *point):
         self.database = database
@@ -284,7 +285,7 @@ def meetings():
 
 
 def way_of(meeting, bench):
-    """Makes the wire of a meeting, given a point."""
+    """Makes the wire of a meeting for a point."""
     lab = bench.site.lab
     port = lab.postgres.port if meeting.direct else bench.large_pool.port
     to_database = Impatient if meeting.idle else Wire
@@ -294,7 +295,7 @@ def way_of(meeting, bench):
 
 
 class Met:
-    """A delivery, and another one of the same message that comes while the first is held up."""
+    """A delivery, and another one of the same message that arrives while the first is held up."""
 
     def __init__(self, bench, meeting):
         self.bench, self.meeting = bench, meeting
@@ -305,7 +306,7 @@ class Met:
         self.other = None
 
     def run(self, words, stdin):
-        """As death.run; the process is known."""
+        """Like death.run, but the process is known."""
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
                               env=death.environment(), start_new_session=True) as self.child:
             try:
@@ -330,7 +331,7 @@ class Met:
             return False
 
     def hold_up(self, wire):
-        """False when the delivery has ended before, by its deadline, as a loaded machine may have it."""
+        """False if the delivery has ended before, by its deadline, as may happen on a busy machine."""
         site = self.bench.site
         if self.meeting.stopped:
             self.stop()
@@ -357,7 +358,7 @@ class Met:
         return self.meeting.stopped or not self.has_ended()
 
     def outcome(self, first):
-        """What went wrong, when both have said 0."""
+        """What went wrong, once both have succeeded."""
         wrong = repeat(self.case, first) or (self.other and self.other.result()) or look(self.bench, self.case)
         self.pool.shutdown()
         return wrong
@@ -376,7 +377,7 @@ def try_meeting(bench, steps_of, meeting):
 
 
 def test_beside_another(site, tally):
-    """The delivery stands still past its deadline, or loses its lock, and another of the same message comes."""
+    """The delivery is stopped past its deadline, or loses its lock, and another one of the same message arrives."""
     bench = Quick(site)
     bench.large_pool = site.lab.pgbouncer
     ways = (("imap", False, to_imap), ("imap", True, to_imap), ("database", False, to_pooler),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Pairs of messages, and what may be suppressed: only what is in that very mailbox already, and never by the Message-ID
-alone (but for the Sent copy, where it decides).
+"""Pairs of messages, and what may be suppressed: only what is already in that very mailbox, and never by the Message-ID
+alone (except the Sent copy, for which it decides).
 
 Each row is tried in both orders, by `deliver`, by LMTP and by both, in accounts of its own. Nothing disturbs these
 deliveries: each has to say its verdict at once.
@@ -27,7 +27,7 @@ STORED, DUPLICATE = "stored", "duplicate"
 DELIVER, LMTP = "deliver", "lmtp"
 STRANGER = "lisa@elsewhere.example"
 
-# The sites' own addresses, where an alias leads to somebody's mailbox.
+# The sites' own addresses, where an alias belongs to somebody's mailbox.
 QUERY = ("SELECT CASE WHEN $1 LIKE 'alias-%' THEN substr($1, 7) ELSE $1 END AS account"
          " WHERE $1 LIKE '%@example.org'")
 
@@ -41,7 +41,7 @@ class People:
         self.id = new_id()
 
     def address(self, template):
-        """`a` is an account, `alias-a` or `a+x` an address that leads to it."""
+        """`a` is an account, `alias-a` or `a+x` an address that maps to it."""
         before, name, after = re.fullmatch(r"(alias-)?([absABS])(\+\w+)?", template).groups("")
         user, domain = getattr(self, name.lower()).split("@")
         address = f"{before}{user}{after}@{domain}"
@@ -53,7 +53,7 @@ def encode(text):
 
 
 def mail(it, on_top="", fields="", body="Hello.\n", subject="Subject: Hello\n", id_field=None):
-    """on_top, fields: more header lines, before and after the others; id_field: the whole field, with {id}."""
+    """on_top, fields: further header lines, before and after the others; id_field: the whole field, with {id}."""
     id_field = encode("Message-ID: <{id}>\n" if id_field is None else id_field).replace(b"{id}", it.id.encode())
     start = f"From: {it.sender}\nTo: {it.a}, {it.b}\n"
     return b"".join(encode(part) for part in (on_top, start, subject, "Date: Fri, 1 Aug 2025 10:00:00 +0200\n",
@@ -77,7 +77,7 @@ def row(name, first, second, verdict, to="a", then_to=None, holds=None, sender=F
 
 
 def other(name, ids=1, **changes):
-    """Another message: the first is plain, the second has these changes."""
+    """A different message: the first is plain, the second has these changes."""
     return row(name, mail, made(**changes), STORED, ids=ids)
 
 
@@ -127,7 +127,7 @@ def as_attachment(received):
 
 CONTENT.append(row("Received in an attached message", as_attachment("one"), as_attachment("two"), STORED))
 
-# What transport adds.
+# Fields added by transport.
 TRACE = [*[row(f"another {field}", made(on_top=f"{field}: 1\n"), made(on_top=f"{field}: 2\n\tmore\n"), DUPLICATE)
            for field in ("Return-Path", "Received", "Delivered-To", "X-Original-To", "Authentication-Results",
                          "ARC-Seal", "ARC-Message-Signature", "ARC-Authentication-Results", "X-Spam-Status",
@@ -147,7 +147,7 @@ BOTH = "Message-ID: <{id}>\nMessage-ID: <other.{id}>\n"
 
 
 def again(name, id_field, ids=1):
-    """Such a field does not keep the same message from being the same, and a changed one from being another."""
+    """Such a field does not turn the same message into another one, nor a changed one into the same."""
     first = made(id_field=id_field)
     return [row(f"{name}, the same", first, made(id_field=id_field, on_top="Received: x\n"), DUPLICATE),
             row(f"{name}, another body", first, made(id_field=id_field, body="Good bye.\n"), STORED, ids=ids)]
@@ -246,14 +246,14 @@ class Try(collections.namedtuple("Try", "row ways backwards")):
 
 
 def tries(rows):
-    """Each row in both orders; the ways in take turns."""
+    """Each row in both orders; the ways in turn."""
     turns = itertools.cycle([(DELIVER, DELIVER), (DELIVER, LMTP), (LMTP, DELIVER), (LMTP, LMTP), (LMTP, DELIVER)])
     return [Try(one, one.ways[backwards % len(one.ways)] if one.ways else next(turns), bool(backwards))
             for one in rows for backwards in range(2)]
 
 
 def hand_over(bench, it, way, message, recipients):
-    """One message to all of them. Returns each one's verdict, or what was answered instead."""
+    """One message to all of them. Returns the verdict of each, or the answer instead."""
     if way == DELIVER:
         words, stdin = ["deliver", "-f", it.sender, "-d", recipients[0]], message
     else:
@@ -265,7 +265,7 @@ def hand_over(bench, it, way, message, recipients):
 
 
 def look_into(bench, it, holds, messages):
-    """What is in each mailbox that holds anything, and what should be."""
+    """What is in each mailbox that is not empty, and what should be."""
     for where, due in holds.items():
         name, _, sent = where.partition("/")
         expected = collections.Counter(sent_form(messages[number - 1], sent) for number in due)
@@ -274,7 +274,7 @@ def look_into(bench, it, holds, messages):
 
 
 def sent_form(message, sent):
-    """The bytes as they are to be found; in Sent without the fields that name a recipient."""
+    """The bytes as they should be found; in Sent without the fields that name a recipient."""
     raw = on_the_wire(message)
     names_a_recipient = rb"^(?:Return-Path|Delivered-To|X-Original-To):.*\r\n(?:[ \t].*\r\n)*"
     return re.sub(names_a_recipient, b"", raw, flags=re.MULTILINE) if sent else raw
@@ -317,7 +317,7 @@ def try_row(bench, trial):
 
 
 def run_rows(site, tally, rows):
-    """Nothing is to be waited for: whoever is slow on a busy machine does not run into a deadline."""
+    """Nothing needs a wait, and a slow or busy machine must not reach a deadline."""
     bench = Bench(site)
     bench.site.settings.update({"delivery.deadline": "60s", "delivery.hold_off": "300s", "imap.timeout": "30s"})
     site.write("oncedrop.conf", site.configuration())
@@ -365,7 +365,7 @@ def test_what_is_in_doubt_is_found_in_another_form(site, first, second, to, id_f
 
 
 def test_replay_finds_another_form(site):
-    """--verify of a file as it was before it was delivered."""
+    """--verify of a file as it was before its delivery."""
     it = People(Bench(site), sender=False)
     assert site.deliver(mail(it, on_top="Delivered-To: a\n", id_field=""), it.a).exit == 0
     path = site.write("a.eml", mail(it, id_field="").decode())

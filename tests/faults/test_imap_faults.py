@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""IMAP servers that answer oddly, refuse, or look without success; and a Dovecot that is killed within an APPEND. Then
-the delivery is run again, answered well, until it says 0: the mailbox has the message once.
+"""IMAP servers that answer strangely, refuse, or fail to search; and a Dovecot that is killed within an APPEND. Then
+the delivery is repeated, with proper answers, until it succeeds: the mailbox has the message once.
 
 Of answers and looks `make check` tries some of each kind, ONCEDROP_FAULTS=all all.
 
@@ -27,7 +27,7 @@ from lab.proxy import SERVER, Proxy
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 AT_ONCE = 24            # many wait for an answer that does not come
 
-CERTAIN = ("TRYCREATE", "OVERQUOTA", "TOOBIG", "NOPERM")    # a server that says so and stores breaks its word
+CERTAIN = ("TRYCREATE", "OVERQUOTA", "TOOBIG", "NOPERM")    # a server that says so but stores the message breaks its word
 CODES = (*CERTAIN, "LIMIT", "UNAVAILABLE", "INUSE", "SERVERBUG", "CONTACTADMIN", "CANNOT", "ALREADYEXISTS", "EXPIRED",
          "CORRUPTION", "PRIVACYREQUIRED", "AUTHENTICATIONFAILED", "NONEXISTENT", "X-MOON", None)
 UNTAGGED = ("* 5 EXISTS", "* 1 EXPUNGE", "* OK [ALERT] look out", "* 1 FETCH (FLAGS (\\Seen))", "* 0 RECENT",
@@ -45,7 +45,7 @@ class KeepingImap(FakeImap):
 
     def __init__(self):
         super().__init__()
-        self.kept = collections.defaultdict(list)       # (account, mailbox) → messages; the UID is the place, from 1
+        self.kept = collections.defaultdict(list)       # (account, mailbox) → messages; the UID is the position, from 1
         self.appends = 0
         self.fault = None
 
@@ -79,7 +79,7 @@ class KeepingImap(FakeImap):
         client.send(f"{tag} OK [READ-ONLY] done")
 
     def do_uid_search(self, client, tag, arguments):
-        """A Message-ID is found within others, as IMAP has it; other criteria are not looked at."""
+        """A Message-ID matches substrings, as in IMAP; other criteria are ignored."""
         wanted = re.search(rb'HEADER Message-ID "([^"]*)"', arguments)
         found = [str(place) for place, data in enumerate(client.kept, 1)
                  if not wanted or wanted[1].lower() in identity(data).lower()]
@@ -103,7 +103,7 @@ def identity(data):
 
 
 def answering(fault):
-    """The function that answers an APPEND so."""
+    """A function that answers an APPEND like this."""
     def answer(client, tag, arguments):
         if fault.place == "after":
             mailbox, data = client.server.read_append(client, arguments)
@@ -124,7 +124,7 @@ class Dialogue:
         self.server = KeepingImap()
         self.inbox, self.sender = bench.account(), bench.account() if sent else "lisa@elsewhere.example"
         self.mail = message(sender=self.sender, to=self.inbox)
-        # Nothing is killed here, and no hold-off waited for: a busy machine is no fault.
+        # Nothing is killed here, and no hold-off waited for: a busy machine must not look like a fault.
         options = [*bench.by_port(self.server.port), *PATIENT, "-o", "imap.timeout=5s"]
         case = bench.command(*options, "deliver", "-f", self.sender, "-d", self.inbox, stdin=self.mail,
                              mail=self.mail, inboxes=[self.inbox])
@@ -134,7 +134,7 @@ class Dialogue:
         return death.run(self.case.words, self.case.stdin)
 
     def look(self, beside=()):
-        """beside: what else is in the mailbox."""
+        """beside: the other contents of the mailbox."""
         found = [data for data in self.server.kept[self.inbox, "INBOX"] if data not in beside]
         wrong = judge(self.inbox, found, len(found))
         return wrong or (found[0] != on_the_wire(self.mail) and Wrong("lost", f"other bytes: {found}")) or None
@@ -202,7 +202,7 @@ def try_fault(bench, fault):
 
 
 def some(found, count, kind):
-    """All of them, or so many of each kind."""
+    """All of them, or this many of each kind."""
     kinds = collections.defaultdict(list)
     for item in found:
         kinds[kind(item)].append(item)
@@ -250,7 +250,7 @@ FAILED_LOOKS += [
 
 
 def decoys(mail):
-    """What a search for this message's id finds, too, or might: none of them is this message."""
+    """Messages that a search for this id finds, or might find: none of them is this message."""
     data = on_the_wire(mail)
     [id] = re.findall(rb"Message-ID: <(.*)>", data)
     return [data.replace(id, b"x" + id), data.replace(id, id + b".x"), data.replace(id, b"x" + id + b"y"),
@@ -259,7 +259,7 @@ def decoys(mail):
 
 
 def lose_answer(dialogue, stored):
-    """The APPEND's answer is lost, and the hold-off over."""
+    """The APPEND's answer is lost, and the hold-off is over."""
     dialogue.server.fault = answering(Fault("after", "", stored, True))
     first = dialogue.run()
     assert first.returncode == 75 and dialogue.server.appends == 1, first
@@ -280,7 +280,7 @@ def failing(answer, end):
 
 
 def try_failed_look(bench, point):
-    """Of a delivery in doubt, that looks in vain: it must not append, nor say that the message is there."""
+    """A delivery in doubt whose search fails: it must not append, nor say that the message is there."""
     (name, answer, end), stored = point
     dialogue = Dialogue(bench)
     server = dialogue.server
@@ -302,7 +302,7 @@ def try_failed_look(bench, point):
 
 
 def try_failed_look_into_sent(bench, point):
-    """Sent is always looked into first. In vain: it gets nothing, and the inbox its message."""
+    """Sent is always searched first. If that fails, Sent gets nothing, and the inbox its message."""
     name, answer, end = point
     dialogue = Dialogue(bench, sent=True)
     server = dialogue.server
@@ -328,7 +328,7 @@ def too_many_appends(server, stored):
 
 
 def try_decoy(bench, point):
-    """Looks in doubt, well answered: what is like the message is not the message."""
+    """A search in doubt with proper answers: a similar message is not the message."""
     number, stored = point
     dialogue = Dialogue(bench)
     beside = decoys(dialogue.mail)[number:number + 1]
@@ -377,8 +377,8 @@ BODY = 100 * ("x" * 70 + "\n")
 
 
 class Killer:
-    """On the way to Dovecot: calls kill() at the place, once. Nothing passes on that connection from there on: with an OK
-    its process would be gone before it is killed."""
+    """On the way to Dovecot: calls kill() at that point, once. After that nothing passes on the connection: an OK would
+    end the process before it is killed."""
 
     def __init__(self, port, place, data, kill):
         self.place, self.data, self.kill = place, data, kill
@@ -410,7 +410,7 @@ class Killer:
 
 
 class PrivateBench(Bench):
-    """Its accounts are those of one Dovecot."""
+    """All its accounts belong to one Dovecot."""
 
     def __init__(self, site, dovecot):
         super().__init__(site)
@@ -429,19 +429,19 @@ class PrivateBench(Bench):
 
 
 def size_of_temporary(dovecot, account):
-    """Of what Dovecot writes before it locks the mailbox, with LF line ends."""
+    """The size of Dovecot's temporary file, written before it locks the mailbox, with LF line ends."""
     folder = dovecot.path("mail", account, "Maildir", "tmp")
     return max((entry.stat().st_size for entry in os.scandir(folder)), default=0)
 
 
 def remove_lock(dovecot, account):
-    """A lock that was left behind by who was killed half-way through making it is waited for two minutes."""
+    """A lock left behind by a process that was killed while making it would be waited for for two minutes."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(dovecot.path("mail", account, "Maildir", "dovecot-uidlist.lock"))
 
 
 def try_kill(bench, place, kill, revive):
-    """kill(account) ends the server, or the part of it that serves the account; revive() starts it again."""
+    """kill(account) ends the server, or the part of it that serves the account; revive() restarts it."""
     dovecot = bench.dovecot
     killer = Killer(dovecot.port, place, b"", None)
     case = bench.long_message(killer.proxy.port)
@@ -454,14 +454,14 @@ def try_kill(bench, place, kill, revive):
         kill(inbox)
     killer.kill = kill_now
     with contextlib.ExitStack() as held:
-        dovecot.count(inbox)    # makes the mailbox
+        dovecot.count(inbox)    # creates the mailbox
         if place == WAITING:
             held.enter_context(dovecot.uid_list_locked(inbox))
         first = death.run(bench.with_options(case, *PATIENT), case.stdin)
     try:
         if not killer.connection:
             return Wrong("other", f"it was not killed: {first}")
-        wait_until(lambda: killer.killed, "all of it is killed")    # the delivery may see its connection end before
+        wait_until(lambda: killer.killed, "all of it is killed")    # the delivery may notice earlier that its connection has ended
         remove_lock(dovecot, inbox)
         killer.proxy.target_port = revive()
         return repeat(case, first) or look_at(dovecot, case)
@@ -477,16 +477,16 @@ def look_at(dovecot, case):
 
 
 def test_dovecot_killed(site, tally):
-    """The process that serves the APPEND; and the whole of Dovecot, which is then started again."""
+    """Either the process that serves the APPEND, or the whole of Dovecot, which is then restarted."""
     private = {}
-    pooler(site.lab)        # started here, as the others: servers end with the thread that started them
+    pooler(site.lab)        # started here, like the others: servers end with the thread that started them
     for place in PLACES:
         private[place] = site.use(Private(site.lab)).start()
 
     def process_killed(place):
         bench = PrivateBench(site, site.lab.dovecot)
 
-        def kill(inbox):    # its first session made the mailbox
+        def kill(inbox):    # its first session created the mailbox
             os.kill(bench.dovecot.newest_process(inbox, sessions=2), signal.SIGKILL)
         return try_kill(bench, place, kill, lambda: bench.dovecot.port)
 
@@ -505,7 +505,7 @@ def test_dovecot_killed(site, tally):
 
 
 class Private(Dovecot):
-    """One whose master password is that of the lab's."""
+    """A private Dovecot with the lab's master password."""
 
     def __init__(self, lab):
         directory = lab.new_directory("killed")

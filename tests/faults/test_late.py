@@ -47,7 +47,7 @@ def kernel_lock(appending, path):
 
 @contextlib.contextmanager
 def stopped(appending, _path):
-    """As good as a lock: the process that has been sent the message does nothing with it."""
+    """As good as a lock: the process that has received the message is stopped."""
     pid = appending.pid()
     os.kill(pid, signal.SIGSTOP)
     yield
@@ -72,7 +72,7 @@ def make_case(bench, kind):
 
 
 def put_to_rest(dovecot, account):
-    """A mailbox in which nothing changed of late, as Dovecot sees it by the directories' times."""
+    """A mailbox without recent changes, as Dovecot sees it by the directories' times."""
     look_into(dovecot, account)
     for folder, _, _ in os.walk(dovecot.path("mail", account)):
         if os.path.basename(folder) in ("cur", "new"):
@@ -86,7 +86,7 @@ def look_into(dovecot, account):
 
 
 class Appending:
-    """A delivery on its own way to Dovecot, to be killed when it has sent its message."""
+    """A delivery with its own connection to Dovecot, to be killed when it has sent its message."""
 
     def __init__(self, bench, case):
         self.dovecot, self.account = bench.site.lab.dovecot, case.inboxes[0]
@@ -106,7 +106,7 @@ class Appending:
         return data
 
     def pid(self):
-        """Of the process that serves it."""
+        """The process that serves it."""
         return self.dovecot.newest_process(self.account, self.before)
 
     def run_and_kill(self):
@@ -123,7 +123,7 @@ class Appending:
 
 
 def count_without_lock(dovecot, account):
-    """What whoever looks is told."""
+    """The result for others who search."""
     with dovecot.session(account) as session:
         return int(session.select(quoted("INBOX"), readonly=True)[1][0])
 
@@ -150,7 +150,7 @@ def try_kind(bench, kind):
 
 
 def not_held(others):
-    """The deliveries beside a fresh claim have said why they go away."""
+    """The deliveries that met a recent claim have logged why they ended."""
     for done in others:
         if done.returncode != 75 or b"is being delivered elsewhere" not in done.stdout:
             return Wrong("other", f"within the hold-off: {done}")

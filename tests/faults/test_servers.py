@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""What a delivery writes down too late: its mailbox was full, its lock is lost, and before its settling arrives another
-delivery has taken the claim over and stored the message, there being room by then. The late settling must change
-nothing, or the next delivery would make a second copy.
+"""Results that a delivery records too late: its mailbox was full, its lock is lost, and before its settling arrives
+another delivery has taken the claim over and stored the message, there being room by then. The late settling must
+change nothing; otherwise the next delivery would make a second copy.
 
 Seen to fail with: attempt and claim not compared when settling (ledger_settle.c: add_copy_state)."""
 
@@ -15,13 +15,13 @@ from lab.proxy import CLIENT, SERVER, Proxy
 
 CASES = 12 if os.environ.get("ONCEDROP_FAULTS") == "all" else 3
 
-# The other's times are the shorter ones: the first is to outlive a second try of it.
+# The other's time limits are shorter: the first one must outlive a second try of it.
 HASTY = ("-o", "delivery.deadline=12s", "-o", "delivery.hold_off=13s")
 
 
 class Late:
     """A delivery to a full mailbox, between two proxies: its backend is ended when it is refused, and what it then
-    sends on a new connection is held back until the other one has said 0."""
+    sends on a new connection is held back until the other one has succeeded."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -42,14 +42,14 @@ class Late:
         return data
 
     def end_backend(self):
-        """Of this delivery alone: PgBouncer names a backend after the client that it works for."""
+        """Only of this delivery: PgBouncer names a backend after the client it works for."""
         [name] = self.bench.site.sql("SELECT pid FROM oncedrop.copy WHERE account = %s", (self.account,))
         self.bench.site.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
                             " AND datname = current_database() AND application_name LIKE %s",
                             (lab_module.DELIVERY, f"%[{name.pid}]%"))
 
     def end_hold_off(self):
-        """Of the first's claim, as for a host that waits less: or else the first would not live so long."""
+        """Of the first claim, as for a host with a shorter hold-off; otherwise the first would not live long enough."""
         self.bench.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
                             " WHERE state = 'appending' AND account = %s", (self.account,))
 

@@ -25,9 +25,9 @@ from lab.proxy import SERVER
 from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
-SILENCES_AT_ONCE = 20   # they do nothing but wait
-STRIDE = 40             # bytes between the ends tried within a long message
-TRIES = 6               # to come to the point
+SILENCES_AT_ONCE = 20   # they only wait
+STRIDE = 40             # bytes between the points tried within a long message
+TRIES = 6               # to reach the point
 
 LITERAL, COMMIT = ("literal of APPEND", "end of APPEND", "go-ahead for APPEND", "OK to APPEND"), " of COMMIT"
 
@@ -49,8 +49,8 @@ CUTS_AT_ONCE = {to_imap: 56, to_pooler: 24, to_postgres: 24}
 
 
 def open_wire(bench, way, point=None):
-    """Deliveries whose wire is silent keep their transaction's connection: with the small pool, the others would not
-    come to their point."""
+    """Deliveries whose connection is silent keep their transaction's connection: with the small pool, the others would
+    not reach their point."""
     lab = bench.site.lab
     pool = bench.large_pool if point and point.manner in (SILENT, ALL_SILENT) else pooler(lab)
     return Wire(bench, *way(lab, pool), point)
@@ -66,13 +66,13 @@ def record(bench, way, case):
 
 
 def notices(unit):
-    """Whether the server can end by itself what went silent behind this piece: IMAP sessions hold up nobody, and
-    transactions are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch."""
+    """Whether the server can itself end what went silent after this piece: IMAP sessions delay nobody, and transactions
+    are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch."""
     return unit.side == SERVER or unit.kind in ("Sync", "end of APPEND")
 
 
 def try_point(bench, way, make, point):
-    """Runs a case of its own into the point, and then until it succeeds."""
+    """Runs a separate case into the point, and then until it succeeds."""
     for _ in range(TRIES):
         case = make(bench)
         wire = open_wire(bench, way, point)
@@ -110,7 +110,7 @@ def inbox_and_sent(bench):
 
 
 def critical(found):
-    """What is ended behind every byte, in both ways: around the literals and the COMMITs."""
+    """What is ended after every byte, in both ways: around the literals and the COMMITs."""
     chosen = []
     for unit in found:
         if unit.kind == LITERAL[0]:
@@ -121,7 +121,7 @@ def critical(found):
 
 
 def last_of_each(found):
-    """Of each kind of piece the last one: of three COMMITs, that which settles."""
+    """The last piece of each kind: of three COMMITs, the one that settles."""
     return list({unit.kind: unit for unit in found}.values())
 
 
@@ -155,7 +155,7 @@ def of_each_kind(found, choice):
 
 
 def silences(found, choice):
-    """Behind every piece both, or behind one of each kind one of them."""
+    """Both after every piece, or one of the two after a piece of each kind."""
     if ALL:
         return [Point(manner, unit, None) for manner in (SILENT, ALL_SILENT) for unit in found]
     return [Point(choice.choice((SILENT, ALL_SILENT)), unit, None) for unit in of_each_kind(found, choice)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The dialogues with IMAP and PostgreSQL, taken apart into what their protocols send as one piece, and a proxy that
-ends or silences them within or behind a chosen piece.
+"""The dialogues with IMAP and PostgreSQL, divided into the pieces of their protocols, and a proxy that ends or silences
+them within or after a chosen piece.
 
 A point is named by the piece and by the place in it, not by the byte's number in the stream: names and numbers in a
 dialogue are not of the same length in each run."""
@@ -41,7 +41,7 @@ class Imap:
         self.newest = None
 
     def take(self, side, data):
-        """(size, kind) of the piece that data begins with, or None while it is not there as a whole."""
+        """The (size, kind) of the piece at the beginning of data, or None while it is incomplete."""
         if self.left[side]:
             size = self.left[side]
             if len(data) < size:
@@ -74,7 +74,7 @@ class Imap:
         return f"{words[1]} to {self.commands.get(words[0])}"
 
     def refuse_literal(self):
-        """A tagged answer in place of the go-ahead: the literal will not come."""
+        """A tagged answer instead of the go-ahead: the literal will not follow."""
         self.left[CLIENT], self.inside[CLIENT] = 0, None
 
 
@@ -86,7 +86,7 @@ BACKEND = {"R": "Authentication", "S": "ParameterStatus", "K": "BackendKeyData",
 
 
 class Postgres:
-    """Pieces of PostgreSQL's protocol: its messages. What belongs to a COMMIT is named so."""
+    """Pieces of PostgreSQL's protocol: its messages. Those of a COMMIT are named accordingly."""
 
     def __init__(self):
         self.started = False
@@ -148,7 +148,7 @@ class Wire:
             site.settings = whole
 
     def watch(self, connection, side, data):
-        """Passes on what has come as a whole piece, itself, so that nothing passes out of turn."""
+        """Passes on what has arrived as a whole piece, itself, so that everything stays in order."""
         with self.lock:
             if self.point and self.reached.is_set():
                 {ALL_SILENT: connection.fall_silent, GONE: connection.reset}.get(self.point.manner, bool)()
@@ -179,7 +179,7 @@ class Wire:
         try:
             sink.sendall(piece[:point.end] if here else piece)
         except OSError:
-            pass    # it was gone already
+            pass    # it was already gone
         if here:
             self.arrive()
             {RESET: connection.reset, GONE: connection.reset, CLOSE: connection.end, ROLLED_BACK: bool,
@@ -194,12 +194,13 @@ class Wire:
         self.arrive()
         try:
             return self.action(self)
-        except Exception as error:  # told by run(): this is the proxy's thread
+        except Exception as error:  # signalled by run(): this is the proxy's thread
             self.failed = error
         return None
 
     def run(self, case, run=death.run):
-        """The case's program, to its end; what it wrote has all gone through watch() then. run: starts the program."""
+        """Runs the case's program to its end; by then all its output has gone through watch(). run: starts the
+        program."""
         words = [self.configuration if word.endswith("oncedrop.conf") else word for word in case.words]
         TURNS.acquire()
         try:
@@ -218,17 +219,17 @@ class Wire:
 
 
 def rolled_back(parse):
-    """The Parse of a COMMIT as one of ROLLBACK: what the server makes of it itself in a transaction that failed."""
+    """The Parse of a COMMIT as one of ROLLBACK, as the server treats it in a transaction that failed."""
     body = parse[5:].replace(b"\0COMMIT\0", b"\0ROLLBACK\0")
     return b"P" + struct.pack("!I", len(body) + 4) + body
 
 
 def units(wire):
-    """What a whole dialogue consists of, without the answers to a farewell, for which nobody waits."""
+    """The pieces of a whole dialogue, without the answers to a farewell, which nobody waits for."""
     return [unit for unit in wire.units if unit.side == CLIENT or not unit.kind.endswith(" LOGOUT")]
 
 
 def ends(unit):
-    """Every place in a piece where the dialogue can end, as bytes[:end], counted from its nearer end; None: all."""
+    """Every point in a piece where the dialogue can end, as bytes[:end], counted from the nearer end; None: all."""
     half = (unit.size + 1) // 2
     return ([0] if unit.number == 1 else []) + list(range(1, half)) + list(range(half - unit.size, 0)) + [None]

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the fuzz targets share. A target is one file with libFuzzer's entry; whatever it gives to the program it judges
- * by an oracle of its own: a plain reference, or what must hold of every result.
+ * Shared by the fuzz targets. A target is one file with libFuzzer's entry point; it checks the program's results with
+ * its own oracle: a simple reference, or properties that must hold for every result.
  *
- * The last bytes of an input choose options and how the rest is cut into chunks, so that any message, reply or
- * configuration file is an input as it is. */
+ * The last bytes of an input choose options and how the rest is cut into chunks, so any message, reply or configuration
+ * file can be used as an input. */
 #ifndef ONCEDROP_FUZZ_H
 #define ONCEDROP_FUZZ_H
 
@@ -18,7 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* Ends the process; libFuzzer and fuzz_driver.c save the input then. */
+/* Ends the process; libFuzzer or fuzz_driver.c then saves the input. */
 #define FUZZ_CHECK(condition) \
     do { \
         if (!(condition)) { \
@@ -29,10 +29,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 struct fuzz_input {
     const uint8_t *bytes;
-    size_t size; /* without the options taken off its end */
+    size_t size; /* without the options removed from its end */
 };
 
-/* Takes an option off the end; 0 when nothing is left. */
+/* Removes an option from the end; 0 if nothing is left. */
 static inline uint8_t fuzz_option(struct fuzz_input *input)
 {
     return input->size > 0 ? input->bytes[--input->size] : 0;
@@ -41,7 +41,7 @@ static inline uint8_t fuzz_option(struct fuzz_input *input)
 /* How bytes are cut into chunks. */
 struct fuzz_cuts {
     uint32_t state;
-    uint32_t longest; /* 0: not at all */
+    uint32_t longest; /* 0: no cuts */
 };
 
 static inline struct fuzz_cuts fuzz_cuts(struct fuzz_input *input)
@@ -52,7 +52,7 @@ static inline struct fuzz_cuts fuzz_cuts(struct fuzz_input *input)
     return (struct fuzz_cuts){.state = seed + 1u, .longest = longest};
 }
 
-/* Size of the next chunk of what is left, at least 1 when something is. */
+/* Size of the next chunk, at least 1 if anything is left. */
 static inline size_t fuzz_cut(struct fuzz_cuts *cuts, size_t left)
 {
     size_t size;
@@ -64,7 +64,7 @@ static inline size_t fuzz_cut(struct fuzz_cuts *cuts, size_t left)
     return size < left ? size : left;
 }
 
-/* A new string: the input with a NUL behind it; what follows a NUL in it is not seen by those who take strings. */
+/* A new string: the input with a NUL added; functions on strings ignore what follows a NUL in it. */
 static inline char *fuzz_string(const uint8_t *bytes, size_t size)
 {
     char *text = malloc(size + 1);

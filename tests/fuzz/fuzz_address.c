@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Envelope addresses and the template of accounts: an address is taken apart without loss, what came out of it comes out
- * of itself, and a template gives what plain replacement gives. */
+ * Envelope addresses and the template for accounts: parsing loses nothing, parsing the result gives the same result,
+ * and a template gives the same as plain replacement. */
 #include "fuzz.h"
 
 #include <glib.h>
@@ -40,7 +40,7 @@ static void check_parts(const char *text, const struct address *parsed)
     FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\""));
 }
 
-/* What is recorded in place of an address that may be anything. */
+/* What is recorded instead of an arbitrary address. */
 static void check_clean(const char *text)
 {
     char *clean OD_CLEANUP(base_free) = address_clean(text), *again OD_CLEANUP(base_free) = address_clean(clean);
@@ -50,7 +50,7 @@ static void check_clean(const char *text)
     FUZZ_CHECK(has_control(text) || !g_utf8_validate(text, -1, NULL) || strcmp(clean, text) == 0);
 }
 
-/* %{name} by its value; values are not looked at again. */
+/* Replaces %{name} by its value; values are not expanded again. */
 static char *reference_expand(const char *template, const struct address *address)
 {
     const char *const pairs[][2] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Configuration files of any bytes: refused with one line that says why, or else what was read, given again setting by
- * setting, gives the same configuration. */
+ * Configuration files of arbitrary bytes: either refused with one line that says why, or the settings read, given again
+ * one by one, result in the same configuration. */
 #include "fuzz.h"
 
 #include <glib.h>
@@ -54,7 +54,7 @@ static bool is_one_line(const char *text)
     return *text != '\0';
 }
 
-/* Each setting in its own words, as -o gives it. */
+/* Each setting as printed, given with -o. */
 static struct config *read_again(const struct config *config, struct fault *fault)
 {
     char **overrides = base_alloc((config_table_size + 1) * sizeof *overrides);

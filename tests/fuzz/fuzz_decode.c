@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What of a message goes into SQL, for any bytes in any character set that `iconv -l` names: valid UTF-8 without NUL,
- * within the limits, and no longer than the input can account for, so that no memory of the process is in it. */
+ * The parts of a message that go into SQL, for any bytes in any character set that `iconv -l` lists: valid UTF-8
+ * without NUL, within the limits, and no longer than the input explains, so that no memory of the process is in them. */
 #include "fuzz.h"
 
 #include <glib.h>
@@ -24,8 +24,8 @@ void __lsan_enable(void) __attribute__((weak));
 InternetAddressList *__real_internet_address_list_parse(GMimeParserOptions *options, const char *text);
 InternetAddressList *__wrap_internet_address_list_parse(GMimeParserOptions *options, const char *text);
 
-/* gmime leaks a buffer where it gives up an address with a broken domain literal. The list is left out of the check with
- * that; unit tests see that it is freed. */
+/* gmime leaks a buffer when it gives up on an address with a broken domain literal. Such lists are excluded from the
+ * leak check; unit tests check that the list itself is freed. */
 InternetAddressList *__wrap_internet_address_list_parse(GMimeParserOptions *options, const char *text)
 {
     InternetAddressList *list;
@@ -44,7 +44,7 @@ static void append_encoded(GString *out, const uint8_t *bytes, size_t size, char
         g_string_append_printf(out, "%c%02X", mark, bytes[i]);
 }
 
-/* The bytes as text of a charset, wherever a message can have such. */
+/* The bytes as text of a charset, wherever a message can contain such text. */
 static GString *message_in(const char *charset, const struct fuzz_input *input, unsigned places)
 {
     GString *out = g_string_new("Message-ID: <fuzz@mail.example>\n");
@@ -130,7 +130,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* What comes out of the memory that the decoding child shares is what went in. */
+/* What is read from the memory shared with the decoding child is what was written. */
 static void check_wire(const struct decoded *decoded)
 {
     struct decoded *read = decoded_new();
@@ -214,7 +214,7 @@ static void list_charsets(void)
     FUZZ_CHECK(charset_count > 100);
 }
 
-/* Every charset once with what a converter may stumble over: shifts, escapes and characters that are cut off. */
+/* Every charset once with difficult input: shifts, escapes and characters that are cut off. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static const char *const texts[] = {
@@ -229,7 +229,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* The last byte chooses: a message as it is, or bytes of a charset and where they stand, and the two before it which. */
+/* The last byte chooses: a message as it is, or bytes of a charset and their place; the two before it choose which. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};

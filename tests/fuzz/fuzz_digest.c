@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The message as it is appended and its content digest, against a reference that has all bytes at once; and the same
- * digest for what comes with other line ends, cut otherwise, or back from a server that drops CRs. */
+ * The message as it is appended and its content digest, compared with a reference that has all bytes at once; and the
+ * same digest for input with other line ends, cut differently, or returned by a server that drops CRs. */
 #include "fuzz.h"
 
 #include <glib.h>
@@ -12,7 +12,7 @@
 
 static const char *const ignored[] = {"X-Scanned-By", "X-Filter-*", NULL};
 
-/* Line ends become CRLF, NUL 0x80, a From_ line goes. */
+/* Line ends become CRLF, NUL 0x80, a From_ line is removed. */
 static GString *reference_bytes(const char *in, size_t size)
 {
     GString *out = g_string_new(NULL);
@@ -64,8 +64,8 @@ static bool is_empty_line(const char *line, size_t length)
     return crs + 1 == length && line[crs] == '\n';
 }
 
-/* What of the appended bytes is content: without the fields that are left out; of several CR before an LF one, at the
- * end none. */
+/* Which of the appended bytes are content: without the fields that are left out; of several CRs before an LF only one,
+ * at the end none. */
 static GString *reference_content(const GString *bytes)
 {
     GString *kept = g_string_new(NULL), *content = g_string_new(NULL);
@@ -149,8 +149,8 @@ static enum message_likeness compared(struct message_comparison *comparison, con
     return message_comparison_end(comparison);
 }
 
-/* Candidates of a search, one after the other: as servers give them back that drop CRs, that drop all of them and end the
- * last line, that put X for header bytes beyond ASCII; and one that is another's. */
+/* Candidates of a search, one after the other: as returned by servers that drop CRs, that drop all of them and end the
+ * last line, that put X for header bytes beyond ASCII; and a different message. */
 static void check_likeness(const struct message *message, const GString *stored, const GString *unix_form,
                            struct fuzz_cuts cuts)
 {
@@ -174,7 +174,7 @@ static void check_likeness(const struct message *message, const GString *stored,
     g_string_free(changed, TRUE);
 }
 
-/* What a server gives back that drops CRs, and what another way in brings with other line ends. */
+/* Copies as returned by a server that drops CRs, and as received another way with other line ends. */
 static void check_copies(const struct message *message, struct fuzz_cuts cuts)
 {
     struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, ignored);

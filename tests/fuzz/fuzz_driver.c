@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 
-#define INPUT_MAX ((size_t)4096) /* of what is made; files may be larger */
+#define INPUT_MAX ((size_t)4096) /* of generated inputs; files may be larger */
 #define INPUT_SECONDS 60
 
 struct bytes {
@@ -38,7 +38,7 @@ static size_t below(size_t limit)
     return limit > 0 ? (size_t)(state >> 11) % limit : 0;
 }
 
-/* Also in a signal's handler: only what may be called there. */
+/* Also called in a signal handler: only async-signal-safe functions. */
 static void save_input(void)
 {
     int fd = open(save_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -80,7 +80,7 @@ static void add_file(const char *path, size_t size)
     seeds[seed_count++] = seed;
 }
 
-/* Directories in the order of their names; one that is not there has no files. */
+/* Directories in alphabetical order; one that does not exist has no files. */
 static void add_path(const char *path)
 {
     struct stat status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Text of strangers in the log: one field of a line stays one, shows nothing that is not printable, and tells what was
- * there, byte for byte, as far as there is room. */
+ * Strangers' text in the log: it stays one field of a line, shows only printable characters, and preserves the text
+ * byte for byte, as far as there is room. */
 #include "fuzz.h"
 
 #include <glib.h>

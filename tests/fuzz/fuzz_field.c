@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Header fields and the Message-ID: every byte of a header belongs to exactly one field, and what is found does not
- * depend on how the message came in. */
+ * Header fields and the Message-ID: every byte of a header belongs to exactly one field, and the results do not depend
+ * on how the message was read. */
 #include "fuzz.h"
 
 #include "message/message_builder.h"
@@ -21,7 +21,7 @@ static struct message *build(const struct fuzz_input *input, struct fuzz_cuts cu
     return message_builder_end(builder, &message, &fault) == MESSAGE_OK ? message : NULL;
 }
 
-/* Lines of CR alone end a header; without one all is header. */
+/* A line of CRs alone ends a header; without one everything is header. */
 static size_t header_size(const unsigned char *bytes, size_t size)
 {
     for (size_t line = 0, at; line < size; line = at + 1) {
@@ -76,7 +76,7 @@ static void check_id(const struct message *message)
     base_free(&value);
 }
 
-/* Without comments the id is what stands between the first '<' and the last '>', if that is more than blanks. */
+/* Without comments the id is what is between the first '<' and the last '>', if that is more than blanks. */
 static void check_plain_id(const struct message *message)
 {
     struct message_field field;

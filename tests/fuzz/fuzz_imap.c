@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * A dialogue with an IMAP server that says what the input is, whatever it is asked. What was said on both sides is kept,
- * and every result must be backed by it: no "stored" without the tagged OK to our APPEND, no "absent" without an answer to
- * what was asked, no credential before TLS, greeting and capabilities allow it.
+ * A dialogue with an IMAP server that sends the input, whatever it is asked. Both sides are recorded, and must justify
+ * every result: no "stored" without the tagged OK to our APPEND, no "absent" without an answer to the search, no
+ * credential before TLS, greeting and capabilities allow it.
  *
- * The connection is none: libetpan's stream gets a lower end of our own, and TLS only counts as begun. */
+ * There is no connection: libetpan's stream gets our own lower end, and TLS only counts as started. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -15,15 +15,15 @@
 #define PASSWORD "correct-horse-battery"
 #define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
 #define COMMANDS_MAX 4096
-#define NUL "\x7f"       /* what is kept of one; it ends a line like a blank */
-#define SAME "yes"       /* a candidate that has it is the message looked for */
-#define SIMILAR "nearly" /* so may be one that has this */
+#define NUL "\x7f"       /* recorded instead of one; it ends a line like a blank */
+#define SAME "yes"       /* a candidate that contains it is the message searched for */
+#define SIMILAR "nearly" /* one that contains this may be, too */
 
 static struct fuzz_input server;
 static struct fuzz_cuts server_cuts;
-static GString *said; /* what the server said, as far as it was read */
+static GString *said; /* sent by the server and read by us */
 static GString *sent;
-static GString *credential; /* as it goes over the wire */
+static GString *credential; /* as sent */
 static size_t sent_checked;
 static struct {
     enum imap_tls tls;
@@ -61,7 +61,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return length == strlen(word) && strncasecmp(text, word, length) == 0;
 }
 
-/* What the server said after the command went out. */
+/* What the server sent after the command. */
 static const char *said_after(const char *command)
 {
     unsigned long number = strtoul(command + 1, NULL, 10);
@@ -69,7 +69,7 @@ static const char *said_after(const char *command)
     return said->str + dialogue.said_before[number < COMMANDS_MAX ? number : 0];
 }
 
-/* Whether the server answered the command so: its tag and a status, the first time. */
+/* Whether the server answered the command like this: its tag and a status, the first time. */
 static bool answered(const char *command, const char *status)
 {
     size_t tag = command ? strcspn(command, " ") + 1 : 0;
@@ -98,7 +98,7 @@ static const char *last_line(const GString *text)
     return text->str + at;
 }
 
-/* The credential goes out now: was all said that it needs? */
+/* The credential is being sent: were all conditions met? */
 static void check_credential(void)
 {
     const char *line = last_line(sent);
@@ -135,7 +135,7 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
     return (ssize_t)size;
 }
 
-/* A line at most, for the server could not know what comes after our answer to it. */
+/* At most a line, since the server cannot know our next command. */
 static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
 {
     const uint8_t *end = server.size > 0 ? memchr(server.bytes, '\n', server.size) : NULL;
@@ -239,7 +239,7 @@ static bool was_fetched(unsigned long uid)
     return strstr(sent->str, command) != NULL;
 }
 
-/* Every message that the answer to the search names was looked at. */
+/* Every message named in the answer to the search was examined. */
 static void check_all_fetched(void)
 {
     const char *tag = last_command("UID SEARCH "), *line = said_after(tag);
@@ -262,7 +262,7 @@ static void check_all_fetched(void)
     }
 }
 
-/* All of the literal is out, behind a '+', and nothing else was sent since. */
+/* All of the literal was sent, after a '+', and nothing else since. */
 static bool literal_sent(void)
 {
     const char *literal = sent->str + dialogue.sent_before_literal;
@@ -299,7 +299,7 @@ static bool is_data(const char *line)
     return true;
 }
 
-/* A literal, and what follows it, goes on with its line. */
+/* A literal, and what follows it, belongs to its line. */
 static void join_literals(void)
 {
     for (size_t at = 0; at < said->len;) {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: ISC
-"""Private servers for the tests and the demo: real ones in a temporary directory, and stand-ins that misbehave."""
+"""Private servers for the tests and the demo: real ones in a temporary directory, and simulated ones that misbehave."""

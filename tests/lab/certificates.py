@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Certificates from a certificate authority of our own, made by openssl(1)."""
+"""Certificates from our own certificate authority, made with openssl(1)."""
 
 import datetime
 import os
@@ -18,8 +18,8 @@ def openssl(*arguments):
 
 
 def validity(days):
-    """Options of `openssl x509` for a certificate that ends so many days from now. One that has ended is a matter of
-    -not_after since 3.4, and of -days before, which 3.5 does not take for it."""
+    """Options of `openssl x509` for a certificate that expires in this many days. For one that has expired, use
+    -not_after since 3.4, and -days before that, which 3.5 does not accept."""
     help_text = subprocess.run([process.find_program("openssl"), "x509", "-help"], capture_output=True, check=False).stderr
     if days > 0 or b"-not_after" not in help_text:
         return ["-days", str(days)]

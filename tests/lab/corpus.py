@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The awkward messages of tests/corpus, and those in a directory shared/corpus beside the checkout, if there is one."""
+"""The unusual messages of tests/corpus, and those in a directory shared/corpus beside the checkout, if there is one."""
 
 import glob
 import os
@@ -18,5 +18,5 @@ def read(path):
 
 
 def one_cr(raw):
-    """Of several CR before a LF Dovecot drops one."""
+    """Of several CRs before an LF Dovecot drops one."""
     return re.sub(rb"\r+\n", b"\r\n", raw)

@@ -67,7 +67,7 @@ class Dovecot(process.Server):
         return dovecot_config.configuration(**values)
 
     def renew(self):
-        """Starts it again when it has many accounts, before its auth runs out of open files."""
+        """Restarts it when it has many accounts, before its auth process runs out of open files."""
         if self.accounts > MANY_ACCOUNTS:
             self.stop()
             self.accounts = 0
@@ -75,11 +75,11 @@ class Dovecot(process.Server):
             process.wait_until(self.is_up, "Dovecot is up again")
 
     def answers(self):
-        # The port may be somebody else's: what counts is that it says so itself, which it does once it has bound.
+        # The port may belong to somebody else: it counts that Dovecot itself says so, once it has bound the port.
         return "starting up for imap" in self.new_log()
 
     def command(self, account):
-        """Words of a command that talks IMAP on stdin and stdout, logged in already (PREAUTH)."""
+        """Words of a command that speaks IMAP on stdin and stdout, already logged in (PREAUTH)."""
         # As root and on a socket, Dovecot's imap takes inetd(8) for its parent and refuses.
         user = self.user
         words = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
@@ -87,7 +87,7 @@ class Dovecot(process.Server):
                 "exec", "imap", "-u", account]
 
     def show_command(self, account, mailbox):
-        """A command line that prints what is in a mailbox."""
+        """A command line that prints the contents of a mailbox."""
         return f"doveadm -c {self.path('dovecot.conf')} fetch -u {account} 'uid date.received text' mailbox {mailbox}"
 
     def add_account(self, account, quota=None, location=None, home=None):
@@ -101,13 +101,13 @@ class Dovecot(process.Server):
     def session(self, account):
         """A logged-in imaplib session, as the master user."""
         session = imaplib.IMAP4("127.0.0.1", self.port, timeout=120)
-        session.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # imaplib sends line ends by themselves
+        session.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # imaplib sends bare line ends
         session.authenticate("PLAIN", lambda _: f"{account}\0{MASTER}\0{self.password}".encode())
         return session
 
     def newest_process(self, account, logged_before=0, sessions=1):
-        """The process that serves the newest session of an account, when the log tells of so many behind so many
-        characters; it is written a little later than they begin."""
+        """The process that serves the newest session of an account, once the log reports this many after this many
+        characters; it is written shortly after they begin."""
         pattern = rf"{LOGGED_IN} user=<{re.escape(account)}>.* mpid=(\d+)"
 
         def logged():
@@ -117,23 +117,23 @@ class Dovecot(process.Server):
 
     @contextlib.contextmanager
     def uid_list_locked(self, account, maildir="Maildir"):
-        """As by another program that locks a Maildir's list of UIDs."""
+        """As if another program had locked a Maildir's list of UIDs."""
         path = self.path("mail", account, maildir, "dovecot-uidlist.lock")
         with open(path, "w", encoding="ascii") as file:
-            file.write(f"{os.getpid()}:{socket.gethostname()}")     # Dovecot looks whether that process lives
+            file.write(f"{os.getpid()}:{socket.gethostname()}")     # Dovecot checks whether that process is alive
         try:
             yield
         finally:
             os.unlink(path)
 
     def mailboxes(self, account):
-        """Names of all mailboxes, as in modified UTF-7."""
+        """The names of all mailboxes, in modified UTF-7."""
         with self.session(account) as session:
             return sorted(re.sub(rb'.*\) (NIL|"[^"]*") ', b"", line).strip(b'"').decode()
                           for line in session.list()[1] if line)
 
     def messages(self, account, mailbox="INBOX"):
-        """What is in a mailbox, in order of arrival; an empty list when there is no such mailbox."""
+        """The contents of a mailbox, in order of arrival; an empty list if there is no such mailbox."""
         with self.session(account) as session:
             status, _ = session.select(quoted(mailbox), readonly=True)
             if status != "OK":
@@ -154,6 +154,6 @@ def stored(head, raw):
 
 
 def in_utc(date):
-    """A date of IMAP's; Dovecot tells those of its own time zone."""
+    """An IMAP date; Dovecot uses its own time zone."""
     form = "%d-%b-%Y %H:%M:%S %z"
     return datetime.datetime.strptime(date, form).astimezone(datetime.timezone.utc).strftime(form)

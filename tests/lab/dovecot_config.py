@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The two languages in which Dovecot is configured: that of 2.3 and that of 2.4."""
+"""The two configuration languages of Dovecot: that of 2.3 and that of 2.4."""
 
 import functools
 import re
@@ -94,7 +94,7 @@ passdb masters {{
 }}
 """
 
-# Both versions have to be the first settings. storage_grace would let a mailbox grow by 10 MB beyond its quota.
+# Both versions must be the first settings. storage_grace would let a mailbox exceed its quota by 10 MB.
 DOVECOT_2_4 = """dovecot_config_version = 2.4.0
 dovecot_storage_version = 2.4.0
 """ + COMMON + """
@@ -135,7 +135,7 @@ protocol imap {{
 }}
 """
 
-# Without root there is nobody else to run as, and chroot(2) is refused.
+# Without root there is no other user to run as, and chroot(2) is refused.
 ROOTLESS = """
 default_internal_user = {user}
 default_login_user = {user}
@@ -186,7 +186,7 @@ def configuration(location, user=None, group=None, master=None, sessions=1000, *
 
 
 def user_fields(quota=None, location=None, home=None):
-    """Extra fields of a user. quota: bytes; location: "DRIVER:PATH". 2.4 ignores a field of 2.3 without a word."""
+    """Extra fields of a user. quota: bytes; location: "DRIVER:PATH". 2.4 silently ignores a field of 2.3."""
     fields = {}
     if home is not None:
         fields["home"] = home

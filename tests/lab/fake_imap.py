@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""An IMAP server that follows a script, for what a real one cannot be brought to do."""
+"""An IMAP server that follows a script, for behaviour that a real one cannot be made to show."""
 
 import base64
 import re
@@ -12,7 +12,7 @@ from .proxy import end_listening
 CAPABILITIES = "IMAP4rev1 SASL-IR AUTH=PLAIN AUTH=LOGIN UIDPLUS"
 
 
-NOBODY = "oncedrop-probe"    # who is asked for to see whether a server takes any name
+NOBODY = "oncedrop-probe"    # the account that is asked for to see whether a server accepts any name
 
 
 class Gone(Exception):
@@ -47,7 +47,7 @@ class Client:
         self.stream = self.socket.makefile("rb")
 
     def close(self):
-        """Ends the connection without another word."""
+        """Ends the connection without sending anything."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""A server that speaks PostgreSQL's protocol 3 as far as a script needs it, for what a real one would never do; and one
-that adds TLS to a real one."""
+"""A server that speaks as much of PostgreSQL's protocol 3 as a script needs, for what a real one would never do; and
+one that adds TLS to a real one."""
 
 import select
 import socket
@@ -18,7 +18,7 @@ class Gone(Exception):
 
 
 def own_address():
-    """An address of this machine that is not its loopback, or None. Nothing is sent."""
+    """An address of this machine outside its loopback interface, or None. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -60,7 +60,7 @@ class Client:
         return data
 
     def startup(self):
-        """Declines TLS and GSSAPI; returns the first real packet."""
+        """Refuses TLS and GSSAPI; returns the first real packet."""
         while True:
             [size] = struct.unpack("!i", self.exactly(4))
             body = self.exactly(size - 4)
@@ -75,7 +75,7 @@ class Client:
         return kind, self.exactly(size - 4)
 
     def greet(self):
-        """Asks for the password in the clear, and is content with any."""
+        """Asks for the password in the clear, and accepts any."""
         self.socket.sendall(packet(b"R", struct.pack("!i", 3)))
         kind, body = self.packet()
         if kind == b"p":
@@ -97,7 +97,7 @@ class Client:
 
 
 class FakePostgres:
-    """script: function(client), after the greeting. heard: what came before it; passwords: those it was given."""
+    """script: function(client), after the greeting. heard: what arrived before it; passwords: those received."""
 
     def __init__(self, script=None, address="127.0.0.1"):
         self.script = script
@@ -137,7 +137,7 @@ class FakePostgres:
 
 
 class TlsFront(FakePostgres):
-    """PostgreSQL with TLS, at an address of its own: certificate is (certificate, key)."""
+    """PostgreSQL with TLS, at its own address: certificate is (certificate, key)."""
 
     def __init__(self, port, certificate, address):
         self.behind = port
@@ -160,7 +160,8 @@ class TlsFront(FakePostgres):
 
     @staticmethod
     def copy(inside, outside):
-        """Both ways until one of them ends, by one thread: one that reads and one that writes would meet in OpenSSL."""
+        """Copies both ways until one of them ends, in one thread: a reading and a writing thread would collide in
+        OpenSSL."""
         other = {inside: outside, outside: inside}
         while True:
             for source in [inside] if inside.pending() else select.select(other, [], [])[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""All that the tests and the demo share: servers started when first asked for, stopped together."""
+"""What the tests and the demo share: servers started on first use, stopped together."""
 
 import functools
 import itertools
@@ -19,14 +19,14 @@ def program():
 
 
 def is_sanitized():
-    """A sanitizer keeps what was freed, so memory says nothing."""
+    """A sanitizer keeps freed memory, so memory sizes mean nothing."""
     with open(program(), "rb") as file:
         return b"__asan_init" in file.read()
 
 
 class Lab:
     def __init__(self):
-        os.umask(0o022)     # as root the servers are other users, and look into what is made for them
+        os.umask(0o022)     # as root the servers are other users, and must read what is made for them
         self.directory = process.private_directory()
         self.numbers = itertools.count(1)
         self.servers = []

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: ISC
-"""Databases with an empty ledger. One whose test left nothing but rows in it is emptied and lent again, under another
-name: that takes a tenth of the time of a new one."""
+"""Databases with an empty ledger. If a test left nothing but rows in one, it is emptied and reused under another name:
+that takes a tenth of the time of creating one."""
 
 from . import lab as lab_module, process
 
-FIRST_USER_OID = 16384      # FirstNormalObjectId: what PostgreSQL did not come with
-LARGE = 4 << 20             # bytes; more than this is quicker dropped than emptied
+FIRST_USER_OID = 16384      # FirstNormalObjectId: objects that did not come with PostgreSQL
+LARGE = 4 << 20             # bytes; anything larger is dropped faster than emptied
 
-# Everything that can be changed but rows. The relations' other columns are what VACUUM and ANALYZE write.
+# Everything that can change except rows. VACUUM and ANALYZE write the relations' other columns.
 PARTS = [f"SELECT string_agg(t::text, ';' ORDER BY oid) FROM {catalogue} t WHERE oid >= {FIRST_USER_OID}"
          for catalogue in ("pg_proc", "pg_trigger", "pg_constraint", "pg_attrdef", "pg_rewrite", "pg_type", "pg_policy",
                            "pg_event_trigger", "pg_extension")]
@@ -46,7 +46,7 @@ class Ledgers:
         self.fingerprint = None
 
     def take(self):
-        """Name of a database like the template, which nobody else has or had."""
+        """The name of a database like the template, which nobody else uses or has used."""
         if not self.spare:
             return self.postgres.create_database(lab_module.OWNER, self.template)
         old, new = self.spare.pop(), self.postgres.new_name()
@@ -74,7 +74,7 @@ class Ledgers:
         process.wait_until(none_left, f"nobody is connected to {name}")
 
     def empty(self, name):
-        """Takes the rows out; False when that would not make it what it was."""
+        """Removes the rows; False if that would not restore the original state."""
         session = self.postgres.connect(name)
         try:
             with session.cursor() as cursor:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""LMTP as raw as it gets: `oncedrop lmtp` on one end of a pair of sockets, as spawn(8) starts it, and a client that shows
-every reply on the other; and an inetd-style starter for clients that want to connect."""
+"""Raw LMTP: `oncedrop lmtp` on one end of a socket pair, as started by spawn(8), and a client on the other end that
+shows every reply; and an inetd-style starter for clients that want to connect."""
 
 import collections
 import contextlib
@@ -26,7 +26,7 @@ class Gone(Exception):
 
 
 def stuffed(message):
-    """A message as it follows DATA: CRLF line ends, dots doubled, the end mark."""
+    """A message as sent after DATA: CRLF line ends, dots doubled, the end mark."""
     lines = re.sub(rb"\r?\n", b"\r\n", message if message.endswith(b"\n") else message + b"\n")
     return re.sub(rb"^\.", b"..", lines, flags=re.MULTILINE) + b".\r\n"
 
@@ -38,7 +38,7 @@ class Client:
         self.stream = sock.makefile("rb")
 
     def send(self, data):
-        """Bytes as they are; a str is a line, or a list of lines in one piece."""
+        """Sends bytes unchanged; a str is a line; a list of lines is sent in one piece."""
         if not isinstance(data, bytes):
             lines = [data] if isinstance(data, str) else data
             data = b"".join(line.encode() + b"\r\n" for line in lines)
@@ -67,14 +67,14 @@ class Client:
         return self.reply()
 
     def rest(self):
-        """What still comes until the server ends the session."""
+        """Everything that is sent until the server ends the session."""
         try:
             return self.stream.read()
-        except ConnectionResetError:    # it ended with something unread
+        except ConnectionResetError:    # it ended with unread input
             return b""
 
     def hello(self):
-        """Reads the greeting and says LHLO; returns its reply."""
+        """Reads the greeting and sends LHLO; returns its reply."""
         greeting = self.reply()
         assert greeting.code == 220, greeting
         hello = self.command("LHLO client.test")
@@ -134,15 +134,15 @@ def start(site, *options, **more):
 
 
 def stored(reply):
-    """The UID in a reply that says so."""
+    """The UID in a reply that reports success."""
     found = re.match(r"2\.1\.5 stored uid=(\d+) mailbox=", reply.text)
     assert reply.code == 250 and found, reply
     return int(found[1])
 
 
 class Inetd:
-    """Starts a program for each connection to a unix socket, with that for stdin, stdout and stderr: what inetd(8) and
-    systemd's Accept=yes do. The program is that of `arguments`."""
+    """Starts a program for each connection to a unix socket, which becomes its stdin, stdout and stderr, like inetd(8)
+    and systemd's Accept=yes. The program is that of `arguments`."""
 
     def __init__(self, path, arguments, environment):
         self.arguments = arguments
@@ -171,7 +171,7 @@ class Inetd:
 
 
 class Activate:
-    """The same by systemd-socket-activate(1)."""
+    """The same with systemd-socket-activate(1)."""
 
     def __init__(self, path, arguments, environment):
         names = [f"--setenv={name}" for name in environment if name != "PATH"]

@@ -13,8 +13,8 @@ def new_id():
 
 
 def message(sender="lisa@elsewhere.example", to="scuba@example.org", id=None, subject="Hello", body="Hello.\n", headers=""):
-    """id: None makes a new one, False leaves the field out, bytes or str is put as it is between < and >.
-    headers: more header lines, each with its line end."""
+    """id: None makes a new one, False omits the field, bytes or str is used unchanged between < and >. headers: further
+    header lines, each with its line end."""
     if id is None:
         id = new_id()
     fields = [f"From: {sender}\nTo: {to}\nSubject: {subject}\nDate: Fri, 1 Aug 2025 10:00:00 +0200\n".encode()]

@@ -26,7 +26,7 @@ log_disconnections = 0
 
 class PgBouncer(process.Server):
     def __init__(self, directory, postgres, passwords, pool_size=20, name="pgbouncer"):
-        """passwords: role → password, for logging in here and at the PostgreSQL behind."""
+        """passwords: role → password, for logging in here and to the PostgreSQL behind."""
         self.name = name
         super().__init__(directory)
         self.pool_size = pool_size

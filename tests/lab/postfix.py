@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A private Postfix with oncedrop behind it by one of the three ways in, set up from the pieces in conf/postfix."""
+"""A private Postfix that delivers to oncedrop by one of the three ways in, set up with the files of conf/postfix."""
 
 import collections
 import contextlib
@@ -24,7 +24,7 @@ PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
 WAYS = ("mailbox_command", "pipe", "lmtp")
 TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_closed")
 DEFAULT_CONFIGURATION = b"/etc/oncedrop/oncedrop.conf"
-SERVICE_USER = "uucp"   # stands for the user and group "oncedrop"; every Debian has it, and it has no mail
+SERVICE_USER = "uucp"   # replaces the user and group "oncedrop"; every Debian has it, and it has no mail
 SUBMISSION = "submission"
 
 Entry = collections.namedtuple("Entry", "time agent queue_id recipient dsn status text")
@@ -33,7 +33,7 @@ ENTRY = re.compile(r"^(\w+ +\d+ [\d:]+) \S+ postfix/([\w/]+)\[\d+\]: (\w+): to=<
 
 
 def missing():
-    """Why there can be no Postfix, or None. Without root it could give no delivery to another user."""
+    """The reason why there can be no Postfix, or None. Without root it could not deliver to another user."""
     try:
         process.find_program("postconf")
     except FileNotFoundError as error:
@@ -42,13 +42,13 @@ def missing():
 
 
 def system_users():
-    """Names of users that every system has, for local(8) to deliver to; none of them can log in."""
+    """Users that every system has, for local(8) to deliver to; none of them can log in."""
     return [user.pw_name for user in pwd.getpwall() if 0 < user.pw_uid < 100 and user.pw_name != SERVICE_USER]
 
 
 def short_directory():
-    """A directory whose file "o.conf" has no longer a name than the default configuration has, and on which
-    set-group-ID programs are not switched off."""
+    """A directory whose file "o.conf" has a name no longer than that of the default configuration, and where
+    set-group-ID programs are allowed."""
     for parent in ("/tmp", "/var/tmp"):
         if not os.statvfs(parent).f_flag & os.ST_NOSUID:
             path = tempfile.mkdtemp(prefix="od-", dir=parent)
@@ -58,7 +58,7 @@ def short_directory():
 
 
 def client_context(certificate):
-    """For a client that asks nothing of the server's certificate, and shows its own."""
+    """For a client that does not check the server's certificate, and presents its own."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.load_cert_chain(*certificate)
@@ -101,8 +101,8 @@ class Postfix(process.Server):
     # What oncedrop's own installation would do
 
     def install_program(self):
-        """A copy of the program under test, set-group-ID, whose default configuration is ours: the same bytes but for
-        the name of that file. So master.cf has no more arguments than in real life."""
+        """A copy of the program under test, set-group-ID, whose default configuration is ours: the same bytes except
+        for the name of that file. So master.cf needs no more arguments than in real life."""
         with open(lab_module.program(), "rb") as file:
             code = file.read()
         ours = self.path("o.conf").encode()
@@ -117,7 +117,7 @@ class Postfix(process.Server):
         return path
 
     def secret(self, name, text):
-        """A file that root and the group of the program may read, replaced as a whole."""
+        """A file that only root and the group of the program may read, replaced atomically."""
         path, new = self.path(name), self.path(name + ".new")
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o640), "w", encoding="utf-8") as file:
             os.fchown(file.fileno(), 0, self.gid)
@@ -126,12 +126,12 @@ class Postfix(process.Server):
         return path
 
     def configure(self):
-        """Writes the site's settings to where the program finds them."""
+        """Writes the site's settings where the program finds them."""
         self.secret("o.conf", self.site.configuration())
 
     def accounts(self, count, **fields):
-        """Addresses of so many more accounts, which are empty. For local(8) they are users of the system. fields: see
-        Dovecot.add_account."""
+        """The addresses of this many more accounts, which are empty. For local(8) they are users of the system. fields:
+        see Dovecot.add_account."""
         dovecot = self.site.lab.dovecot
         if self.way == "mailbox_command":
             names, self.names = self.names[:count], self.names[count:]
@@ -153,14 +153,14 @@ class Postfix(process.Server):
                                "-f", "home", account], check=True, capture_output=True, text=True).stdout.strip()
 
     def messages(self, address, mailbox="INBOX"):
-        """What is in an address's mailbox, as bytes."""
+        """The contents of an address's mailbox, as bytes."""
         account = address.split("@")[0] if self.way == "mailbox_command" else address
         return [stored.raw for stored in self.site.messages(account, mailbox)]
 
     # Configuration
 
     def piece(self, name):
-        """A file of conf/postfix with this instance's values in place of the documented ones."""
+        """A file of conf/postfix with this instance's values instead of the documented ones."""
         with open(os.path.join(PIECES, name), encoding="utf-8") as file:
             text = file.read()
         values = {
@@ -190,7 +190,7 @@ class Postfix(process.Server):
         }
         for name in ("command_directory", "daemon_directory", "mail_owner", "setgid_group"):
             own[name] = postconf(name)
-        # A program that holds a secret cannot be looked into by its own leak detector.
+        # A program that has a secret cannot be inspected by its own leak detector.
         settings = {
             "export_environment": "TZ LANG ASAN_OPTIONS=detect_leaks=0",
             "virtual_mailbox_maps": "", "virtual_alias_maps": "",      # every address exists
@@ -248,7 +248,7 @@ class Postfix(process.Server):
         self.start()
 
     def agents(self):
-        """Process ids of all running copies of our program: they outlive `postfix stop', in sessions of their own."""
+        """The process ids of all running copies of our program: they outlive `postfix stop', in their own sessions."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -267,12 +267,12 @@ class Postfix(process.Server):
                 pass
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    # Mail in, mail out, and what became of it
+    # Mail in, mail out, and the results
 
     def send(self, message, recipients, sender="lisa@elsewhere.example", login=None, submission=False,
              certificate=None):
-        """Returns the queue id. login: as if the client had authenticated so. certificate: (certificate, key) that the
-        client shows in TLS."""
+        """Returns the queue id. login: as if the client had authenticated with it. certificate: the (certificate, key)
+        that the client presents in TLS."""
         port = self.submission_port if submission else self.port
         with smtplib.SMTP("127.0.0.1", port, local_hostname="client.test", timeout=60) as client:
             client.ehlo()
@@ -295,38 +295,38 @@ class Postfix(process.Server):
             return re.search(rb"queued as (\w+)", answer)[1].decode()
 
     def queue(self):
-        """Everything that is in the queue, as postqueue -j tells."""
+        """Everything in the queue, as printed by postqueue -j."""
         return [json.loads(line) for line in self.command("postqueue", "-j").splitlines()]
 
     def entries(self, queue_id=None):
-        """Postfix's own account of its deliveries, without those to addresses elsewhere."""
+        """Postfix's own log entries about its deliveries, without those to addresses elsewhere."""
         entries = [Entry(*match) for match in ENTRY.findall(self.log())]
         return [entry for entry in entries if entry.recipient.endswith(self.domain)
                 and queue_id in (None, entry.queue_id)]
 
     def wait_for(self, count, queue_id=None, seconds=60):
-        """Waits for so many log entries; returns them."""
+        """Waits for this many log entries; returns them."""
         process.wait_until(lambda: len(self.entries(queue_id)) >= count, f"{count} deliveries in the log", seconds)
         return self.entries(queue_id)
 
     def idle(self):
-        """By two looks: a message that goes from one queue to another meanwhile may be seen in neither."""
+        """Checks twice: a message that moves from one queue to another meanwhile may be seen in neither."""
         return all(message["queue_name"] in ("deferred", "hold") for _ in range(2) for message in self.queue())
 
     def is_empty(self):
         return not any(self.queue() for _ in range(2))
 
     def tried(self):
-        """How many deliveries the log tells of, to whatever address."""
+        """How many deliveries are in the log, to any address."""
         return len(ENTRY.findall(self.log()))
 
     def wait_idle(self, seconds=60):
-        """Until every message is gone or deferred."""
+        """Waits until every message is gone or deferred."""
         process.wait_until(self.idle, "Postfix has tried everything", seconds)
 
     def try_again(self, count, queue_id=None, seconds=60):
-        """Has what is deferred tried until the log has so many entries of it; returns them. Asked once is not enough: what
-        Postfix has not quite put away yet it skips."""
+        """Retries deferred messages until the log has this many entries about them; returns these. Asking once is not
+        enough: Postfix skips what it has not quite put away yet."""
         end = time.monotonic() + seconds
         while len(self.entries(queue_id)) < count:
             if time.monotonic() > end:
@@ -338,7 +338,7 @@ class Postfix(process.Server):
         return self.entries(queue_id)
 
     def flush(self, seconds=60):
-        """Tries all that is deferred, again and again, until the queue is empty. Returns how often."""
+        """Retries everything that is deferred until the queue is empty. Returns how often."""
         end = time.monotonic() + seconds
         rounds = 0
         self.wait_idle(seconds)
@@ -348,7 +348,7 @@ class Postfix(process.Server):
             rounds += 1
             tried = self.tried()
             self.command("postqueue", "-f")
-            with contextlib.suppress(TimeoutError):     # what Postfix has not quite put away yet it skips
+            with contextlib.suppress(TimeoutError):     # Postfix skips what it has not quite put away yet
                 process.wait_until(lambda: self.tried() > tried, "Postfix tries again", 5)
             self.wait_idle(seconds)
         return rounds

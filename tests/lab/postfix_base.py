@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What a Postfix of our own needs besides the pieces in conf/postfix: its settings, services and directories."""
+"""What our own Postfix needs besides the files in conf/postfix: its settings, services and directories."""
 
 import functools
 import grp
@@ -9,7 +9,7 @@ import subprocess
 
 from . import process
 
-# What any Postfix needs to be alone on 127.0.0.1, and to be told from the one of the system.
+# What any Postfix needs to run alone on 127.0.0.1, separate from the system's.
 MAIN_CF = """
 compatibility_level = 3.6
 config_directory = {directory}/etc
@@ -78,7 +78,7 @@ def postconf(name):
 
 
 def make_directories(**roots):
-    """What `postfix check' makes for a new instance, by the same list, only sooner."""
+    """What `postfix check' creates for a new instance, from the same list, only faster."""
     owners = {"root": 0, "$mail_owner": pwd.getpwnam(postconf("mail_owner")).pw_uid}
     groups = {"-": -1, "$setgid_group": grp.getgrnam(postconf("setgid_group")).gr_gid}
     with open(os.path.join(postconf("meta_directory"), "postfix-files"), encoding="ascii") as file:

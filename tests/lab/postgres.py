@@ -17,7 +17,7 @@ from . import process
 class Postgres(process.Server):
     name = "postgres"
     stop_signal = signal.SIGINT     # fast shutdown
-    death_signal = signal.SIGQUIT   # at once; nobody will miss the data
+    death_signal = signal.SIGQUIT   # at once; nobody needs the data
 
     def __init__(self, directory):
         super().__init__(directory)
@@ -39,7 +39,7 @@ class Postgres(process.Server):
         subprocess.run([self.program("initdb"), "-D", self.path("data"), "-U", "admin", "-A", "scram-sha-256",
                         "--pwfile", password_file, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
                        check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
-        # By the unix socket we are the administrator, without the time that SCRAM takes; and two users come as on Debian.
+        # On the unix socket we are the administrator, without the time that SCRAM takes; two users can log in as on Debian.
         self.put_first("pg_hba.conf", "local all admin peer map=tests\nlocal all root,games peer\n")
         self.put_first("pg_ident.conf", f"tests {pwd.getpwuid(os.getuid()).pw_name} admin\n")
 
@@ -61,7 +61,7 @@ class Postgres(process.Server):
             "unix_socket_directories": self.directory,
             "max_connections": 150,
             "shared_buffers": "32MB",
-            "fsync": "off",     # these rows need not survive the machine, only the processes
+            "fsync": "off",     # these rows must survive the processes, but not the machine
             "log_line_prefix": "%m [%p] %u@%d ",
             "log_lock_waits": "on",
             "timezone": "UTC",
@@ -70,7 +70,7 @@ class Postgres(process.Server):
                     *[f"--{name}={value}" for name, value in settings.items()]], **process.run_as(self.user))
 
     def end(self, stop_signal):
-        """Ends it, and leaves everything as it is for launch()."""
+        """Ends it, and keeps everything for launch()."""
         self.process.send_signal(stop_signal)
         try:
             self.process.wait(120)
@@ -78,7 +78,7 @@ class Postgres(process.Server):
             raise TimeoutError(f"PostgreSQL does not end:\n{self.new_log()[-4000:]}") from None
 
     def restart(self, stop_signal):
-        """Ends it and starts it again on the same port; returns when it answers."""
+        """Restarts it on the same port; returns when it answers."""
         self.end(stop_signal)
         self.launch()
         process.wait_until(self.is_up, "PostgreSQL answers again")
@@ -107,15 +107,15 @@ class Postgres(process.Server):
             session.close()
 
     def as_admin(self):
-        """What makes a program of PostgreSQL's, in a shell's words, the administrator's."""
+        """A shell prefix that runs PostgreSQL's programs as the administrator."""
         return f"-h {self.directory} -p {self.port} -U admin"
 
     def create_role(self, name):
-        """A role that may log in and no more; its password is its name."""
+        """Creates a role that may only log in; its password is its name."""
         self.admin(f"CREATE ROLE {name} LOGIN PASSWORD %s", (name,))
 
     def new_name(self):
-        """They are all as long: one can stand in for another in a packet."""
+        """All have the same length, so that one can replace another in a packet."""
         return f"db{next(self.counter):06}"
 
     def create_database(self, owner, template="template0"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Processes that end with us, ports that are free, and waiting with a deadline instead of sleeping."""
+"""Processes that end with us, free ports, and waiting with a deadline instead of sleeping."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def wait_until(condition, what, seconds=60):
-    """Polls until condition() gives something true, and returns that; fails after so many seconds."""
+    """Polls until condition() returns something true, and returns that; fails after this many seconds."""
     end = time.monotonic() + seconds
     while True:
         result = condition()
@@ -29,8 +29,8 @@ def wait_until(condition, what, seconds=60):
 
 
 def peak_until_end(process):
-    """Waits for the end of a subprocess; returns the most memory that it had, in bytes. Not ru_maxrss (wait4(2)), which
-    begins with what we have when it is started."""
+    """Waits for the end of a subprocess; returns its peak memory in bytes. Not ru_maxrss (wait4(2)), which starts with
+    what we have when it is started."""
     most = 0
     while process.poll() is None:
         try:
@@ -43,7 +43,7 @@ def peak_until_end(process):
 
 
 def is_listening(path):
-    """Whether a unix socket takes connections, without making one; its file is there from bind(2) on, before listen(2).
+    """Whether a unix socket accepts connections, without making one; its file exists from bind(2) on, before listen(2).
     In /proc/net/unix the flag for it is __SO_ACCEPTCON."""
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         rows = [line.split(maxsplit=7) for line in file]
@@ -51,7 +51,7 @@ def is_listening(path):
 
 
 def ports_for_servers():
-    """Those that the kernel gives to no client, which would have it when a server wants it back after a restart."""
+    """Ports that the kernel never assigns to a client, which could occupy them while a server restarts."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         first, last = map(int, file.read().split())
     found = [port for port in range(10000, 65536) if not first <= port <= last]
@@ -62,8 +62,8 @@ RESERVED = []
 
 
 def free_port():
-    """A port that is ours until this process ends, whether or not a server uses it just now: no other process that asks
-    here gets it. An abstract unix socket of that name says so; the kernel removes it with us."""
+    """A port that is ours until this process ends, whether or not a server uses it: no other process that asks here
+    gets it. This is marked by an abstract unix socket of that name, which the kernel removes with us."""
     for port in random.sample(ports_for_servers(), 1000):
         mark = socket.socket(socket.AF_UNIX)
         try:
@@ -105,25 +105,26 @@ def account_for(*names):
 
 
 def run_as(user):
-    """Arguments for subprocess that give up root for this user."""
+    """Arguments for subprocess that switch from root to this user."""
     if os.getuid() != 0 or user.pw_uid == 0:
         return {}
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 def private_directory():
-    """A new directory that every server's user can pass through. Short, for the sake of unix sockets' names."""
+    """A new directory that every server's user can traverse. Its path is short because of the length limit of unix
+    socket names."""
     path = tempfile.mkdtemp(prefix="oncedrop-", dir="/tmp")
     os.chmod(path, 0o711)
     return path
 
 
 class Server:
-    """A server in a directory of its own, in its own process group, that dies when this process does."""
+    """A server in its own directory and process group, which dies when this process does."""
 
     name = "server"
     stop_signal = signal.SIGTERM    # asks for an orderly end
-    death_signal = signal.SIGTERM   # what the kernel sends when we die
+    death_signal = signal.SIGTERM   # sent by the kernel when we die
 
     def __init__(self, directory):
         self.directory = os.path.join(directory, self.name)
@@ -146,7 +147,7 @@ class Server:
             return ""
 
     def new_log(self):
-        """What was logged since it was started last."""
+        """The log since its last start."""
         return self.log()[self.logged_before:]
 
     def spawn(self, arguments, **options):
@@ -161,7 +162,7 @@ class Server:
                                             start_new_session=True, preexec_fn=die_with_parent, **options)
 
     def start(self):
-        """Starts on free ports, with other ones when somebody was faster."""
+        """Starts on free ports, or on others if somebody was faster."""
         for attempt in range(5):
             self.launch()
             try:

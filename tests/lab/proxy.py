@@ -9,7 +9,7 @@ CLIENT, SERVER = "client", "server"
 
 
 def end_listening(listener):
-    """close(2) alone would let a thread that waits in accept(2) take one more connection."""
+    """close(2) alone would let a thread that is blocked in accept(2) take one more connection."""
     if listener.fileno() >= 0:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
@@ -21,16 +21,16 @@ class Connection:
     def __init__(self, number, client, server):
         self.number = number
         self.sockets = {CLIENT: client, SERVER: server}
-        self.passed = {CLIENT: 0, SERVER: 0}    # bytes that came from each side and were passed on
-        self.ended = {CLIENT: False, SERVER: False}     # all that came from this side has been read
-        self.mute = False                       # nothing more is passed on, not even an end
+        self.passed = {CLIENT: 0, SERVER: 0}    # bytes that arrived from each side and were passed on
+        self.ended = {CLIENT: False, SERVER: False}     # everything that arrived from this side was read
+        self.mute = False                       # nothing more is passed on, not even an end of file
 
     def fall_silent(self):
         """Passes on nothing more; both connections stay open."""
         self.mute = True
 
     def end(self):
-        """Ends both connections in order, by FIN: what was sent before arrives. What comes later is dropped."""
+        """Ends both connections in order, by FIN: what was sent before arrives; later data is dropped."""
         self.mute = True
         for sock in self.sockets.values():
             try:
@@ -39,7 +39,7 @@ class Connection:
                 pass
 
     def reset(self):
-        """Ends both connections as a crash of the network would: by RST, not by an orderly end."""
+        """Ends both connections as a network failure would: by RST, not in order."""
         self.mute = True
         for sock in self.sockets.values():
             try:
@@ -97,7 +97,7 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
-            for sock in (client, server):   # pieces are not to wait for the acknowledgement of those before
+            for sock in (client, server):   # pieces must not wait for the acknowledgement of earlier ones
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = Connection(len(self.connections) + 1, client, server)
             self.connections.append(connection)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The set-group-ID installation that `make install` makes, and an ordinary user who calls it."""
+"""The set-group-ID installation made by `make install`, and an ordinary user who runs it."""
 
 import contextlib
 import grp
@@ -15,7 +15,7 @@ from . import lab as lab_module
 from .proxy import end_listening
 from .site import Running
 
-USER, OTHER, GROUP = "games", "news", "mail"     # on every Debian; the user is in no other group than the own
+USER, OTHER, GROUP = "games", "news", "mail"     # on every Debian; the user is in no group but its own
 
 BECOME = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
 
@@ -26,7 +26,7 @@ def available():
 
 
 class Listener:
-    """Counts who comes."""
+    """Counts connections."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -48,7 +48,7 @@ class Listener:
 
 @contextlib.contextmanager
 def installation():
-    """Gives the prefix, a private directory. Built without optimisation, which takes the time."""
+    """Returns the prefix, a private directory. Built without optimisation, which would take the most time."""
     parents = [parent for parent in ("/tmp", "/var/tmp") if not os.statvfs(parent).f_flag & os.ST_NOSUID]
     directory = tempfile.mkdtemp(prefix="oncedrop-setgid-", dir=parents[0])
     try:
@@ -66,7 +66,7 @@ def installation():
 
 
 class Installed:
-    """The installed program with a site's settings, called by an ordinary user."""
+    """The installed program with a site's settings, run by an ordinary user."""
 
     def __init__(self, site, prefix):
         self.site = site
@@ -101,7 +101,7 @@ class Installed:
         return path
 
     def environment(self, recipient=None, more=None):
-        """As local(8) sets it."""
+        """As set by local(8)."""
         recipient = recipient or self.address
         user, _, domain = recipient.partition("@")
         return {"PATH": "/usr/bin:/bin", "USER": user, "LOGNAME": user, "HOME": "/", "SHELL": "/bin/sh", "LOCAL": recipient,
@@ -109,10 +109,10 @@ class Installed:
                 "EXTENSION": "", "DOMAIN": domain, "CLIENT_ADDRESS": "127.0.0.1", **(more or {})}
 
     def start(self, *arguments, stdin=b"", recipient=None, env=None, before=(), merge=False, words=None):
-        """Runs `oncedrop ARGUMENTS` as the user. before: a command that runs it, as prlimit(1)."""
+        """Runs `oncedrop ARGUMENTS` as the user. before: a command that runs it, such as prlimit(1)."""
         self.private(self.configuration, self.site.configuration())
         variables = [f"{name}={value}" for name, value in self.environment(recipient, env).items()]
-        # The variables are for the program alone: setpriv(1), run by root, would heed LD_PRELOAD.
+        # The variables are for the program alone: setpriv(1), run by root, would obey LD_PRELOAD.
         running = Running([*BECOME, *before, "env", "-i", *variables, *(words or [self.program]), *arguments], stdin,
                           {"PATH": os.environ["PATH"]}, merge)
         self.site.running.append(running)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""One mail site: a configuration, a database and accounts of its own, and the program to be tried with them."""
+"""A mail site with its own configuration, database and accounts, and the program to test with them."""
 
 import collections
 import glob
@@ -23,17 +23,17 @@ Done = collections.namedtuple("Done", "exit out err seconds")
 
 PROCESS_TIMEOUT = 300
 
-# What `check` says when one of its limits was passed.
+# The output of `check` when one of its limits was exceeded.
 SILENCE = ("not done within", "no answer within", "no answer in time")
 
-# From a leak check whose process a test killed.
+# From a leak check whose process was killed by a test.
 KILLED_MEANWHILE = re.compile(r"^==\d+==Unable to get registers from thread \d+\.\n", re.M)
 
 OPERATORS = {"show", "list", "locks", "stats", "resume", "purge", "abandon"}     # commands that log in with that role
 
 
 class Running:
-    """A process of the program. stdin: bytes, which come through a pipe, or an open file."""
+    """A process of the program. stdin: bytes, passed through a pipe, or an open file."""
 
     def __init__(self, arguments, stdin, environment, merge):
         self.started = time.monotonic()
@@ -98,7 +98,7 @@ class Site:
         }
 
     def write(self, name, text, mode=0o600):
-        """Replaces a file as a whole, so that a process started meanwhile reads the one or the other."""
+        """Replaces a file atomically, so that a process started meanwhile reads either version."""
         path = os.path.join(self.directory, name)
         descriptor, new = tempfile.mkstemp(dir=self.directory)
         with open(descriptor, "w", encoding="utf-8") as file:
@@ -108,8 +108,7 @@ class Site:
         return path
 
     def server(self, port=None):
-        """The IMAP server's name in the ledger, or None when there is nothing to be known of it. port: in place of the
-        setting."""
+        """The IMAP server's name in the ledger, or None if nothing is kept about it. port: instead of the setting."""
         setting = {**self.settings, "imap.port": port or self.settings.get("imap.port")}.get
         user = setting("imap.master_user") or ("a token" if setting("imap.auth") == "xoauth2" else None)
         if setting("imap.command") or not setting("imap.port") or not user:
@@ -137,7 +136,7 @@ class Site:
         return "".join(f"[{group}]\n" + "".join(lines) for group, lines in groups.items())
 
     def write_configuration(self, command):
-        """An operator's commands log in as the operator, where deliveries would as themselves."""
+        """Operators' commands log in as the operator; with this configuration they would log in like deliveries."""
         if not OPERATORS.intersection(command[:1]):
             return self.write("oncedrop.conf", self.configuration())
         delivery, operator = (f"user={role} password={role}" for role in (lab_module.DELIVERY, lab_module.OPERATOR))
@@ -153,14 +152,14 @@ class Site:
 
     def environment(self, more=None):
         kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_PRELOAD") if name in os.environ}
-        # An exit status of its own, and a file, so that a sanitizer's finding is never taken for an outcome.
+        # A separate exit status, and a file, so that a sanitizer's finding is never taken for an outcome.
         sanitizer = f"exitcode=99:log_path={os.path.join(self.directory, 'sanitizer')}"
         kept["ASAN_OPTIONS"] = kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 
     def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True):
-        """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes where stdout goes, as in Postfix."""
+        """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes to stdout, as under Postfix."""
         words = [lab_module.program()]
         if config:
             words += ["-c", self.write_configuration(arguments)]
@@ -172,8 +171,8 @@ class Site:
         return self.start(*arguments, **more).finish()
 
     def check(self, *arguments, silent=False, **more):
-        """`check`. It has limits of its own, which a machine that is busy enough passes: then it is asked again. silent:
-        something is meant not to answer."""
+        """`check`. A busy machine may exceed its limits: then it is repeated. silent: some server is meant not to
+        answer."""
         for _ in range(5):
             done = self.run("check", *arguments, **more)
             said = " ".join(done.out.split())
@@ -193,7 +192,7 @@ class Site:
         return self.start_delivery(message, recipient, *arguments, **more).finish()
 
     def deliver_with_retries(self, message, recipient, *arguments, seconds=60, **more):
-        """As Postfix does, only sooner: again while it says 75. Returns every try's result."""
+        """As Postfix does, only faster: retries while the status is 75. Returns the result of every try."""
         end = time.monotonic() + seconds
         tries = [self.deliver(message, recipient, *arguments, **more)]
         while tries[-1].exit == 75 and time.monotonic() < end:
@@ -201,7 +200,7 @@ class Site:
             tries.append(self.deliver(message, recipient, *arguments, **more))
         return tries
 
-    # Looking at the servers
+    # Examining the servers
 
     def messages(self, account, mailbox="INBOX"):
         return self.lab.dovecot.messages(account, mailbox)
@@ -222,7 +221,7 @@ class Site:
     def value(self, query, parameters=None):
         return self.sql(query, parameters)[0][0]
 
-    # In between
+    # Proxies
 
     def imap_proxy(self, watch=None):
         """From now on IMAP goes through a new proxy, which is returned."""
@@ -261,7 +260,7 @@ class Site:
 
 
 def install_schema(lab):
-    """Has a database with the schema made by the program itself, and gives Ledgers that are copied from it."""
+    """Lets the program itself install the schema in a database, and returns Ledgers that are copied from it."""
     database = lab.postgres.create_database(lab_module.OWNER)
     site = Site(lab, database)
     site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)

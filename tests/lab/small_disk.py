@@ -8,10 +8,10 @@ import tempfile
 
 
 class SmallDisk:
-    """Mounted on a directory, in memory; close() takes it away."""
+    """Mounted on a directory, in memory; close() removes it."""
 
     def __init__(self, directory, size, user=None):
-        """size: as tmpfs takes it ("2m"); user: whom the root of it shall belong to, as of pwd."""
+        """size: as for tmpfs ("2m"); user: the owner of its root, as in pwd."""
         self.directory = directory
         os.makedirs(directory, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", directory], check=True,
@@ -31,7 +31,7 @@ class SmallDisk:
         os.unlink(os.path.join(self.directory, "filler"))
 
     def close(self):
-        subprocess.run(["umount", "-l", self.directory], check=True)    # a server may still stand in it
+        subprocess.run(["umount", "-l", self.directory], check=True)    # a server may still use it as working directory
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The protocol broken in one way: the switches of tests/model that must give a counterexample, and some more. Each is
- * asked for where it belongs, or stands around a function of src/delivery (ld --wrap). */
+ * checked where it applies, or wraps a function of src/delivery (ld --wrap). */
 #ifndef ONCEDROP_SIMULATION_BREAKAGE_H
 #define ONCEDROP_SIMULATION_BREAKAGE_H
 
@@ -42,10 +42,10 @@ struct breakage_row {
     const char *name, *meaning;
 };
 
-/* Of each, but BREAK_NOTHING. */
+/* All except BREAK_NOTHING. */
 extern const struct breakage_row breakages[BREAKAGES];
 
-/* By its name; false: there is none. */
+/* Selects one by name; false: there is none. */
 bool breakage_set(const char *name) OD_MUST;
 
 #endif

@@ -20,7 +20,7 @@ void __wrap_answers_unrecorded(struct delivery_work *work, const char *text);
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
 
-/* As in the model, where nobody takes the place of an owner that has finished. */
+/* As in the model, where nobody replaces an owner that has finished. */
 static void first_waits(const struct ledger_found *found, const struct plan_request *request, struct plan *plan)
 {
     plan->sent_waits = plan->sent_waits && found->copies[plan->sent].owner != LEDGER_OTHER;
@@ -71,7 +71,8 @@ struct made __wrap_append_copy(struct delivery_work *work, size_t target)
     return made;
 }
 
-/* What is waited for is told twice when a hold fails: to the copy's owner, and to all of whom nothing could be recorded. */
+/* If a hold fails, the deferral is reported twice: to the copy's owner, and to all recipients whose result could not be
+ * recorded. */
 static bool forgets_sent(const struct delivery_work *work)
 {
     return breakage == BREAK_WAITS_AFTER_HOLD && work->plan->sent_waits;

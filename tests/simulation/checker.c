@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is asked when something is stored, when an answer is given, and at the end. */
+ * The checks when something is stored, when an answer is given, and at the end. */
 #include "checker.h"
 
 #include "scheduler.h"
@@ -64,12 +64,12 @@ static bool given_up(const struct content *content)
 {
     struct key key = {content->identity, content->digest};
     const struct row *row = tables_row(key, (struct place){(uint8_t)content->sender, BOX_SENT, COPY_SENT});
-    int64_t clocks = 8 * SECOND; /* that replicas' clocks may differ by */
+    int64_t clocks = 8 * SECOND; /* maximum difference of replicas' clocks */
     return row != NULL && row->state == COPY_FAILED &&
            (content->sent_refused || row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
 }
 
-/* Whether the Sent copy of it was due, and no reason is known why it should not be there: that it was given up, or a
+/* Whether the Sent copy was due, and there is no known reason for its absence: it was given up, or there was a
  * bounce. */
 static bool sent_is_expected(const struct content *content)
 {

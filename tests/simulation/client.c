@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The session with the database, and what is asked of it besides deliveries. */
+ * The session with the database, and its uses other than deliveries. */
 #include "client.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ struct ledger *ledger_open(const struct config *config, const char *queue_id, st
     return ledger;
 }
 
-/* Where the process is dead, its session was left to ledger_died. */
+/* If the process is dead, its session was left to ledger_died. */
 static void drop_session(struct ledger *ledger)
 {
     if (ledger->session != NULL)

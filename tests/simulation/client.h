@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * src/ledger/ledger.h, on a database that is simulated: call for call as ledger_look.c, ledger_claim.c and ledger_settle.c,
- * and what these share. A process that has died is told of trouble by each of them, at once and without effect. */
+ * src/ledger/ledger.h on a simulated database, call for call like ledger_look.c, ledger_claim.c and ledger_settle.c,
+ * and what these share. For a process that has died, each call reports trouble at once, without any effect. */
 #ifndef ONCEDROP_SIMULATION_CLIENT_H
 #define ONCEDROP_SIMULATION_CLIENT_H
 
@@ -11,7 +11,7 @@ struct ledger {
     const struct config *config;
     struct session *session;
     bool broken; /* the session is known to be lost */
-    bool kept;   /* there is one, lost or not: what fails on it may be tried once more */
+    bool kept;   /* there is one, lost or not: what fails on it may be retried once */
     bool in_transaction;
 };
 
@@ -24,13 +24,13 @@ struct ledger_claim {
     int64_t token;
     struct batch *batch; /* NULL: it could not be sent */
     struct call call;
-    bool committed; /* it certainly stands in the ledger */
+    bool committed; /* it is certainly in the ledger */
 };
 
 /* Its session, or NULL. */
 struct session *ledger_session(const struct ledger *ledger) OD_MUST;
 
-/* Its process has died: the database finds out after so long. */
+/* Its process has died: the database notices after this time. */
 void ledger_died(struct ledger *ledger, int64_t after);
 
 bool client_dead(void) OD_MUST;
@@ -56,13 +56,13 @@ void client_add_answers(struct statements *statements, const struct ledger_messa
                         struct ledger_answers answers);
 void client_add_hold(const struct ledger *ledger, const struct ledger_claim *claim, size_t target, struct batch *batch);
 
-/* What a fault makes of a batch. */
+/* Decides by a fault what happens to a batch. */
 void client_set_fate(struct batch *batch, struct call *call);
 
 /* Waits for its results. False: the process is dead. */
 bool client_await(struct batch *batch) OD_MUST;
 
-/* After that: where the connection was lost, the process knows now. */
+/* After that: if the connection was lost, the process knows now. */
 void client_note_loss(struct ledger *ledger, const struct batch *batch);
 
 #endif

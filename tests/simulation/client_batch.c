@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What claims and settlings have in common: what is put into a batch, and how its results are waited for. */
+ * Shared by claims and settlings: what goes into a batch, and the wait for its results. */
 #include "client.h"
 
 #include "scheduler.h"
@@ -36,7 +36,7 @@ int64_t ledger_hold_wait_ms(const struct config *config)
     return config->lock.wait > 1000 ? config->lock.wait : 1000;
 }
 
-/* What a fault makes of a batch. */
+/* Decides by a fault what happens to a batch. */
 void client_set_fate(struct batch *batch, struct call *call)
 {
     static const enum fate fates[FAULT_KINDS] = {
@@ -72,7 +72,7 @@ static bool is_lost(const struct batch *batch)
            (!batch->session->alive && (!batch->committed || batch->hold == LEDGER_TROUBLE));
 }
 
-/* After a batch whose connection is lost: a late one's session is left to the database. */
+/* After a batch whose connection is lost: the session of a late one is left to the database. */
 void client_note_loss(struct ledger *ledger, const struct batch *batch)
 {
     if (!is_lost(batch))

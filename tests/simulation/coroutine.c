@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * makecontext(3) begins a stack; from then on setjmp(3) switches, which needs no system call. */
-#undef _FORTIFY_SOURCE /* it takes a jump to another stack for a mistake */
+ * makecontext(3) starts on a new stack; from then on setjmp(3) switches, without system calls. */
+#undef _FORTIFY_SOURCE /* it takes a jump to another stack for an error */
 #include "coroutine.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@ struct coroutine {
     void *context;
     bool begun, ended;
     ucontext_t start, starter;
-    struct coroutine *next; /* among those that are free */
+    struct coroutine *next; /* in the list of free ones */
 };
 
 static struct coroutine *unused, *current;

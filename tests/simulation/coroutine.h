@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Threads of control with stacks of their own, one at a time. Stacks are kept and used again. */
+ * Threads of control with their own stacks, one running at a time. Stacks are kept and reused. */
 #ifndef ONCEDROP_SIMULATION_COROUTINE_H
 #define ONCEDROP_SIMULATION_COROUTINE_H
 
@@ -10,10 +10,10 @@
 
 struct coroutine;
 
-/* A new one, which begins at its first coroutine_resume. */
+/* A new one, which starts at its first coroutine_resume. */
 struct coroutine *coroutine_new(void (*body)(void *context), void *context) OD_MUST;
 
-/* From outside: goes on with it until it suspends itself or ends; true when it has ended, and is gone. */
+/* From outside: runs it until it suspends itself or ends; true if it has ended and was freed. */
 bool coroutine_resume(struct coroutine *coroutine) OD_MUST;
 
 /* From inside. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Who has which lock, who waits for it, and what a batch does when its turn comes. */
+ * Who holds which lock, who waits for it, and what a batch does when its turn comes. */
 #include "database.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define SESSIONS 8192
 #define BATCHES 8192
-#define CLOCK_MOST (3 * SECOND) /* that a replica's clock is wrong */
+#define CLOCK_MOST (3 * SECOND) /* maximum error of a replica's clock */
 
 static struct session sessions[SESSIONS];
 static struct batch batches[BATCHES];
@@ -22,7 +22,7 @@ static int64_t skew;
 static struct session *holders[SESSIONS]; /* of locks */
 static size_t holder_count;
 
-/* Those that wait for a lock, in their order. */
+/* Batches that wait for a lock, in order. */
 static struct batch *queue[PROCESSES];
 static size_t queue_count;
 
@@ -77,7 +77,7 @@ static void drop_lock(struct session *session)
     session->has_lock = false;
 }
 
-/* The lock manager serves in order: who waits stands before who tries. */
+/* The lock manager serves in order: waiting batches precede one that tries. */
 static bool is_waited_for(uint64_t key)
 {
     for (size_t i = 0; i < queue_count; i++)
@@ -110,7 +110,7 @@ static void answer(struct batch *batch)
     schedule(now + batch->back, tell_client, batch, 0);
 }
 
-/* What the client has not been told by now it never is. */
+/* From now on the client will not learn of any more results. */
 static void lose(struct batch *batch, bool committed)
 {
     if (batch->ready)
@@ -236,7 +236,7 @@ static void execute(void *what, uint32_t tag)
     database_rollback(session);
     if (batch->fate == FATE_TOLD) {
         database_end_session(session);
-    } else if (done && batch->held_count > 0) { /* else the rest of the batch is skipped */
+    } else if (done && batch->held_count > 0) { /* otherwise the rest of the batch is skipped */
         schedule(now + 100, begin_hold, batch, 0);
     } else {
         session->running = NULL;
@@ -261,7 +261,7 @@ void database_send(struct batch *batch, int64_t after)
         return;
     }
     if (batch->fate == FATE_LATE) {
-        /* the client loses it; the session stays where it is, with its lock, until then */
+        /* the client loses it; until then the session keeps its state, including its lock */
         batch->hold = LEDGER_TROUBLE;
         answer(batch);
         after += batch->late_by;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The database's side: sessions, the locks of their transactions, and batches, which are executed whether their client
- * still lives or not. */
+ * The database: sessions, the locks of their transactions, and batches, which are executed whether their client is
+ * still alive or not. */
 #ifndef ONCEDROP_SIMULATION_DATABASE_H
 #define ONCEDROP_SIMULATION_DATABASE_H
 
@@ -16,17 +16,17 @@ struct session {
     struct batch *running;
 };
 
-/* What becomes of a batch. */
+/* What happens to a batch. */
 enum fate {
     FATE_DONE,
     FATE_LOST,   /* the connection is lost before it is executed */
-    FATE_UNTOLD, /* executed, and the connection is lost behind its COMMIT, untold, ... */
-    FATE_TOLD,   /* ... or told */
+    FATE_UNTOLD, /* executed, but the connection is lost after its COMMIT, without ... */
+    FATE_TOLD,   /* ... or with an answer */
     FATE_ROLLED_BACK,
     FATE_LATE, /* given up by its client, executed later */
 };
 
-/* Statements, COMMIT, and then perhaps the hold: BEGIN, the lock (waited for), and a count. */
+/* Statements, COMMIT, and then perhaps the hold: BEGIN, the lock (with a wait), and a count. */
 struct batch {
     struct session *session;
     struct process *process; /* who waits for it; NULL: nobody any more */
@@ -39,7 +39,7 @@ struct batch {
     int64_t hold_wait; /* us */
     bool lost_in_hold;
     bool waits; /* in the lock's queue */
-    /* as the client is told: */
+    /* as reported to the client: */
     bool ready, committed;
     bool taken[TARGETS];
     bool locked; /* the hold's transaction is open, whether its copies were still there or not */
@@ -48,7 +48,7 @@ struct batch {
 
 void database_clear(void);
 
-/* The database's clock, and how it alone is set. */
+/* The database's clock, and how to set only that. */
 int64_t database_clock(void) OD_MUST;
 void database_set_clock(int64_t by);
 
@@ -63,13 +63,13 @@ bool database_try_lock(struct session *session, uint64_t key) OD_MUST;
 
 struct batch *database_batch(void) OD_MUST;
 
-/* It is executed after so long. */
+/* It is executed after this time. */
 void database_send(struct batch *batch, int64_t after);
 
-/* Whatever session the process has then ends. */
+/* Ends whatever session the process has then. */
 void database_end_session_of(struct process *process, int64_t after);
 
-/* All sessions end; a replica's clock differs a little. */
+/* All sessions end; a replica's clock differs slightly. */
 void database_end_all(struct dice *dice, bool promoted);
 
 #endif

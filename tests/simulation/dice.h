@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Randomness that can be had again. Whoever draws has dice of his own, made from the names of what he draws for: what one
- * does less does not change what another gets, so that a history stays itself while it is shrunk. */
+ * Reproducible randomness. Each user has separate dice, seeded with the names of what they are drawn for: if one draws
+ * less, another's numbers do not change, so a history stays the same while it is shrunk. */
 #ifndef ONCEDROP_SIMULATION_DICE_H
 #define ONCEDROP_SIMULATION_DICE_H
 

@@ -44,7 +44,7 @@ static void make_settings(struct dice *dice)
         config->delivery.hold_off *= 1000000;
 }
 
-/* One content has a Message-ID of its own, or none, or that of the one before it. */
+/* A content has its own Message-ID, or none, or that of the previous one. */
 static void make_content(struct dice *dice, unsigned number)
 {
     struct content *content = &world.contents[number], *before = number > 0 ? content - 1 : NULL;
@@ -78,7 +78,7 @@ static void make_content(struct dice *dice, unsigned number)
         content->digest = 0;
 }
 
-/* Few addresses, so that they meet; a job has each once. */
+/* Few addresses, so that deliveries meet; a job has each once. */
 static void make_recipients(struct dice *dice, struct job *job, bool narrow)
 {
     bool one = job->kind == JOB_PIPE || dice_percent(dice, narrow ? 20 : 40);
@@ -121,7 +121,7 @@ static void make(uint64_t seed, uint64_t episode)
     memset(world.host_clock, 0, sizeof(world.host_clock));
     memset(world.workers, 0, sizeof(world.workers));
     make_settings(&dice);
-    bool narrow = dice_percent(&dice, 50); /* two recipients, and most meet */
+    bool narrow = dice_percent(&dice, 50); /* two recipients, so that most deliveries meet */
     world.content_count = (size_t)(dice_percent(&dice, 60) ? 1 : dice_between(&dice, 2, MESSAGES - 1));
     for (unsigned i = 0; i < world.content_count; i++)
         make_content(&dice, i);

@@ -38,7 +38,7 @@ const char *const fault_names[FAULT_KINDS] = {
 uint64_t fault_counts[FAULT_KINDS];
 bool fault_off[FAULTS], fault_struck[FAULTS];
 
-/* What can go wrong at each. */
+/* What can go wrong at each kind of call. */
 static const enum fault_kind possible[CALL_KINDS][POSSIBLE] = {
     [CALL_DECODE] = {FAULT_DEATH, FAULT_STOP, FAULT_DECODER},
     [CALL_LOOKUP] = {FAULT_DEATH, FAULT_STOP, FAULT_DATABASE_AWAY},
@@ -67,7 +67,7 @@ static unsigned fault_id(const struct process *process, int which)
 void faults_plan(struct process *process)
 {
     struct dice *dice = &process->fault_dice;
-    int steps = 8 + 3 * (int)process->job->count; /* about as many as it has, if all goes well */
+    int steps = 8 + 3 * (int)process->job->count; /* about as many as it takes if all goes well */
     for (int i = 0; i < FAULTS_OF_A_TRY; i++) {
         process->fault_at[i] = 0;
         bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 40));
@@ -110,7 +110,7 @@ static void strike(struct call *call, enum call_kind kind, int which)
     TELL("(fault: %s)", fault_names[call->fault]);
 }
 
-/* Mostly short, sometimes so long that the deadline comes near. */
+/* Mostly short, sometimes so long that the deadline is near. */
 static int64_t duration(struct process *process)
 {
     struct dice *dice = &process->dice;
@@ -128,7 +128,7 @@ struct call call_begin(enum call_kind kind)
     struct call call = {.fault = FAULT_NONE};
     if (process->dead)
         return call;
-    if (kind != CALL_DECODE || dice_percent(&process->dice, 20)) /* dull: nothing has been done yet */
+    if (kind != CALL_DECODE || dice_percent(&process->dice, 20)) /* uninteresting: nothing has been done yet */
         process->step++;
     call.time[0] = duration(process);
     call.time[1] = duration(process);

@@ -18,7 +18,7 @@ struct mailbox {
     bool broken;
 };
 
-/* A message that the server has, and not stored yet. */
+/* A message that the server has received but not stored yet. */
 struct flight {
     struct content *content;
     unsigned account;
@@ -64,7 +64,7 @@ size_t imap_count(unsigned account, enum box box, const struct content *content,
     return count;
 }
 
-/* What the server refuses it never stores. */
+/* The server never stores what it refuses. */
 static void store(struct flight *flight)
 {
     if (flight->content->verdict != VERDICT_GOOD)
@@ -86,7 +86,7 @@ static void store_late(void *what, uint32_t tag)
     store(what);
 }
 
-/* The client is gone: stored at once, some time within the bound, or never. */
+/* The client is gone: the message is stored at once, at some time within the limit, or never. */
 static void leave_to_server(struct flight *flight, struct dice *dice, bool certainly)
 {
     int64_t most = world.late_most;
@@ -171,7 +171,7 @@ static enum append_result refuse_before(struct dice *dice)
     }
 }
 
-/* A NO behind the literal: what says that nothing was stored is true; after the others it may have been. */
+/* A NO after the literal: some say truthfully that nothing was stored; after the others it may have been. */
 static enum append_result refuse(struct flight *flight, struct dice *dice)
 {
     static const struct {
@@ -195,7 +195,7 @@ static enum append_result refuse(struct flight *flight, struct dice *dice)
     return answered(result, answers[which].name);
 }
 
-/* The connection is lost behind the beginning of the literal. */
+/* The connection is lost after the beginning of the literal. */
 static enum append_result lose(struct mailbox *mailbox, struct flight *flight, struct call *call)
 {
     mailbox->broken = true;
@@ -207,7 +207,7 @@ static enum append_result lose(struct mailbox *mailbox, struct flight *flight, s
     return breakage == BREAK_LOST_IS_STORED ? APPEND_STORED : APPEND_UNKNOWN;
 }
 
-/* A stopped process may be told when it goes on; what has been sent goes its way. */
+/* A stopped process may get the answer when it continues; what was sent is processed. */
 static bool stop_behind(struct flight *flight, struct call *call)
 {
     bool arrived = dice_percent(&call->dice, 80);
@@ -221,7 +221,7 @@ static enum append_result send_literal(struct mailbox *mailbox, struct flight *f
     struct call call = call_begin(CALL_LITERAL);
     TELL("sends the message to %s of %s", flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
     if (!call_pass(&call, 0)) {
-        if (call.fault != FAULT_STOP || call.half != 0) /* its deadline is the first that it hears of, then */
+        if (call.fault != FAULT_STOP || call.half != 0) /* otherwise its deadline is the first thing it notices */
             leave_to_server(flight, &call.dice, false);
         return APPEND_UNKNOWN;
     }

@@ -26,7 +26,7 @@ void imap_restart(void);
 
 const struct box_content *imap_box(unsigned account, enum box box) OD_MUST;
 
-/* How many copies of this content; by_id: of its Message-ID. */
+/* How many copies there are of this content or, with by_id, of its Message-ID. */
 size_t imap_count(unsigned account, enum box box, const struct content *content, bool by_id) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The search of src/mailbox/mailbox.h, and the comparison that it is judged by (src/message/message_comparison.h). */
+ * The search of src/mailbox/mailbox.h, and the comparison it uses (src/message/message_comparison.h). */
 #include <string.h>
 
 #include "breakage.h"
@@ -68,7 +68,7 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
     return length <= 200 && !folded && id != NULL;
 }
 
-/* A candidate is fed as the content that it is. */
+/* A candidate is fed as a pointer to its content. */
 struct message_comparison {
     const struct content *looked_for, *candidate;
     bool by_id;

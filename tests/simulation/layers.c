@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What else src/delivery calls, as short as it can be: messages, decoding, routes, the deadline, the clock, randomness and
- * the log. */
+ * Everything else that src/delivery calls, as short as possible: messages, decoding, routes, the deadline, the clock,
+ * randomness and the log. */
 #include <glib.h>
 #include <string.h>
 #include <time.h>
@@ -49,7 +49,7 @@ int64_t deadline_left_ms(void)
     return left > 0 ? left / MS : 0;
 }
 
-/* One for all: nothing of it is looked at but From. */
+/* One for all: only From is used. */
 struct decoding {
     struct decoded decoded;
 };
@@ -121,7 +121,7 @@ char *decode_scrub(const char *bytes, size_t length)
     return base_strndup(bytes, length);
 }
 
-/* The login is always told: nothing is read from the header. */
+/* The login is always given: nothing is read from the header. */
 char *received_login(const struct message *message, const char *queue_id)
 {
     (void)message;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Deliveries by the million, nearly each with something that goes wrong, until there are so many or something does not
- * hold. */
+ * Runs millions of deliveries, nearly each with a fault, until the number is reached or a check fails. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,11 +22,11 @@ struct options {
 
 static const char usage[] =
     "usage: simulation [--deliveries N] [--seconds N] [--seed N] [--episode N] [--break NAME | --breakages]\n"
-    "  --deliveries, --seconds  how many that a fault strikes, or how long (default: 1000000)\n"
-    "  --episode                only this one, told step by step\n"
-    "  --break                  with the protocol broken: it is to be noticed\n"
-    "  --breakages              so with each\n"
-    "  --strict                 what is known to be open is looked for, too (checker.h)\n";
+    "  --deliveries, --seconds  how many to disturb, or how long to run (default: 1000000)\n"
+    "  --episode                only this one, printed step by step\n"
+    "  --break                  break the protocol: this must be noticed\n"
+    "  --breakages              the same for each\n"
+    "  --strict                 also check for known open issues (checker.h)\n";
 
 static bool parse(int argc, char **argv, struct options *options)
 {
@@ -66,7 +65,7 @@ static double seconds(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Episodes from *episode on; true when all held. *episode: the one that did not. */
+/* Runs episodes from *episode on; true if all passed. Otherwise *episode is the one that failed. */
 static bool run(const struct options *options, uint64_t *episode)
 {
     double end = options->seconds > 0 ? seconds(CLOCK_MONOTONIC) + (double)options->seconds : 0;
@@ -87,7 +86,7 @@ static int fail(const struct options *options, uint64_t episode)
     return 1;
 }
 
-/* An episode that does not hold, but does without the breakage. */
+/* An episode that fails, but passes without the breakage. */
 static bool notice(const struct options *options, enum breakage broken)
 {
     for (uint64_t episode = 0;; episode++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A job's tries, until its recipients are done. */
+ * The tries of a job, until its recipients are finished. */
 #include "postfix.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static struct worker *idle_worker(unsigned host)
     return NULL;
 }
 
-/* A ledger and sessions: those of a worker, or new ones. */
+/* Gives it a ledger and sessions: those of a worker, or new ones. */
 static void equip(struct process *process)
 {
     struct fault fault;
@@ -55,7 +55,7 @@ static void put_away(struct process *process)
     sessions_free(&process->sessions);
 }
 
-/* The message, for the recipients that are left. */
+/* Takes the message, for the remaining recipients. */
 static void take_job(struct process *process)
 {
     struct job *job = process->job;
@@ -183,7 +183,7 @@ static void too_long(void *what, uint32_t tag)
                         world.open_jobs);
 }
 
-/* Since the last one is calm, all has to end within some hold-offs. */
+/* From now on there are no faults, and everything must end within a few hold-offs. */
 static void calm_down(void)
 {
     int64_t refused = (world.config.delivery.reject_after + world.config.delivery.sent_retry) * MS;

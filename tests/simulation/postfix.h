@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC
  *
- * Who brings messages: Postfix, which comes again until it is told that it is done, and an operator who replays. */
+ * The senders of messages: Postfix, which retries until it gets a final answer, and an operator who replays. */
 #ifndef ONCEDROP_SIMULATION_POSTFIX_H
 #define ONCEDROP_SIMULATION_POSTFIX_H
 
 #include "world.h"
 
-/* Tries that are left out (shrink.h). */
+/* Tries to leave out (shrink.h). */
 extern bool try_off[JOBS][TRIES];
 
-/* Brings every job for the first time. */
+/* Starts every job for the first time. */
 void postfix_begin(void);
 
 /* The current process has just died. */
 void postfix_died(struct process *process);
 
-/* Ends all processes and what is kept, whatever they are at. */
+/* Ends all processes and their resources, whatever they are doing. */
 void postfix_end(void);
 
 #endif

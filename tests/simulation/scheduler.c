@@ -15,7 +15,7 @@ struct event {
     int64_t at;
     void (*happen)(void *, uint32_t);
     void *what;
-    uint32_t tag, order; /* what comes at one time comes in the order in which it was scheduled */
+    uint32_t tag, order; /* events at the same time occur in the order in which they were scheduled */
 };
 
 int64_t now;
@@ -95,7 +95,7 @@ static void suspend_until(struct process *process, int64_t at)
 {
     process->tag++;
     if (at <= run_until && (event_count == 0 || at < events[0].at)) {
-        now = at; /* it would be next */
+        now = at; /* it would be next anyway */
         return;
     }
     if (at != NEVER)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Virtual time: what happens next is what has the earliest time. Nothing that a process does takes time but its waiting,
- * so everything else may come between at each such place, and nowhere else. */
+ * Virtual time: the earliest event is next. Only waiting takes time, so other processes can intervene at each wait, and
+ * nowhere else. */
 #ifndef ONCEDROP_SIMULATION_SCHEDULER_H
 #define ONCEDROP_SIMULATION_SCHEDULER_H
 
@@ -9,10 +9,10 @@
 
 extern int64_t now;
 
-/* Calls happen(what, tag) then. */
+/* Calls happen(what, tag) at that time. */
 void schedule(int64_t at, void (*happen)(void *what, uint32_t tag), void *what, uint32_t tag);
 
-/* Until nothing is left, a violation, or `until`. False: the time was over. */
+/* Runs until nothing is left, a check fails, or `until`. False: the time was reached. */
 bool schedule_run(int64_t until) OD_MUST;
 void schedule_clear(void);
 
@@ -21,7 +21,7 @@ void schedule_clear(void);
 /* Waits. False: it has died, then or before. */
 bool process_sleep(int64_t us) OD_MUST;
 
-/* Is stopped: its deadline kills it only when it goes on. */
+/* Is stopped: its deadline kills it only when it continues. */
 bool process_stop(int64_t us) OD_MUST;
 
 /* Waits until process_wake, or for ever. */
@@ -34,7 +34,7 @@ void process_die(const char *why);
 void process_wake(struct process *process);
 void process_kill(struct process *process, const char *why);
 
-/* The process goes on, or begins. */
+/* The process continues, or begins. */
 void process_run(struct process *process);
 
 #endif

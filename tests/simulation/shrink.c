@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Jobs, tries and faults are left out, one at a time, for as long as it still fails. */
+ * Leaves out jobs, tries and faults, one at a time, as long as the episode still fails. */
 #include "shrink.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static bool fails(uint64_t seed, uint64_t episode, const char *kind)
     return !episode_run(seed, episode) && world.violation.kind != NULL && strcmp(world.violation.kind, kind) == 0;
 }
 
-/* Leaves out what can be; true when that was anything. */
+/* Leaves out what it can; true if that was anything. */
 static bool leave_out(bool *off, uint64_t seed, uint64_t episode, const char *kind)
 {
     if (*off)
@@ -50,7 +50,7 @@ static bool leave_out_jobs(uint64_t seed, uint64_t episode, const char *kind)
     return any;
 }
 
-/* Of those that there were at first: what is left out is made up for by later ones. */
+/* Of the tries that there were at first: those left out are replaced by later ones. */
 static bool leave_out_tries(uint64_t seed, uint64_t episode, const char *kind, const unsigned *tries)
 {
     bool any = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A failed episode with as few jobs and faults as it still fails with, told step by step. */
+ * Reduces a failed episode to as few jobs and faults as possible, and prints it step by step. */
 #ifndef ONCEDROP_SIMULATION_SHRINK_H
 #define ONCEDROP_SIMULATION_SHRINK_H
 

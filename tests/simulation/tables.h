@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * The ledger's rows, and what each batch of src/ledger does to them when it is executed: ledger_look.c, ledger_claim.c and
- * ledger_settle.c say it in SQL. No locks, no sessions, no time but what is given: the same calls could be made of a real
- * database, and must have the same results. */
+ * The ledger's rows, and what each batch of src/ledger does to them when it is executed, as ledger_look.c,
+ * ledger_claim.c and ledger_settle.c do in SQL. There are no locks, no sessions, and no time except as arguments: the
+ * same calls on a real database must have the same results. */
 #ifndef ONCEDROP_SIMULATION_TABLES_H
 #define ONCEDROP_SIMULATION_TABLES_H
 
@@ -46,7 +46,7 @@ struct settled {
 struct statements {
     struct key key;
     bool is_claim;
-    bool record; /* the message is not known yet */
+    bool record; /* the message is new */
     int64_t received_at, token;
     uint8_t told_count, wanted_count, settled_count;
     struct told told[RECIPIENTS];
@@ -82,14 +82,14 @@ struct row {
 
 void tables_clear(void);
 
-/* The three queries behind the lock. `at` is the database's clock. */
+/* The three queries after the lock. `at` is the database's clock. */
 void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
                  struct ledger_found *found);
 
-/* Executes a batch, up to its COMMIT. ret_taken: for each settled copy whether its UPDATE met no row. */
+/* Executes a batch, up to its COMMIT. ret_taken: for each settled copy, whether its UPDATE matched no row. */
 void tables_execute(const struct statements *statements, int64_t at, bool *ret_taken);
 
-/* The count of the hold: copies at these places that are appending by this token. */
+/* The count of the hold: copies at these places that are appending with this token. */
 size_t tables_held(struct key key, int64_t token, const struct place *places, size_t count);
 
 /* For the checker; NULL: no such row. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Names and numbers, what is told, and what was violated. */
+ * Names and numbers, the printed story, and failed checks. */
 #include "world.h"
 
 #include <stdarg.h>

@@ -45,7 +45,7 @@ enum {
 
 enum box { BOX_INBOX, BOX_SENT, BOXES };
 
-/* What a server says of a content for as long as it is brought. */
+/* The server's verdict on a content, whenever it is delivered. */
 enum verdict { VERDICT_GOOD, VERDICT_REFUSED, VERDICT_TOO_BIG };
 
 /* A content. Several may have one Message-ID. */
@@ -56,10 +56,10 @@ struct content {
     char id[24];
     unsigned sender; /* the account with a Sent copy, or NOBODY */
     enum verdict verdict;
-    size_t forced; /* how often inbox copies were asked for once more */
-    bool again;    /* or may have been, or looked for on purpose */
+    size_t forced; /* how often further inbox copies were requested */
+    bool again;    /* or may have been, or a search was requested */
     bool bounced;
-    bool sent_refused; /* the server has said of the Sent copy what ends it */
+    bool sent_refused; /* the server refused the Sent copy for good */
 };
 
 enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };
@@ -74,7 +74,7 @@ struct job {
     bool done[RECIPIENTS];
     size_t count, open;
     enum delivery_again again;
-    bool own_login; /* by the set-group-ID program: under a lock of the account's own */
+    bool own_login; /* by the set-group-ID program: with the account's own lock */
     int64_t start;
     unsigned tries, faulty_tries;
     bool calm; /* no more faults */
@@ -82,7 +82,7 @@ struct job {
     struct dice dice;
 };
 
-/* What a resident process keeps from message to message. */
+/* What a resident process keeps between messages. */
 struct worker {
     struct ledger *ledger;
     struct sessions *sessions;
@@ -97,11 +97,11 @@ struct process {
     struct dice dice, fault_dice;
     int64_t deadline_at;
     int step, fault_at[FAULTS_OF_A_TRY];
-    bool dead; /* unwinds: nothing that it does has any effect */
+    bool dead; /* unwinding: nothing that it does has any effect */
     bool struck, reader_gone, decoder_gone;
-    bool refused; /* the server has said something that may end in a bounce */
-    bool certain; /* its last APPEND stored nothing for certain */
-    uint32_t tag; /* of the wake-up that it waits for */
+    bool refused; /* the server's answer may lead to a bounce */
+    bool certain; /* its last APPEND certainly stored nothing */
+    uint32_t tag; /* of the wake-up it waits for */
     struct batch *waiting;
     struct ledger *ledger;
     struct sessions *sessions;
@@ -118,9 +118,9 @@ struct violation {
 struct world {
     uint64_t seed, episode;
     struct config config;
-    int64_t hold_off;  /* as it should be, us */
-    int64_t late_most; /* how long after its client's end a server may store what it has received */
-    bool lookups;      /* routes are asked from the database */
+    int64_t hold_off;  /* the required value, us */
+    int64_t late_most; /* how long after its client's end a server may still store what it received */
+    bool lookups;      /* routes are looked up in the database */
     bool delegates;    /* one credential opens every account (delivery/server.h) */
     struct content contents[MESSAGES];
     size_t content_count;
@@ -139,14 +139,14 @@ extern struct world world;
 /* Names. */
 const char *world_address(unsigned number);
 const char *world_account(unsigned number);
-unsigned world_account_of(unsigned address); /* two addresses lead to an account that has another, too */
+unsigned world_account_of(unsigned address); /* two addresses belong to an account that also has another */
 unsigned world_number(const char *name);     /* of an address or an account */
 enum box world_box(const char *mailbox);
 
-/* The first one counts. */
+/* Only the first one counts. */
 void world_violation(const char *kind, const char *format, ...) OD_PRINTF(2, 3);
 
-/* A line of the story, when one is told. */
+/* A line of the story, if it is printed. */
 extern bool world_tells;
 void world_tell(const char *format, ...) OD_PRINTF(1, 2);
 #define TELL(...) \

@@ -25,7 +25,7 @@ LEFT_OVER = {
 
 
 def read_mailbox(dovecot, account, mailbox):
-    """What is there, as {tag: [(uid, SHA-256), ...]}."""
+    """Its contents, as {tag: [(uid, SHA-256), ...]}."""
     found = collections.defaultdict(list)
     with dovecot.session(account) as session:
         if session.select(mailbox, readonly=True)[0] != "OK":
@@ -44,8 +44,8 @@ def read_mailbox(dovecot, account, mailbox):
 
 
 def when_stored(dovecot, account, tags):
-    """For a copy too many: when the server began to take each, by which process (both are in the file's name), and when
-    it was there. What a server stores later than the hold-off is a copy that no search could have found."""
+    """For an extra copy: when the server began to take each, by which process (both are in the file's name), and when
+    it was there. A copy that a server stores later than the hold-off could not be found by any search."""
     lines = []
     for path in glob.glob(dovecot.path("mail", account, "Maildir", "**"), recursive=True, include_hidden=True):
         if os.path.basename(os.path.dirname(path)) not in ("cur", "new") or not os.path.isfile(path):
@@ -64,7 +64,7 @@ def clock(seconds):
 
 
 def check_mailboxes(dovecot, accounts, expected, rows):
-    """rows(tags, jobs): what the ledger has of them, as text."""
+    """rows(tags, jobs): what the ledger knows about them, as text."""
     mailboxes = {(account, name): read_mailbox(dovecot, account, name)
                  for account in accounts for name in ("INBOX", "Sent")}
     wrong, explained = [], collections.defaultdict(set)
@@ -90,7 +90,7 @@ def judge(one, found):
     if there:
         tag, uid, digest = there[0]
         return None if digest == one.choices[tag] else ("lost", f"{where}, UID {uid}, has other bytes")
-    # The Sent copy is promised when all that could be the one that made it were accepted.
+    # The Sent copy is guaranteed if all deliveries that could have made it were accepted.
     if accepted and (one.mailbox == "INBOX" or len(accepted) == len(one.jobs)):
         said = [job.last.output for job in accepted]
         duplicate = all("duplicate" in text for text in said)
@@ -99,7 +99,7 @@ def judge(one, found):
 
 
 def check_ledger(site, accepted_all, story):
-    """Rows that a finished delivery does not leave behind. story(message): all that is known of one."""
+    """Rows that a finished delivery must not leave behind. story(message): everything known about one."""
     if not accepted_all:
         return []
     wrong = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What goes wrong meanwhile: connections cut, processes killed and stopped, servers restarted, all at random."""
+"""The disturbances: connections cut, processes killed and stopped, servers restarted, all at random."""
 
 import collections
 import heapq
@@ -17,7 +17,7 @@ STOPPED = 0.015
 CUT = 0.004         # of all pieces of data that pass
 CUT_AT_END = 0.05   # of the answers to an APPEND or COMMIT, and what asks for them
 LATE = 0.08         # of the beginnings of a message on its way to IMAP
-LATEST = 4          # seconds by which it is late
+LATEST = 4          # seconds of its delay
 TICK = 0.05
 
 
@@ -32,10 +32,10 @@ class Counted(collections.Counter):
 
 
 class Cutter(Proxy):
-    """A proxy that cuts, and that forgets the connections that are over."""
+    """A proxy that cuts connections, and forgets those that are over."""
 
     def __init__(self, trouble, target_port, marks, late=False):
-        """marks: in data where it hurts most. late: messages may be late."""
+        """marks: found in data where a cut hurts most. late: messages may be delayed."""
         self.trouble, self.marks, self.late = trouble, marks, late
         super().__init__(target_port, self.look)
 
@@ -75,7 +75,7 @@ class Trouble:
     # Deliveries
 
     def disturb(self, process):
-        """For each new attempt: perhaps it will be killed, or stopped and continued, when its time has come."""
+        """For each new attempt: perhaps it will be killed, or stopped and continued, at some time."""
         if not self.on:
             return
         kind, delay = self.random.random(), self.random.expovariate(2)
@@ -86,7 +86,7 @@ class Trouble:
             self.later(delay + self.asleep(), process, signal.SIGCONT)
 
     def asleep(self):
-        """Seconds for which a process is stopped: now and then longer than the hold-off."""
+        """How many seconds a process is stopped: now and then longer than the hold-off."""
         return self.random.uniform(0.1, self.hold_off + 3)
 
     def later(self, delay, process, number):
@@ -103,7 +103,7 @@ class Trouble:
             self.send(process, number)
 
     def send(self, process, number):
-        """To the process, or to the group with what it started; who is stopped goes on as a whole."""
+        """To the process, or to its group; a stopped group continues as a whole."""
         if process.poll() is not None:
             return
         try:
@@ -119,7 +119,7 @@ class Trouble:
     # Connections
 
     def cut(self, proxy, connection, side, data, likely):
-        """What is passed on in place of data: see Proxy.watch."""
+        """What to pass on instead of data: see Proxy.watch."""
         kind = self.random.random()
         if likely and kind < 0.5:
             if process := self.owner(proxy, connection):
@@ -130,7 +130,7 @@ class Trouble:
         sink = connection.sockets[SERVER if side == CLIENT else CLIENT]
         if 0.7 <= kind < 0.8:       # a part of it arrives
             sink.sendall(data[:self.random.randrange(len(data))])
-        elif 0.8 <= kind < 0.9:     # all of it, but no answer any more
+        elif 0.8 <= kind < 0.9:     # all of it arrives, but no answer comes back
             sink.sendall(data)
         elif 0.9 <= kind < 0.95:
             connection.end()
@@ -141,7 +141,7 @@ class Trouble:
         return None
 
     def delay(self, proxy, connection, data):
-        """A message that reaches the server when the delivery that sent it is dead for some time."""
+        """A message that reaches the server some time after the delivery that sent it has died."""
         process = self.owner(proxy, connection)
         if not process or self.random.random() < 0.2:
             return data
@@ -165,7 +165,7 @@ class Trouble:
         for proxy in self.proxies:
             proxy.sweep()
 
-    # Whatever has its time
+    # Everything that is due
 
     def every(self, shortest, longest, act):
         self.timed.append([time.monotonic() + self.random.uniform(0, longest), shortest, longest, act])
@@ -179,7 +179,7 @@ class Trouble:
                 entry[3]()
 
     def end(self):
-        """No trouble from now on: what was stopped goes on, what was stalled flows."""
+        """No trouble from now on: stopped processes continue, stalled connections resume."""
         self.on = False
         for proxy in self.proxies:
             proxy.resume()
@@ -209,7 +209,7 @@ def has_socket(pid, inode):
 
 
 def kill_server(server, between=lambda: None):
-    """SIGKILL to all of it, and a new one."""
+    """Kills all of it with SIGKILL, and starts a new one."""
     os.killpg(server.process.pid, signal.SIGKILL)
     server.process.wait()
     between()
@@ -217,7 +217,7 @@ def kill_server(server, between=lambda: None):
 
 
 def crash_postgres(server):
-    """As `pg_ctl stop -m immediate`, and up again."""
+    """Like `pg_ctl stop -m immediate`, then starts it again."""
     server.process.send_signal(signal.SIGQUIT)
     wait_until(lambda: server.process.poll() is not None, "PostgreSQL's end", 30)
     server.start()

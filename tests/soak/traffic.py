@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What is delivered, what must come of it, and one attempt after another until it is accepted, as Postfix would."""
+"""What is delivered, what the result must be, and one attempt after another until it is accepted, as Postfix would."""
 
 import collections
 import hashlib
@@ -30,7 +30,7 @@ def digest(data):
 
 
 class Job:
-    """One entry in a Postfix queue: tried again and again until every recipient is accepted."""
+    """One entry in a Postfix queue: retried until every recipient is accepted."""
 
     def __init__(self, host, kind):
         self.host = host
@@ -38,7 +38,7 @@ class Job:
         self.attempts = 0
         self.last = None
         self.accepted = False
-        self.wrong = None       # text of a finding; then it is not tried any more
+        self.wrong = None       # text of a finding; it is then not tried any more
         self.answers = []       # last answer of each attempt, for a finding
 
     def note(self, result):
@@ -54,7 +54,7 @@ class Job:
 
 
 class OneShot(Job):
-    """`deliver` of one recipient, or `replay` of a file."""
+    """`deliver` for one recipient, or `replay` of a file."""
 
     def __init__(self, host, kind, words, stdin, file=None):
         super().__init__(host, kind)
@@ -85,7 +85,7 @@ class OneShot(Job):
 
 
 class Session(Job):
-    """An LMTP session for several recipients, of whom those left over come again in another one."""
+    """An LMTP session for several recipients; those left over are retried in another one."""
 
     def __init__(self, host, sender, recipients, mail):
         super().__init__(host, "lmtp")
@@ -140,7 +140,7 @@ class Session(Job):
 
 
 class Mix:
-    """Makes families of jobs: what has one Message-ID, or is one message without."""
+    """Makes families of jobs: messages with one Message-ID, or one message without."""
 
     def __init__(self, random, hosts, accounts, directory):
         self.random, self.hosts, self.accounts, self.directory = random, hosts, accounts, directory
@@ -158,7 +158,7 @@ class Mix:
         return b"%d\n" % self.random.getrandbits(64) + line * (size // len(line) + 1)
 
     def family(self):
-        """Jobs of a new family, in the order in which they come in."""
+        """The jobs of a new family, in the order in which they arrive."""
         self.families += 1
         id = new_id() if self.random.random() < 0.9 else False
         variants = 2 if self.random.random() < 0.15 else 1
@@ -182,7 +182,7 @@ class Mix:
         return jobs
 
     def deliveries(self, sender, recipients, mail, tag, id):
-        """One way of many to bring one message to its recipients."""
+        """One of many ways to deliver one message to its recipients."""
         way = self.random.random()
         prefix = {one: b"" for one in recipients}
         if way < 0.4 or (way >= 0.95 and len(recipients) == 1):
@@ -226,7 +226,7 @@ class Mix:
 
 
 class Running:
-    """The attempts under way: what may be killed and stopped."""
+    """The attempts in progress, which may be killed and stopped."""
 
     def __init__(self, disturb):
         self.lock = threading.Lock()
@@ -262,7 +262,7 @@ def environment():
 
 
 class Traffic:
-    """Threads that take a job each and repeat it until it is accepted; new ones come as long as it is open."""
+    """Threads that each take a job and repeat it until it is accepted; new ones arrive as long as it is open."""
 
     def __init__(self, mix, running, at_once, random):
         self.mix, self.running, self.random = mix, running, random

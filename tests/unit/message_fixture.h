@@ -16,7 +16,7 @@
 
 #include "message/message.h"
 
-/* A string literal that may hold NUL, and its size. */
+/* A string literal that may contain NULs, and its size. */
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -31,7 +31,7 @@ static inline struct message *message_of(const void *bytes, size_t size)
     return message;
 }
 
-/* `count` times `unit` between two strings: the inputs that punish what is not linear. */
+/* `before`, `count` times `unit`, `after`: input that exposes non-linear algorithms. */
 static inline char *repeated(const char *before, const char *unit, size_t count, const char *after, size_t *ret_size)
 {
     size_t head = strlen(before), step = strlen(unit), tail = strlen(after);
@@ -45,7 +45,7 @@ static inline char *repeated(const char *before, const char *unit, size_t count,
     return bytes;
 }
 
-/* Numbers that look random and are the same every time (xorshift). */
+/* Pseudo-random numbers, the same every time (xorshift). */
 static inline unsigned next_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -54,7 +54,7 @@ static inline unsigned next_random(uint64_t *state)
     return (unsigned)(*state >> 32);
 }
 
-/* What takes the square of the time ends here, by a signal. */
+/* Quadratic algorithms are ended by a signal. */
 static inline void must_end_soon(void)
 {
     signal(SIGALRM, SIG_DFL);

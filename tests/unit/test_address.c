@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Addresses taken apart, and the template that makes accounts of them. */
+ * Parsing of addresses, and the template that turns them into accounts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

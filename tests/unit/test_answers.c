@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is recorded of each recipient's answer: above all, whom Postfix will not bring again. */
+ * What is recorded of each recipient's answer: in particular, whether Postfix will retry it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 enum { SCUBA, DOUG, LISA, TARGETS };
 
-/* Two recipients with a mailbox each, and the sender's Sent. */
+/* Two recipients with one mailbox each, and the sender's Sent. */
 struct situation {
     struct delivery_recipient recipients[2];
     size_t of_recipient[2];
@@ -69,20 +69,20 @@ static void test_finished(void **state)
         {OUTCOME_STORED, OUTCOME_MAILBOX, SCUBA, PLAN_DUPLICATE, false, false, true, false},
         {OUTCOME_TOO_LARGE, OUTCOME_DUPLICATE, SCUBA, PLAN_DUPLICATE, false, false, true, true},
         {NONE, OUTCOME_DUPLICATE, SCUBA, PLAN_APPEND, false, false, false, true},
-        /* who has to come again for the Sent copy is open ... */
+        /* a delivery that must be retried for the Sent copy stays open ... */
         {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, false, true},
         {OUTCOME_STORED, OUTCOME_STORED, DOUG, PLAN_SEARCH, false, false, true, false},
         {OUTCOME_DUPLICATE, OUTCOME_DUPLICATE, DOUG, PLAN_BUSY, true, false, true, false},
-        /* ... until it is made ... */
+        /* ... until the copy is made ... */
         {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_SEARCH, false, true, true, true},
         {OUTCOME_TOO_LARGE, OUTCOME_MAILBOX, SCUBA, PLAN_SEARCH, false, true, true, false},
-        /* ... or is another's */
+        /* ... or is another delivery's */
         {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_BUSY, false, false, true, true},
         {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_ELSEWHERE, false, false, true, true},
-        /* an owner that was refused for good does not come again: one that was stored does */
+        /* an owner that was refused for good is not retried; one that was stored is, instead */
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, true, false},
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_BUSY, true, false, true, false},
-        /* and where there is none, nobody does */
+        /* and if there is none, nobody is */
         {OUTCOME_TOO_LARGE, OUTCOME_TOO_LARGE, SCUBA, PLAN_APPEND, false, false, true, true},
         {OUTCOME_TOO_LARGE, OUTCOME_MAILBOX, SCUBA, PLAN_APPEND, false, false, true, false},
     };
@@ -102,7 +102,7 @@ static void test_finished(void **state)
     }
 }
 
-/* Nothing is recorded of one that leads nowhere, nor of one that another delivery is at. */
+/* Nothing is recorded of a recipient that is not routed, or whose copy another delivery is making. */
 static void test_recorded(void **state)
 {
     struct situation it;

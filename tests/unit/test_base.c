@@ -94,7 +94,7 @@ static void test_no_memory_never_returns(void **state)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    /* A sanitizer's allocator ends the process before abort(3) can. */
+    /* A sanitizer's allocator may end the process before abort(3) does. */
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
 }
 
@@ -163,8 +163,8 @@ static void test_fault_cut(void **state)
         {"\xf0\x9f\x93\xa7", 507, 511},
         {"\xf0\x9f\x93\xa7", 508, 508},
         {"\xf0\x9f\x93\xa7", 510, 510},
-        {"\xc3\xa4zz", 509, 511},               /* whole character at the very end, cut behind it */
-        {"\x80\x80\x80\x80\x80\x80", 507, 511}, /* no UTF-8 */
+        {"\xc3\xa4zz", 509, 511},               /* a whole character at the very end, cut after it */
+        {"\x80\x80\x80\x80\x80\x80", 507, 511}, /* not UTF-8 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fault fault;
@@ -239,7 +239,7 @@ static void test_escape(void **state)
     assert_int_equal(untouched, 'x');
 }
 
-/* Values of a log line: what is ordinary stays, nothing looks like the next field. */
+/* Values of a log line: ordinary text is unchanged, nothing looks like another field. */
 static void test_escape_field(void **state)
 {
     static const struct {
@@ -398,7 +398,7 @@ static void end_with_signal(int signal)
 {
     sigset_t mask;
 
-    /* The others wait while one ends the process. */
+    /* The other signals are blocked while one ends the process. */
     sigprocmask(SIG_SETMASK, NULL, &mask);
     if (!sigismember(&mask, SIGTERM) || !sigismember(&mask, SIGALRM) || !sigismember(&mask, SIGXCPU))
         _exit(4);
@@ -522,7 +522,7 @@ static void test_clock(void **state)
 
 int main(void)
 {
-    /* A test that hangs fails: SIGALRM's default ends it. */
+    /* A test that hangs fails: SIGALRM's default action ends it. */
     signal(SIGHUP, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     alarm(60);

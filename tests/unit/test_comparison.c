@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * What servers change when they store a message is forgiven to one that is in doubt, and nothing else is. */
+ * A message in doubt may have been changed by its server in known ways, and in no other. */
 #include "message_fixture.h"
 
 #include "message/message_comparison.h"
 
 enum { MUNGE = 1, DROP_BARE_CR = 2, ADD_LINE_END = 4, DROP_CR = 8, CHANGES = 16 };
 
-/* The stored form of a message; out has room for two bytes more. */
+/* The stored form of a message; out has room for two more bytes. */
 static size_t stored(const char *bytes, size_t size, unsigned changes, char *out)
 {
     size_t n = 0;
@@ -92,7 +92,7 @@ static void test_other_messages(void **state)
     message_free(&message);
 }
 
-/* The rule in the plainest words: without CRs, without the newlines at the end, the header munged or not. */
+/* A plain version of the rule: without CRs, without the newlines at the end, the header munged or not. */
 static size_t reference(const char *bytes, size_t size, bool munge, char *out)
 {
     size_t n = stored(bytes, size, munge ? DROP_CR | MUNGE : DROP_CR, out);

@@ -55,7 +55,7 @@ static int remove_files(void **state)
     return rmdir(directory);
 }
 
-/* Loads text with "imap.password_file" set first and up to two overrides more. */
+/* Loads text with "imap.password_file" set first and up to two more overrides. */
 static struct config *load(const char *text, const char *first, const char *second, struct fault *fault)
 {
     char *password OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", secret);
@@ -248,9 +248,9 @@ static void test_hold_off_follows_deadline(void **state)
 }
 
 struct refusal {
-    const char *text; /* the file */
+    const char *text; /* contents of the file */
     const char *override;
-    const char *want; /* in the fault; FILE stands for the file's name */
+    const char *want; /* in the fault; FILE is replaced by the file's name */
 };
 
 #define SIXTY_FOUR "a234567890123456789012345678901234567890123456789012345678901234"
@@ -436,7 +436,7 @@ static void test_accepted(void **state)
     }
 }
 
-/* By mode bits: root, as whom tests may run, could read all of these. */
+/* Judged by mode bits: root, who may run the tests, could read all of these. */
 static void test_file_access(void **state)
 {
     (void)state;
@@ -645,7 +645,7 @@ static void test_print_hides_passwords(void **state)
 
 int main(void)
 {
-    /* Whatever the locale is, nothing may change; only the C library's own messages are compared in English. */
+    /* The locale must not change anything; only the C library's own messages are compared in English. */
     setlocale(LC_ALL, "");
     setlocale(LC_MESSAGES, "C");
     umask(0);

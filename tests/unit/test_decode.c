@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * decode.h: the fields of the header, addresses, and text that is to be valid UTF-8. */
+ * decode.h: header fields, addresses, and text that must be valid UTF-8. */
 #include "message_fixture.h"
 
 #include <dlfcn.h>
@@ -372,7 +372,7 @@ static void test_cut(void **state)
     }
 }
 
-/* gmime's function is replaced, to talk as libraries do when they meet what they did not expect. */
+/* Replaces gmime's function, to print messages as libraries do on unexpected input. */
 static bool talks;
 
 char *g_mime_utils_header_decode_text(GMimeParserOptions *options, const char *text)
@@ -388,7 +388,7 @@ char *g_mime_utils_header_decode_text(GMimeParserOptions *options, const char *t
     return real(options, text);
 }
 
-/* What the libraries say must not reach stderr, which is where Postfix reads our answer. */
+/* Messages of libraries must not reach stderr, where Postfix reads our answer. */
 static void test_silence(void **state)
 {
     char name[] = "/tmp/oncedrop-test.XXXXXX";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * decode.h promises that any bytes can be decoded: real messages whole, cut and damaged, random ones, and those made
- * to take all of the time or memory. Run in the top directory, for the messages of tests/corpus, and of
- * ../shared/corpus if it is there. */
+ * decode.h promises that any bytes can be decoded: real messages whole, truncated and damaged, random ones, and those
+ * made to use up all time or memory. To be run in the top directory, which has tests/corpus and perhaps
+ * ../shared/corpus. */
 #include "message_fixture.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void check_parts(const struct decoded *decoded)
     }
 }
 
-/* Everything that a delivery does with a message's bytes. */
+/* Everything that a delivery does with the bytes of a message. */
 static void check(const char *bytes, size_t size)
 {
     struct message *message = NULL;
@@ -157,7 +157,7 @@ static void test_random_syntax(void **state)
     }
 }
 
-/* What takes the square of the time, recursion without end or all memory in parsers of mail. */
+/* Input that causes quadratic time, endless recursion or excessive memory in mail parsers. */
 static void test_heavy(void **state)
 {
     static const struct {
@@ -211,7 +211,7 @@ static void test_heavy(void **state)
     }
 }
 
-/* gmime 3.2.13 loops without end when it encodes a parameter whose name is 70 or 72 bytes long. */
+/* gmime 3.2.13 loops for ever when it encodes a parameter whose name is 70 or 72 bytes long. */
 static void test_parameter_names(void **state)
 {
     (void)state;

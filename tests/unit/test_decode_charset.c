@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Which character sets are converted, and that no other reaches the libc, whatever a message says and wherever. */
+ * Which character sets are converted, and that no other reaches the C library, whatever a message says anywhere. */
 #include "message_fixture.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ static void decode_text(const char *text)
     message_free(&message);
 }
 
-/* Every way in which a name gets to gmime, with what ends in mid-sequence; the last two put it together from pieces. */
+/* Every way in which a name reaches gmime, with text that ends within a sequence; the last two assemble it from
+ * pieces. */
 static void test_every_charset(void **state)
 {
     static const char *const bytes[] = {"=0E",    "x=0E", "=1B", "=1B=24", "=1B=24=29A=0E", "=1B$)A=0E", "=FF",
@@ -93,8 +94,8 @@ static void test_guard(void **state)
     iconv_close(converter);
 }
 
-/* All pairs of bytes, alone and behind what changes the state: gmime's loop steps over a byte when a conversion fails,
- * and never ends when there was none left. */
+/* All pairs of bytes, alone and after a change of state. gmime's loop skips a byte when a conversion fails, and never
+ * ends if there was none left. */
 static void test_nothing_fails_with_nothing_left(void **state)
 {
     static const char *const names[] = {

@@ -22,7 +22,7 @@ static struct decoded *decoded_of(const char *bytes, size_t size)
 #define INNER "Content-Type: multipart/alternative; boundary=i\n"
 #define MESSAGE "Content-Type: message/rfc822\n"
 
-/* parts: "path type content", a line each. */
+/* parts: "path type content", one line each. */
 static const struct {
     const char *label;
     const char *bytes;
@@ -93,7 +93,8 @@ static const struct {
      "1 text/plain \u00e9\n"},
 };
 
-/* Line ends as '|', so that a part fits a line. */
+/* Line ends are shown as '
+ * ', so that a part fits on a line. */
 static char *listing(const struct decoded *decoded)
 {
     GString *text = g_string_new(NULL);
@@ -272,7 +273,7 @@ static void test_limits(void **state)
     decoded_free(&decoded);
 }
 
-/* Large content is not hashed fifty times because fifty messages are said to be around it. */
+/* Large content is not hashed fifty times because it is nested in fifty messages. */
 static void test_work(void **state)
 {
     size_t size, all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * decode_wire.h: what stands there may be anything; what is made of it can be recorded. Without a check of decode_wire.c
- * a test here fails. */
+ * decode_wire.h: its contents may be anything, but the result can be recorded. Without any one of the checks in
+ * decode_wire.c a test here fails. */
 #include "message_fixture.h"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ static const char letter[] =
     "Content-Transfer-Encoding: base64\n"
     "\nAAECAwQ=\n--b--\n";
 
-/* Whatever happened, what is there can be recorded. */
+/* Whatever happened, the result can be recorded. */
 static void check_result(const struct decoded *decoded)
 {
     assert_non_null(decoded);
@@ -67,7 +67,7 @@ static void write_all(struct decode_writer *writer, const struct decoded *decode
 
 #define T(text) ((char[]){text})
 
-/* What must not get into the database, each in what is right otherwise. */
+/* Values that must not get into the database, each among valid ones. */
 static void test_untrusted(void **state)
 {
     char bad[] = "\xff", cut[] = "\xe2\x82";
@@ -126,7 +126,7 @@ static void test_untrusted(void **state)
     g_free(long_path);
 }
 
-/* Counts, places, and what the database would take only once. */
+/* Counts, positions, and what the database accepts only once. */
 static void test_numbers(void **state)
 {
     struct decode_wire *wire = new_wire();
@@ -176,7 +176,7 @@ static void test_numbers(void **state)
     munmap(wire, sizeof *wire);
 }
 
-/* A right wire cut at every place, and damaged at random. */
+/* A valid wire cut at every point, and damaged at random. */
 static void test_garbage(void **state)
 {
     struct decode_wire *wire = new_wire(), *damaged = new_wire();

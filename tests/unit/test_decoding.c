@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * decoding.h: whatever the process that decodes does, its parent has a result that can be recorded. Broken on purpose:
- * without the reset of signals, each limit, PR_SET_PDEATHSIG or close_range a test here fails. */
+ * decoding.h: whatever the decoding process does, its parent has a result that can be recorded. Seen to fail: a test
+ * here fails without the reset of signals, any of the limits, PR_SET_PDEATHSIG or close_range. */
 #include "message_fixture.h"
 
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ static const char letter[] =
 
 static const struct decoding_limits generous = {60, 60000, (size_t)256 << 20};
 
-/* Memory that the child's children share with us. */
+/* Memory shared between us and the child's children. */
 struct shared {
     pid_t child;
     int handled;
@@ -54,7 +54,7 @@ static struct decoding *start(decoder_work work, struct decoding_limits limits)
     return decoding;
 }
 
-/* Whatever happened, what is there can be recorded. */
+/* Whatever happened, the result can be recorded. */
 static void check_result(const struct decoded *decoded)
 {
     assert_non_null(decoded);
@@ -67,7 +67,7 @@ static void check_result(const struct decoded *decoded)
         assert_true(decoded->addresses[i].role && decoded->addresses[i].address);
 }
 
-/* The result must lack something, and the log be told why in these words. */
+/* The result must be incomplete, and the reason for the log must contain these words. */
 static void check_fault(struct decoding *decoding, const char *words)
 {
     check_result(decoding_result(decoding));
@@ -132,7 +132,7 @@ static void test_same(void **state)
     message_free(&message);
 }
 
-/* A child goes on to the next message, until something is odd. */
+/* A child is reused for the next message, until something unusual happens. */
 static void test_kept(void **state)
 {
     static const char other[] = "Subject: other\n\n";
@@ -175,7 +175,7 @@ static pid_t only_child(void)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-/* What it wrote of the message before is nothing of this one's. */
+/* Its output about the previous message is not part of this one's. */
 static void test_kept_dies(void **state)
 {
     static const char other[] = "X: y\n\n";
@@ -224,7 +224,7 @@ static void work_killed(struct decode_writer *writer, const struct message *mess
     raise(SIGKILL);
 }
 
-/* Our own handlers answer Postfix. */
+/* Our own handlers would answer Postfix. */
 static void work_terminated(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
     (void)message, (void)level;
@@ -247,7 +247,7 @@ static void work_hang(struct decode_writer *writer, const struct message *messag
         pause();
 }
 
-/* Its descriptors say that it has ended, which is not so. */
+/* Its descriptors suggest that it has ended, but it has not. */
 static void work_pretend(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
     (void)message, (void)level;
@@ -346,7 +346,7 @@ static void work_wait_first(struct decode_writer *writer, const struct message *
         pause();
 }
 
-/* That poll(2) fails is trouble of ours, whatever the message. */
+/* A failure of poll(2) is trouble of ours, whatever the message. */
 static void test_not_waited_for(void **state)
 {
     struct decoding *decoding = start(work_wait_first, generous);
@@ -364,7 +364,7 @@ static void test_not_waited_for(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* What the message can bring about is no reason to try it again. */
+/* Whatever a message can cause is no reason to retry it. */
 static void test_cut_off(void **state)
 {
     static const struct {
@@ -399,7 +399,7 @@ static void test_memory(void **state)
     decoding_free(&decoding);
 }
 
-/* Nobody waits for it: it goes all the same. */
+/* Nobody waits for it, but it ends all the same. */
 static void test_freed(void **state)
 {
     struct decoding *decoding = start(work_hang, generous);
@@ -432,7 +432,7 @@ static void test_parent_killed(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* Says as the subject what is wrong with what it was given. */
+/* Reports as the subject what is wrong with its environment. */
 static void work_look(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
     struct decoded decoded = {.references = (char *[]){NULL}};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The content digest: what of a message counts, in chunks of every size; where the header ends, for all. */
+ * The content digest: which parts of a message count, in chunks of every size; and where everybody finds the end of the
+ * header. */
 #include "message_fixture.h"
 
 #include <glib.h>
@@ -93,7 +94,7 @@ static void test_cases(void **state)
     }
 }
 
-/* Ledgers hold these: they are what the program has made of such messages from the beginning. */
+/* Ledgers contain these: the program has always computed them for such messages. */
 static void test_recorded(void **state)
 {
     static const struct {
@@ -150,8 +151,8 @@ static void test_recorded(void **state)
     }
 }
 
-/* The digest's definition in the plainest words, for messages that are here as a whole: *ret_header is the header's size;
- * what counts is written to out, of which the size is returned. */
+/* A plain version of the definition, for messages in memory. *ret_header is the header's size; the content is written
+ * to out; returns its size. */
 static bool is_left_out(const char *line, const char *line_end)
 {
     static const char *const names[] = {"Return-Path",   "Received",    "Delivered-To",
@@ -233,7 +234,7 @@ static void compare(const char *label, const char *bytes, size_t size, size_t ch
         fail_msg("%s, %zu bytes: the fields end elsewhere", label, size);
 }
 
-/* Any number of CR before the LF that ends the header: what looks like a field behind it is content. */
+/* Any number of CRs before the LF that ends the header: whatever looks like a field after it is content. */
 static void test_carriage_returns(void **state)
 {
     (void)state;
@@ -255,7 +256,8 @@ static void test_carriage_returns(void **state)
     }
 }
 
-/* Names as long as one likes: left out by a pattern; content when blanks or no colon follow, or the pattern has no *. */
+/* Names of any length: left out by a pattern; content if followed by blanks or by no colon, or if the pattern has no
+ * *. */
 static void test_long_names(void **state)
 {
     static const struct {
@@ -286,7 +288,7 @@ static void test_long_names(void **state)
     }
 }
 
-/* A name that is longer than what is held back, cut by the end: it is content. */
+/* A name longer than the part held back, cut by the end, is content. */
 static void test_long_name_cut(void **state)
 {
     (void)state;
@@ -298,7 +300,7 @@ static void test_long_name_cut(void **state)
     }
 }
 
-/* A setting may name a field that is longer than those we know. */
+/* A setting may name a field longer than those we know. */
 static void test_long_patterns(void **state)
 {
     size_t size;
@@ -320,7 +322,7 @@ static void test_long_patterns(void **state)
     message_digest_free(&digest);
 }
 
-/* Messages of the pieces that matter, in any order, cut anywhere. */
+/* Messages made of the relevant pieces in any order, cut anywhere. */
 static void test_any(void **state)
 {
     static const char *const pieces[] = {
@@ -370,7 +372,7 @@ static void test_large_headers(void **state)
     assert_memory_equal(digest, expected, sizeof digest);
 }
 
-/* The same message by another way, and what a server gives back of it. */
+/* The same message received another way, or returned by a server. */
 static void test_same_content(void **state)
 {
     static const char one[] = "From x\nReturn-Path: <>\nReceived: by one\n\tat noon\nSubject: s\n\nbody\0\n";

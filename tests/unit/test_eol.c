@@ -85,7 +85,7 @@ static void test_cases(void **state)
     }
 }
 
-/* What is normal is not changed by a second pass, except that another From_ line may have become the first. */
+/* A second pass does not change normalised bytes, except that another From_ line may have become the first. */
 static void test_random(void **state)
 {
     static const char alphabet[] = "\r\n\0ab";

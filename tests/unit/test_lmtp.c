@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * LMTP's words and its stream, with every way to cut the input. */
+ * LMTP's commands and its stream, with the input cut at every point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,7 +145,7 @@ static bool collect(void *context, const void *bytes, size_t size)
     return true;
 }
 
-/* The writer's pieces arrive one by one: the stream is asked only after each was written, by a datagram socket. */
+/* The writer's pieces arrive one by one: the stream is called only after each was written, to a datagram socket. */
 static void write_pieces(int fd, const char *text, size_t size, size_t piece)
 {
     for (size_t at = 0; at < size; at += piece)
@@ -228,7 +228,7 @@ static void test_lines(void **state)
     }
 }
 
-/* A client that always sends a little is cut off all the same. */
+/* A client that keeps sending a little is cut off all the same. */
 static void test_trickle(void **state)
 {
     int sockets[2];
@@ -265,7 +265,7 @@ static void test_timeout_and_replies(void **state)
     close(sockets[1]);
 }
 
-/* A session that says `said` and then listens ends by itself with these replies. */
+/* A session in which the client sends `said` and then listens ends with these replies. */
 static void check_session(struct lmtp_times times, const char *said, const char *last_reply)
 {
     int sockets[2];
@@ -276,7 +276,7 @@ static void check_session(struct lmtp_times times, const char *said, const char 
     assert_int_equal(write(sockets[1], said, strlen(said)), strlen(said));
     int64_t begun = base_now_ms();
     lmtp_serve(config, sockets[0], sockets[0], times);
-    assert_true(base_now_ms() - begun < 30000); /* it was the short one of the times that ended it */
+    assert_true(base_now_ms() - begun < 30000); /* the short one of the time limits ended it */
     close(sockets[0]);
     for (ssize_t n; (n = read(sockets[1], replies + size, sizeof(replies) - 1 - size)) > 0;)
         size += (size_t)n;
@@ -288,7 +288,7 @@ static void check_session(struct lmtp_times times, const char *said, const char 
     config_free(&config);
 }
 
-/* Before Postfix's time limit kills it, or when nothing comes, a session ends with 421, and then nothing. */
+/* A session ends with 421 and nothing more if it is idle, and before Postfix's time limit would kill it. */
 static void test_sessions_end(void **state)
 {
     const struct lmtp_times idle = {.session = 60000, .last_data = 60000, .idle = 20};

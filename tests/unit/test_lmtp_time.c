@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
- * LMTP's times, by a clock of our own: what a session waits for, and for how long, whatever this machine is doing.
+ * LMTP's times, by a simulated clock: what a session waits for, and for how long, whatever this machine is doing.
  *
- * Seen to fail: the idle time counted from DATA on, a begun transaction refused at the session's end, no time after that
- * for its message, a command waited for beyond the session's end. */
+ * Seen to fail: the idle time counted from DATA on; a transaction in progress refused at the session's end; no time
+ * after that for its message; a command awaited beyond the session's end. */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,18 +20,18 @@
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_stream.h"
 
-/* What the client says, and when. */
+/* What the client sends, and when. */
 struct piece {
     int64_t at_ms;
     const char *text;
 };
 
-/* The client whose clock is everybody's while its socket is waited on; by each look at it `tick` more passes. */
+/* The client, whose clock is used by everybody while waiting on its socket; each call of poll takes `tick` more. */
 static struct {
     bool on;
     int64_t now, tick;
     int server, client;
-    const struct piece *next; /* up to one without text */
+    const struct piece *next; /* ends with one without text */
 } simulated;
 
 int clock_gettime(clockid_t clock, struct timespec *ret)
@@ -50,7 +50,7 @@ static int real_poll(struct pollfd *fds, nfds_t count, int ms)
     return (int)syscall(SYS_ppoll, fds, count, ms < 0 ? NULL : &limit, NULL, 0);
 }
 
-/* poll(2); glibc declares the array of that name as one that is never read. */
+/* poll(2); glibc declares the array of that name as never read. */
 int our_poll(struct pollfd *fds, nfds_t count, int ms) __asm__("poll");
 
 int our_poll(struct pollfd *fds, nfds_t count, int ms)
@@ -96,7 +96,7 @@ static bool count_bytes(void *context, const void *bytes, size_t size)
     return true;
 }
 
-/* The idle time is for each wait; a message may take longer as long as something comes. */
+/* The idle time is for each wait; a message may take longer while data arrives. */
 static void test_idle(void **state)
 {
     static const struct {
@@ -105,10 +105,9 @@ static void test_idle(void **state)
         size_t size;
         int64_t ended;
     } cases[] = {
-        {300, 100000, LMTP_READ_OK, 7, 900},      /* no two pieces are farther apart */
-        {220, 100000, LMTP_READ_TIMEOUT, 7, 870}, /* the last piece comes 250 ms after the one before */
-        {190, 100000, LMTP_READ_TIMEOUT, 1, 240},
-        {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* which is the end of all waits */
+        {300, 100000, LMTP_READ_OK, 7, 900},      /* no two pieces are further apart */
+        {220, 100000, LMTP_READ_TIMEOUT, 7, 870}, /* the last piece comes 250 ms after the previous one */
+        {190, 100000, LMTP_READ_TIMEOUT, 1, 240}, {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* the end of all waits */
         {300, 900, LMTP_READ_OK, 7, 900},
     };
     (void)state;
@@ -128,7 +127,7 @@ static void test_idle(void **state)
     }
 }
 
-/* Serves a client that says `pieces`; there is no database. The replies up to the session's end. */
+/* Serves a client that sends `pieces`; there is no database. Stores the replies up to the session's end. */
 static void converse(const struct piece *pieces, struct lmtp_times times, int64_t tick, char *replies, size_t size)
 {
     struct config *config = config_defaults();
@@ -148,9 +147,9 @@ static void converse(const struct piece *pieces, struct lmtp_times times, int64_
 
 #define ENVELOPE "MAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\n"
 #define BEGUN "250 2.1.0 "
-#define TAKEN "451 4.3.0 database: " /* the message was read to its end; nowhere else is that said */
+#define TAKEN "451 4.3.0 database: " /* the message was read to its end; only then is this sent */
 
-/* A transaction that begins before the session's end is gone through with, wherever between its words the end falls. */
+/* A transaction that begins before the session's end is completed, at whichever command the end falls. */
 static void test_the_end_within_a_transaction(void **state)
 {
     static const struct piece at_once[] = {{1000000, "LHLO x\r\n" ENVELOPE "a: b\r\n\r\nc\r\n.\r\n"}, {0, NULL}};
@@ -169,7 +168,7 @@ static void test_the_end_within_a_transaction(void **state)
     assert_true(refused > 0 && taken > 0);
 }
 
-/* The message may still come for a while after the end; the next one is for another session. */
+/* The message may still arrive for a while after the end; the next one needs another session. */
 static void test_the_end_within_a_message(void **state)
 {
     static const struct {
@@ -192,7 +191,7 @@ static void test_the_end_within_a_message(void **state)
     }
 }
 
-/* A command is waited for no longer than the idle time, and not beyond the session's end. */
+/* The wait for a command is limited by the idle time and by the session's end. */
 static void test_waits_for_commands(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailbox names in modified UTF-7, and which Message-IDs may be searched for. */
+ * Mailbox names in modified UTF-7, and which Message-IDs can be searched for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

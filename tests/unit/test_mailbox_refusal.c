@@ -41,7 +41,7 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
         {"NO Message contains invalid header", APPEND_UNAVAILABLE, APPEND_REFUSED},
         {"NO Message contains non-ASCII characters in headers", APPEND_UNAVAILABLE, APPEND_REFUSED},
         {"NO Message has no header/body separator", APPEND_UNAVAILABLE, APPEND_REFUSED},
-        /* somebody's quota: never returned */
+        /* somebody else's quota, perhaps: never returned */
         {"NO [ALERT] You exceeded your mail quota.", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
         {"NO cannot update quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
         {"NO [OVERQUOTA] Not enough disk quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What IMAP servers say, and what broken ones say. */
+ * Responses of IMAP servers, including broken ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "mailbox/mailbox_reply.h"
 
-/* The response in memory of exactly its size, so that checkers see every byte read beyond. */
+/* The response in memory of exactly its size, so that checkers detect every read beyond it. */
 struct line {
     char *bytes;
     struct mailbox_reply reply;
@@ -136,7 +136,7 @@ static void appenduid(void **state)
 {
     static const struct {
         const char *line;
-        uint32_t uidvalidity; /* 1: not told */
+        uint32_t uidvalidity; /* 1: absent */
         uint32_t uid;
     } cases[] = {
         {"A7 OK [APPENDUID 38505 3955] done", 38505, 3955},
@@ -253,7 +253,7 @@ static void fetches(void **state)
         size_t size;
         bool is_fetch;
         uint32_t uid;
-        const char *body; /* NULL: not told */
+        const char *body; /* NULL: absent */
         size_t body_size;
     } cases[] = {
         {BYTES("* 3 FETCH (UID 7 BODY[] {5}\r\na\0)\r\n)"), true, 7, BYTES("a\0)\r\n")},
@@ -287,7 +287,7 @@ static void fetches(void **state)
     }
 }
 
-/* Every beginning of a response, and random bytes: nothing is read beyond its end. */
+/* Every prefix of a response, and random bytes: nothing is read beyond the end. */
 static void any_bytes_are_survived(void **state)
 {
     static const char alphabet[] =

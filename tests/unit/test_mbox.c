@@ -2,8 +2,8 @@
  *
  * mbox: where messages begin and end, and its quoting, whatever the pieces in which it is read.
  *
- * Seen to fail with: lines known by their date only; From_ lines believed without the empty line before them; Content-Length believed unseen; marks held
- * back at the end of a piece forgotten. */
+ * Seen to fail with: lines recognised by their date only; From_ lines accepted without the empty line before them;
+ * Content-Length trusted without a check; marks held back at the end of a piece forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void test_scan(void **state)
 {
     static const struct {
         const char *name, *text;
-        const char *messages[4]; /* none: no mbox */
+        const char *messages[4]; /* none: not an mbox */
         enum mbox_quoting quoting;
     } cases[] = {
         {"nothing", "", {NULL}, MBOX_O},
@@ -110,7 +110,7 @@ static void test_scan(void **state)
     }
 }
 
-/* A line's beginning lies on each side of what is read at a time. */
+/* The beginning of a line falls on each side of a read boundary. */
 static void test_scan_across_pieces(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_from_times(void **state)
 {
     static const struct {
         const char *line;
-        long long seconds; /* -1: no From_ line */
+        long long seconds; /* -1: not a From_ line */
     } cases[] = {
         {"From a@b Fri Aug  1 10:00:00 2025", AT},
         {"From Fri Aug 01 10:00:00 2025", AT},
@@ -174,7 +174,7 @@ static void test_from_times(void **state)
     }
 }
 
-/* Says how many messages a file has; -1: refused, with the line in *ret_line. */
+/* Returns how many messages a file has; -1: refused, with the line in *ret_line. */
 static int count_of(const char *text, size_t size, GArray **ret_found, struct fault *fault)
 {
     enum mbox_quoting quoting;
@@ -190,7 +190,7 @@ static int count_of(const char *text, size_t size, GArray **ret_found, struct fa
     return count;
 }
 
-/* Lines as programs write them; `blank`: they are told from text by the empty line before only. */
+/* Lines as written by programs; `blank`: only the empty line before distinguishes them from text. */
 static const struct {
     const char *name, *line;
     bool blank;
@@ -232,8 +232,8 @@ static void add(GString *file, const char *text, bool crlf)
     }
 }
 
-/* Each program's files are split, or refused when the empty lines are missing without which nobody could tell; none is
- * taken for fewer messages than it has, none is split at what people write. */
+/* Each program's files are split, or refused if the empty lines are missing that would make them unambiguous. None
+ * counts as fewer messages than it has, and none is split at text. */
 static void test_writers(void **state)
 {
     static const char *const bodies[] = {
@@ -281,7 +281,7 @@ static void test_writers(void **state)
     }
 }
 
-/* What stands between two messages, or in one: taken for text, for a beginning, or refused by its line. */
+/* Lines between two messages, or within one: taken for text, for a beginning, or refused with their number. */
 static void test_unclear(void **state)
 {
     static const struct {
@@ -345,7 +345,7 @@ static void test_unclear(void **state)
     }
 }
 
-/* A NUL is no line's end. */
+/* A NUL does not end a line. */
 static void test_nul(void **state)
 {
     static const char text[] = F "A: a\n\n\0\n" F "c\n";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * message.h: reading from descriptors, into memory and files, with everything that can go wrong; fields and pieces. */
+ * message.h: reading from descriptors, into memory and files, with every possible failure; fields and pieces. */
 #include "message_fixture.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* The C library's write is replaced, to fail when it is told so. */
+/* Replaces the C library's write, to fail on request. */
 static int write_error;
 static size_t write_most;
 
@@ -30,7 +30,7 @@ ssize_t write(int fd, const void *bytes, size_t size)
     return syscall(SYS_write, fd, bytes, write_most > 0 && size > write_most ? write_most : size);
 }
 
-/* So is read: disturbed, two calls of three bring nothing, and the third one byte. */
+/* Also replaces read: when disturbed, two of three calls return nothing, and the third one byte. */
 static bool disturbed;
 static size_t reads;
 
@@ -43,7 +43,7 @@ ssize_t read(int fd, void *bytes, size_t size)
     return syscall(SYS_read, fd, bytes, disturbed && size > 1 ? 1 : size);
 }
 
-/* And open(2), as on a file system that has no unnamed temporary files. */
+/* And open(2), as on a file system without unnamed temporary files. */
 static bool no_tmpfile;
 
 int open(const char *path, int flags, ...)
@@ -88,7 +88,7 @@ static void write_slowly(int fd, const char *bytes, size_t size, size_t chunk)
     _exit(0);
 }
 
-/* A pipe that a child writes to; the child's status tells whether all was read. */
+/* A pipe that a child writes to; the child's status says whether everything was read. */
 static int pipe_of(const char *bytes, size_t size, size_t chunk, pid_t *ret_child)
 {
     int fds[2];
@@ -336,8 +336,8 @@ static void test_read_trouble(void **state)
     assert_null(message);
 }
 
-/* Between two bytes each read is interrupted once, and once has nothing yet; from a descriptor that waits, and from one
- * that does not. */
+/* Between two bytes each read is interrupted once, and once has no data; for a blocking and a non-blocking
+ * descriptor. */
 static void check_disturbed(int flags)
 {
     static const char bytes[] = "From x\nMessage-ID: <a@b>\r\n\nbody\n";
@@ -461,7 +461,7 @@ static void test_pieces(void **state)
     }
 }
 
-/* What is taken for a message's fields does not grow with the message. */
+/* Memory for a message's fields does not grow with the message. */
 static void test_many_pieces(void **state)
 {
     static const struct {
@@ -496,7 +496,7 @@ static void test_long_value(void **state)
     message_free(&message);
 }
 
-/* A message piece by piece, as LMTP gives it. */
+/* A message in pieces, as from LMTP. */
 static void test_builder(void **state)
 {
     static const char bytes[] = "From x\nMessage-ID: <a@b>\n\nbody\n";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The Message-ID: of a field's value, of a header, and in any size. */
+ * The Message-ID: of a field value, of a header, and of any size. */
 #include "message_fixture.h"
 
 #include "message/message_field.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is suggested for a mistyped id, and how text is laid out by columns.
+ * Suggestions for a mistyped id, and the layout of text in columns.
  *
- * Seen to fail with: the order of equals turned round; a text that contains the other one not taken for near. */
+ * Seen to fail with: the order of equals reversed; a text that contains the other one not considered near. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void test_nearest(void **state)
          {"abcdefgx@x", "abcdefgh@y", "abcdefg@x"}},
         {"ABC@x", {"abc@X", NULL}, {"abc@X", NULL}},
         {"0815", {"20250801.0815.1@host.example", NULL}, {"20250801.0815.1@host.example", NULL}},
-        {"ab", {"zzabzz", NULL}, {NULL}}, /* too short to tell by */
+        {"ab", {"zzabzz", NULL}, {NULL}}, /* too short to be significant */
         {"", {"abc", "ab", NULL}, {"ab", NULL}},
         {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"a@bcdefgh", "c@b", "d@e"}},
         {"18.c@x", {"218.c@x.example", "18.c@x.example", NULL}, {"18.c@x.example", "218.c@x.example", NULL}},
@@ -60,7 +60,7 @@ static void test_nearest(void **state)
     }
 }
 
-/* Ids may be as long as a header line may be: compared by their beginnings. */
+/* Ids may be as long as a header line: their beginnings are compared. */
 static void test_long(void **state)
 {
     char text[5000], *cells[1] = {text};

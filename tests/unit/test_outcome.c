@@ -48,7 +48,8 @@ static void test_table(void **state)
     }
 }
 
-/* Postfix takes a code at the start of the output over the status, and LMTP's first digit over both: no two may differ. */
+/* Postfix prefers a code at the start of the output to the exit status, and LMTP's first digit to both: they must
+ * agree. */
 static void test_agreement(void **state)
 {
     (void)state;

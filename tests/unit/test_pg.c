@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Text on its way to the database: valid UTF-8 of a bounded size, whatever it was. Seen to fail with: cut in the middle of a
- * character, cut before it is made valid only. And what a connection may lead to. Seen to fail with: one host looked at. */
+ * Text for the database becomes valid UTF-8 of limited size. Seen to fail with: a cut within a character; a cut only
+ * before it is made valid. And which hosts a connection may use. Seen to fail with: only one host checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void test_text_fit(void **state)
     static const struct {
         const char *text;
         size_t max;
-        const char *fit; /* NULL: goes as it is */
+        const char *fit; /* NULL: unchanged */
     } cases[] = {
         {"", 0, NULL},
         {"abc", 3, NULL},
@@ -53,7 +53,7 @@ static void test_text_fit(void **state)
     }
 }
 
-/* Every cut of every string of some bytes of each kind. */
+/* Every cut of every string made of some bytes of each kind. */
 static void test_text_fit_always(void **state)
 {
     static const char bytes[] = {'a', '"', (char)0xc3, (char)0xbc, (char)0xe2, (char)0x82, (char)0xf0, (char)0xff};
@@ -142,13 +142,13 @@ static void test_peer_check_names(void **state)
     }
 }
 
-/* Datagram sockets are connected without a packet. */
+/* Datagram sockets are connected without sending a packet. */
 static enum pg_peer connected_to(const char *address, bool *ret)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
     int fd OD_CLEANUP(base_close) = socket(AF_INET, SOCK_DGRAM, 0);
     assert_int_equal(inet_pton(AF_INET, address, &to.sin_addr), 1);
-    *ret = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0; /* not without a route */
+    *ret = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0; /* fails without a route */
     return pg_peer_of(fd);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is done about each mailbox, by what stands in the ledger: every row of found and request. */
+ * What to do about each mailbox, depending on the ledger: every combination of found and request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static const struct ledger_target targets[TARGETS] = {
     {.account = "lisa", .mailbox = "Sent", .role = COPY_SENT},
 };
 
-/* Two recipients with a mailbox each, and the sender's Sent; nothing is known of the message. */
+/* Two recipients with one mailbox each, and the sender's Sent; the message is new. */
 struct situation {
     size_t recipients[2];
     struct plan_request request;
@@ -107,7 +107,7 @@ static void test_inbox(void **state)
         assert_int_equal(plan->targets[SCUBA].why, rows[i].why);
         assert_int_equal(plan->targets[SCUBA].doubt, rows[i].doubt);
         assert_int_equal(plan_goes_on(plan, SCUBA), rows[i].action != PLAN_BUSY);
-        /* the other recipient is new, whatever becomes of the first */
+        /* the other recipient is new, whatever happens to the first */
         assert_int_equal(plan->targets[DOUG].action, PLAN_APPEND);
         clear(&it);
     }
@@ -137,12 +137,12 @@ static void test_sent(void **state)
         {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_NO, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_VERIFY, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_FORCE, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
-        /* another delivery's business ... */
+        /* left to another delivery ... */
         {{.state = COPY_APPENDING, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, false, SCUBA},
-        /* ... but it will not come again */
+        /* ... which will not be retried */
         {{.state = COPY_APPENDING, .owner = LEDGER_OTHER, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true,
          SCUBA},
-        /* ours: that recipient has to come again */
+        /* ours: that recipient must be retried */
         {{.state = COPY_APPENDING, .owner = SCUBA}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
         {{.state = COPY_APPENDING, .owner = DOUG}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, DOUG},
         {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
@@ -195,7 +195,7 @@ static void test_search(void **state)
     struct situation it;
     (void)state;
     prepare(&it);
-    it.request.has_id = true; /* anybody may have filed it in Sent under its id */
+    it.request.has_id = true; /* others may have filed it in Sent under its id */
     assert_int_equal(make(&it)->targets[LISA].action, PLAN_SEARCH);
     assert_false(it.plan->targets[LISA].doubt);
     assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is believed of the topmost Received field: as Postfix writes it, as others do, and as strangers would like it. */
+ * What is trusted of the topmost Received field: as written by Postfix, by others, and by attackers. */
 #include "message_fixture.h"
 
 #include "delivery/received.h"
@@ -132,7 +132,7 @@ static struct message *received(const char *field)
     return message;
 }
 
-/* The queue id that the field tells, a new string or NULL, and when Postfix received the message. */
+/* The queue id in the field, a new string or NULL, and when Postfix received the message. */
 static char *queue_id_of(const struct message *message, int64_t *ret_time)
 {
     char *id = NULL;
@@ -169,7 +169,7 @@ static void test_fields(void **state)
     }
 }
 
-/* When Postfix received it, and only by the field of the queue file that it is delivered from. */
+/* When Postfix received it, but only from the field of the queue file that it is delivered from. */
 static void test_time(void **state)
 {
     struct message *message = received(CLIENT BY "ESMTP" REST);
@@ -211,8 +211,8 @@ static void test_no_field(void **state)
     message_free(&message);
 }
 
-/* Whatever client-chosen places hold, nobody has logged in as lisa when Postfix does not say so itself. The pieces are
- * those that mean something to the parser. */
+/* Whatever clients put where they can, nobody has logged in as lisa unless Postfix says so itself. The pieces are those
+ * that mean something to the parser. */
 static void test_any_client(void **state)
 {
     static const char *const pieces[] = {

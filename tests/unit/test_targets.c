@@ -11,7 +11,7 @@
 
 #include "delivery/targets.h"
 
-/* Should some mailbox take all the time, it is not always the same ones that are left for later. */
+/* If some mailbox takes all the time, it must not be always the same ones that are left for later. */
 static void test_order(void **state)
 {
     static const struct message message = {.data = (const unsigned char *)"", .digest = {0}};
