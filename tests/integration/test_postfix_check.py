@@ -145,8 +145,8 @@ def test_mail_for_root_that_nobody_reads(site):
 @pytest.mark.parametrize("good,master,name", [
     (GOOD, PIPE, "pipe_delivery_status_filter"), (GOOD_COMMAND, "", "local_delivery_status_filter")])
 def test_accidents_that_bounce(site, good, master, name):
-    useless = site.write("filter", "/^4/ 5.0.0\n")
-    for value in (None, f"regexp:{useless}", f"regexp:{useless}.missing"):
+    useless, worse = site.write("filter", "/^4/ 5.0.0\n"), site.write("worse", "/^5/ 5.0.0\n")
+    for value in (None, f"regexp:{useless}", f"regexp:{worse}", f"regexp:{useless}.missing"):
         text = warned(site, {**good, name: value}, master)
         assert text.startswith(f"{name} is not set" if value is None else f"{name} = {value}"), text
     assert said(site, {**good, name: f"regexp:{useless}, regexp:{FILTER}"}, master, "20") == []
@@ -161,3 +161,8 @@ def test_logins_that_are_not_told(site, good, master):
     assert said(site, main, master + submission, "20") == []
     site.settings["route.sent_copy"] = "off"
     assert said(site, main, master, "20") == []
+
+
+def test_logins_that_pipe_tells(site):
+    site.settings["route.sent_copy"] = "authenticated"
+    assert said(site, {**GOOD, "smtpd_sasl_authenticated_header": "no"}, PIPE, "20") == []
