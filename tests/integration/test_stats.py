@@ -63,10 +63,10 @@ def test_the_page_has_80_columns(site):
 def test_hours_without_mail_are_on_the_page(site):
     """From the first with mail until now; and times have as many digits as people read."""
     scuba = site.account()
-    for age in (5, 5, 2):
+    for back in (5, 5, 2):
         expect.stored(site.deliver(message(), scuba))
         site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s', stored_at = stored_at - interval '%s h'"
-                 " WHERE id = (SELECT max(id) FROM oncedrop.copy)", (age,))
+                 " WHERE id = (SELECT max(id) FROM oncedrop.copy)", (back,))
     site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s'")
     site.sql("INSERT INTO oncedrop.total VALUES ('searches', '', 0, 1)")
     done = site.run("stats")
