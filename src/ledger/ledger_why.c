@@ -43,7 +43,7 @@
 #define TRY_SENTENCES \
     "SELECT 1 AS rank, g.first_at AS at, 0 AS id, " LEDGER_TIME("g.first_at") \
     " || CASE WHEN g.count > 1 THEN ' to ' || " LEDGER_TIME("g.last_at") " || ', ' || g.count || ' tries' ELSE '' END" \
-    " || ' to <' || g.recipient || '>' || coalesce(' as ' || g.queue_id, '') || ': '" \
+    " || ' for <' || g.recipient || '>' || coalesce(', queue id ' || g.queue_id, '') || ': '" \
     " || CASE WHEN g.open THEN 'cut off: the process died, or lost the database' ELSE coalesce(g.reason, g.outcome) END" \
     " || CASE WHEN g.outcome = 'duplicate' AND c.stored_at < g.first_at THEN ': this content was in ' || c.name" \
     " || ' already, stored ' || " LEDGER_TIME("c.stored_at") " || ' by ' || c.host ELSE '' END" \
@@ -56,10 +56,10 @@
 
 /* Of deliveries from before there was a history. */
 #define DELIVERY_SENTENCES \
-    " UNION ALL SELECT 1, d.last_at, d.id, " LEDGER_TIME("d.last_at") " || ' to <' || d.recipient || '>: '" \
+    " UNION ALL SELECT 1, d.last_at, d.id, " LEDGER_TIME("d.last_at") " || ' for <' || d.recipient || '>: '" \
     " || coalesce(d.reason, d.outcome) FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome <> 'stored'" \
     " AND NOT EXISTS (SELECT FROM @schema@.try t WHERE t.delivery = d.id)" \
-    " UNION ALL SELECT 1, d.finished_at, d.id, " LEDGER_TIME("d.finished_at") " || ' to <' || d.recipient" \
+    " UNION ALL SELECT 1, d.finished_at, d.id, " LEDGER_TIME("d.finished_at") " || ' for <' || d.recipient" \
     " || '>: abandoned; the last try was ' || " LEDGER_TIME("d.last_at") \
     " FROM @schema@.delivery d WHERE d.message = $1::bigint AND d.outcome = 'abandoned'"
 

@@ -67,9 +67,9 @@ def test_every_try_and_every_queue_id(site):
     assert all(row["at"] <= row["ended_at"] for row in one["tries"])
     assert one["deliveries"][0]["tries"] == 4
     told = why(site, id).splitlines()
-    assert [re.sub(r"^\S+Z to (<.*?> as \S+): .*?(full|Connection refused|stored|duplicate).*", r"\1 \2", line) for line in told] == [
-        f"<{SCUBA}> as 4FIRST full", f"<{SCUBA}> as 4FIRST Connection refused", f"<{SCUBA}> as 4FIRST stored",
-        f"<{SCUBA}> as 4AGAIN duplicate"], told
+    assert [re.sub(r"^\S+Z for (<.*?>, queue id \S+): .*?(full|Connection refused|stored|duplicate).*", r"\1 \2", line) for line in told] == [
+        f"<{SCUBA}>, queue id 4FIRST full", f"<{SCUBA}>, queue id 4FIRST Connection refused", f"<{SCUBA}>, queue id 4FIRST stored",
+        f"<{SCUBA}>, queue id 4AGAIN duplicate"], told
     printed = site.run("show", "4AGAIN").out.split("\ntries\n")[1].split("\n\n")[0].splitlines()[1:]
     assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
 
@@ -117,7 +117,7 @@ def test_a_held_lock_is_in_the_log_only(site):
     expect.stored(site.deliver(mail, SCUBA))
     [row] = show(site, "4LATE")["tries"]
     assert 595 <= row["queued"] <= 1200, row
-    assert re.search(rf"to <{SCUBA}> as 4LATE: stored .*; Postfix had received it \d+ s before: earlier tries, if any,",
+    assert re.search(rf"for <{SCUBA}>, queue id 4LATE: stored .*; Postfix had received it \d+ s before: earlier tries, if any,",
                      why(site, id)), why(site, id)
 
 
@@ -226,14 +226,14 @@ def test_like_tries_are_one_sentence(site):
         expect.deferred(site.deliver(mail, SCUBA, "-q", "4FULL"))
         shift(site, "1 hour")
     full, now = why(site, id).splitlines()
-    assert re.fullmatch(rf"\S+Z to \S+Z, 3 tries to <{SCUBA}> as 4FULL: .*full \(0\.002 secs\)", full), full
+    assert re.fullmatch(rf"\S+Z to \S+Z, 3 tries for <{SCUBA}>, queue id 4FULL: .*full \(0\.002 secs\)", full), full
     assert now == f"the copy in {SCUBA} INBOX is not stored yet"
     site.settings["imap.port"] = free_port()
     expect.deferred(site.deliver(mail, SCUBA, "-q", "4FULL"))
     fake(site)
     expect.stored(site.deliver(mail, SCUBA, "-q", "4FULL"))
     full, refused, stored = why(site, id).splitlines()
-    assert ", 3 tries to" in full and "refused" in refused and "stored uid=" in stored
+    assert ", 3 tries for" in full and "refused" in refused and "stored uid=" in stored
     assert sorted(re.search(r"\S+Z", line)[0] for line in (full, refused, stored)) == [
         re.search(r"\S+Z", line)[0] for line in (full, refused, stored)]
 
@@ -259,5 +259,5 @@ def test_a_slow_try_says_what_took_the_time(site):
     expect.stored(site.deliver(message(id=id), SCUBA, "-q", "4QUICK"))
     assert why(site, id) == ""
     site.sql("UPDATE oncedrop.try SET read_ms = 10, lock_ms = 2000, database_ms = 20, imap_ms = 31040")
-    assert re.fullmatch(rf"\S+Z to <{SCUBA}> as 4QUICK: stored uid=\d+ mailbox=INBOX; it took 33\.1 s"
+    assert re.fullmatch(rf"\S+Z for <{SCUBA}>, queue id 4QUICK: stored uid=\d+ mailbox=INBOX; it took 33\.1 s"
                         r" \(the lock 2\.0 s, IMAP 31\.0 s\)", why(site, id)), why(site, id)

@@ -138,8 +138,8 @@ def test_why_it_was_a_duplicate(site):
     assert why(site, id) == ""
     expect.duplicate(site.deliver(message(id=id), scuba))
     stored, duplicate = why(site, id).splitlines()
-    assert re.fullmatch(rf"\S+Z to <{scuba}>: stored uid={uid} mailbox=INBOX", stored)
-    assert re.fullmatch(rf"\S+Z to <{scuba}>: duplicate uid={uid} mailbox=INBOX: this content was in {scuba} INBOX already,"
+    assert re.fullmatch(rf"\S+Z for <{scuba}>: stored uid={uid} mailbox=INBOX", stored)
+    assert re.fullmatch(rf"\S+Z for <{scuba}>: duplicate uid={uid} mailbox=INBOX: this content was in {scuba} INBOX already,"
                         r" stored \S+Z by \S+", duplicate)
 
 
