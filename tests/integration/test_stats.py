@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""stats: its page, its JSON, the metrics for Prometheus and their dashboard; counters never decrease.
+"""stats: its page, its JSON, what Prometheus reads, and the dashboard that goes with it; counts that never fall.
 
 Seen to fail with: copies of all states counted as stored; purge that does not add up; tries added up twice, or again at the
 second purge; a try counted while its Sent copy is under way; a refusal that defers counted as a bounce; a bucket without
@@ -44,7 +44,7 @@ def test_stats(site):
 
 
 def test_the_page_has_80_columns(site):
-    """However large the numbers are; none of them is cut."""
+    """However large the numbers are, and none of them is cut."""
     expect.stored(site.deliver(message(), site.account()))
     large = 10 ** 11 + 1
     site.sql("UPDATE oncedrop.message SET size = %s", (10 ** 15,))
@@ -56,17 +56,17 @@ def test_the_page_has_80_columns(site):
     done = site.run("stats")
     assert done.exit == 0 and not [line for line in done.out.splitlines() if line != line.rstrip()], done.out
     long = [line for line in done.out.splitlines() if len(line) > 80]
-    assert all(line.startswith("deferred for ") for line in long), long     # a terminal breaks this one
+    assert all(line.startswith("deferred for ") for line in long), long     # this one a terminal breaks
     assert done.out.count(str(large)) == 6 and "over 2 h" in done.out and "909.5 TiB" in done.out, done.out
 
 
 def test_hours_without_mail_are_on_the_page(site):
     """From the first with mail until now; and times have as many digits as people read."""
     scuba = site.account()
-    for hours in (5, 5, 2):
+    for back in (5, 5, 2):
         expect.stored(site.deliver(message(), scuba))
         site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s', stored_at = stored_at - interval '%s h'"
-                 " WHERE id = (SELECT max(id) FROM oncedrop.copy)", (hours,))
+                 " WHERE id = (SELECT max(id) FROM oncedrop.copy)", (back,))
     site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s'")
     site.sql("INSERT INTO oncedrop.total VALUES ('searches', '', 0, 1)")
     done = site.run("stats")
@@ -80,8 +80,8 @@ SUFFIX = re.compile("_(bucket|sum|count)$")
 
 
 def metrics(site):
-    """The metrics as Prometheus reads them: (name, labels) → value. Checks what its parser accepts, and the conventions
-    beyond that (promtool check metrics)."""
+    """What Prometheus makes of it: (name, labels) → value. What its parser takes and what its makers ask for beyond that
+    (promtool check metrics) is looked at."""
     done = site.run("stats", "--prometheus")
     assert done.exit == 0 and not done.err and done.out.endswith("\n"), done
     types, helped, values, family = {}, set(), {}, None
@@ -97,7 +97,7 @@ def metrics(site):
             found = SAMPLE.fullmatch(line)
             assert found, line
             name = SUFFIX.sub("", found[1]) if types[family] == "histogram" else found[1]
-            assert name == family, line     # the lines of a metric are adjacent, under its TYPE
+            assert name == family, line     # a metric's lines stand together, under its TYPE
             labels = frozenset(re.findall(r'([a-z]+)="([^"]*)"', found[2] or ""))
             assert (found[1], labels) not in values, line
             values[found[1], labels] = float(found[3])
@@ -143,12 +143,12 @@ def test_prometheus(site):
     assert one(values, "messages") == 3 and one(values, "copies", state="stored") == 3
     assert one(values, "deliveries_total", outcome="stored") == 3
     assert one(values, "phase_seconds_count", phase="imap") == 3 and one(values, "phase_seconds_sum", phase="imap") > 0
-    assert one(values, "delay_seconds_count") == 0      # it is unknown when they were queued
+    assert one(values, "delay_seconds_count") == 0      # nobody has told when they were queued
 
 
 @pytest.fixture
 def eventful(site):
-    """A site where everything that is counted has happened once, except copies stored twice."""
+    """A site where all that is counted has happened once, but for what is stored twice."""
     scuba, mail = site.account(), message(headers="X-A: b\n")
     expect.stored(site.deliver(mail, scuba))
     expect.duplicate(site.deliver(mail, scuba))
@@ -187,14 +187,14 @@ def test_what_is_counted(eventful):
     reasons = {"mailbox": 1, "held": 1, "refused": 1, "overquota": 0}
     assert {reason: one(values, "deferrals_total", reason=reason) for reason in reasons} == reasons
     assert one(values, "doubt_searches_total") == 1
-    assert one(values, "phase_seconds_count", phase="lock") == 6     # all except the one that died and the one that left no row
+    assert one(values, "phase_seconds_count", phase="lock") == 6     # all but the one that died and the one that left no row
     assert one(values, "delay_seconds_bucket", le="300") == 0 and one(values, "delay_seconds_bucket", le="1800") == 2
     assert 2400 <= one(values, "delay_seconds_sum") < 3000
 
 
 @pytest.mark.parametrize("setting, bounced, deferred", [("bounce", 1, 0), ("defer", 0, 1)])
 def test_one_outcome_bounces_and_defers(site, setting, bounced, deferred):
-    """Depending on delivery.overquota; the record has one word for both."""
+    """By delivery.overquota; the record has one word for both."""
     fake(site, APPEND=refuse("NO [OVERQUOTA] Full"))
     site.settings["delivery.overquota"] = setting
     assert site.deliver(message(), SCUBA).exit == (69 if bounced else 75)
@@ -204,7 +204,7 @@ def test_one_outcome_bounces_and_defers(site, setting, bounced, deferred):
 
 
 def test_what_another_has_claimed_is_counted(site):
-    """Nothing else is recorded of a try whose copies are all claimed by others."""
+    """Nothing else is recorded of a try that finds all its copies claimed."""
     scuba, mail = site.account(), message()
     expect.stored(site.deliver(mail, scuba))
     site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
@@ -213,7 +213,7 @@ def test_what_another_has_claimed_is_counted(site):
 
 
 def test_counts_do_not_fall(eventful):
-    """Neither with a purge, nor the next one, nor one that has nothing to remove."""
+    """Neither by a purge, nor by the next one, nor by one that has nothing to remove."""
     before = counters(metrics(eventful))
     removed = []
     for time in ("2 days", "0 days", "40 days", "40 days"):
@@ -232,7 +232,7 @@ def test_counts_do_not_fall(eventful):
 
 
 def test_a_try_counts_when_it_is_over(site):
-    """Its answer may change, and its times increase, while its Sent copy is being made."""
+    """Its answer may change, and its times grow, for as long as its Sent copy is under way."""
     scuba = site.account()
     expect.stored(site.deliver(message(), scuba))
     site.sql("UPDATE oncedrop.copy SET state = 'appending'")
@@ -244,13 +244,13 @@ def test_a_try_counts_when_it_is_over(site):
 
 
 def test_deliveries_write_no_totals(site):
-    """If all of them updated a row, they would wait for each other."""
+    """What all of them changed they would wait for."""
     expect.stored(site.deliver(message(), site.account()))
     assert site.value("SELECT count(*) FROM oncedrop.total") == site.value("SELECT count(*) FROM oncedrop.event") == 0
 
 
 def expressions(thing):
-    """Those of a dashboard, at any depth."""
+    """Of a dashboard, however deep they are."""
     if isinstance(thing, dict):
         yield from ([thing["expr"]] if "expr" in thing else [])
         thing = list(thing.values())
