@@ -40,7 +40,7 @@ awk '
     END { flush() }
 ' "$manual" | sort >"$work/manual"
 
-# Prose comments have a blank behind the "#"; settings have none. The default of one that is set is not known here.
+# Prose comments have a blank after the "#"; settings have none. If a setting is set there, its default is unknown here.
 awk '
     /^\[.*\]$/ { group = substr($0, 2, length($0) - 2) }
     /^#[a-z_]+ =/ { print group "." substr($0, 2) }

@@ -152,8 +152,7 @@ static struct ledger_table *find_messages(struct ledger *ledger, const struct qu
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
         return ledger_find_messages(ledger, NULL, digest, NULL, fault);
-    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id
-                                                                   : NULL; /* ids may consist of any bytes */
+    const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
     return ledger_find_messages(ledger, question->identity, digest, queue_id, fault);
 }
 

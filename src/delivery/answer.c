@@ -48,8 +48,7 @@ static void give(const char *line, size_t length, int exit_status)
     status = exit_status;
     given = 1;
     int saved = errno;
-    while (length >
-           0) { /* it does not matter whether the reader is gone or the pipe full: there is also the exit status */
+    while (length > 0) { /* if the reader is gone, or the pipe full, the exit status suffices */
         ssize_t n = write(answer_fd, line, length);
         if (n < 0 && errno == EINTR)
             continue;

@@ -47,8 +47,8 @@ struct delivery {
     const struct message *message; /* NULL: for delivery_refuse only */
     const char *sender;            /* envelope sender, "" for a bounce */
     const char *sasl_user;         /* SASL login of the submission; "": there was none; NULL: unknown, see Received */
-    const char *
-        only_login; /* deliver to this login name's account only, and ignore what is claimed about|                              the sender; NULL: no such restriction */
+    const char *only_login; /* deliver to this login name's account only, and trust nothing said about the sender;
+                               NULL: no such restriction */
     const struct route *sender_route; /* resume: where the Sent copy was recorded to belong ... */
     bool sender_known;                /* ... and that this is known (account NULL: none is due) */
     const char *queue_id;             /* NULL: unknown */
@@ -56,9 +56,9 @@ struct delivery {
     int64_t received_at;              /* seconds since 1970, INTERNALDATE of a new message; 0: now */
     bool whole;                       /* the message had an end mark */
     enum delivery_again again;
-    bool dry_run; /* only report what would be done, and why; write nothing */
-    bool (*reader_gone)(
-        void); /* for a message without end mark, called after the claim and before each APPEND: true:|                                  the message may be incomplete, and delivery stops; NULL: never */
+    bool dry_run;              /* only report what would be done, and why; write nothing */
+    bool (*reader_gone)(void); /* for a message without end mark, called after the claim and before each APPEND:
+                                  true: it may be incomplete, and delivery stops; NULL: never */
     struct delivery_recipient *recipients;
     size_t recipient_count;
     int64_t started_ms;            /* base_now_ms() when reading began */

@@ -11,9 +11,9 @@ struct targets {
     struct ledger_target *list;          /* inboxes first, then the Sent copy if there is one */
     struct ledger_recipient *recipients; /* one for each recipient, in the same order */
     size_t *of_recipient;                /* the target of each, or LEDGER_NO_TARGET: not routed */
-    size_t *
-        order; /* the targets in random order: if some of them take all the time for a message,|                                               it should not be the same ones that are left out at every retry */
-    struct route sender;            /* account and Sent mailbox of the sender, if there is a Sent copy */
+    size_t *order;       /* the targets in random order: if some take all the time for a message, others should be
+                      left out at the next retry */
+    struct route sender; /* account and Sent mailbox of the sender, if there is a Sent copy */
     char *message_id, *sender_text; /* valid UTF-8 */
 };
 

@@ -100,10 +100,9 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
         if (option->val != NULL)
-            keywords_add(&keywords, option->keyword, option->val); /* a later value overrides an earlier one */
-    keywords_add(&keywords, "client_encoding", "UTF8");            /* as all our text is */
-    pg->conn =
-        PQconnectStartParams(keywords.names, keywords.values, 0); /* starts to connect; sends nothing yet over TCP */
+            keywords_add(&keywords, option->keyword, option->val);       /* a later value overrides an earlier one */
+    keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
+    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
     PQconninfoFree(options);
     if (pg->conn == NULL)
         abort(); /* no memory: death by signal defers */

@@ -6,8 +6,7 @@
 
 #include "base/config.h"
 
-#define LMTP_SESSION_MS \
-    600000 /* no new transaction after this time: spawn(8) kills the process 1000 s after the connection */
+#define LMTP_SESSION_MS 600000 /* no new transaction after this time: spawn(8) kills us after 1000 s */
 
 /* How long a session may take, in milliseconds. */
 struct lmtp_times {

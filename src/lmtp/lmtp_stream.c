@@ -28,8 +28,7 @@ struct lmtp_stream {
     size_t at, end; /* read but not used yet */
     GString *replies;
     unsigned char buffer[BUFFER_SIZE];
-    unsigned char text[BUFFER_SIZE +
-                       2]; /* of the message, dots unstuffed; may begin with a CR held back from the previous piece */
+    unsigned char text[BUFFER_SIZE + 2]; /* of the message, unstuffed; may begin with a CR held back before */
 };
 
 struct lmtp_stream *lmtp_stream_new(int in, int out)

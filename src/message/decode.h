@@ -42,8 +42,8 @@ struct decoded {
     struct decoded_address *addresses;
     size_t address_count; /* at most 2000 */
     struct decoded_part *parts;
-    size_t
-        part_count; /* at most 1000; depth at most 50. Only parts with content of their own: a multipart is|                          included only if it cannot be split into its parts */
+    size_t part_count; /* at most 1000; depth at most 50. Only parts with content of their own: a multipart is
+                          included only if it cannot be split into its parts */
 };
 
 /* Decodes what the level requires: envelope: subject, from, date, ids; headers: addresses too; text and raw: parts too.

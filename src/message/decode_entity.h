@@ -6,8 +6,7 @@
 
 #include "message/decode_internal.h"
 
-#define DECODE_PARAMETERS_MAX \
-    ((size_t)1 << 20) /* total size of the fields passed to gmime; beyond it, only short ones */
+#define DECODE_PARAMETERS_MAX ((size_t)1 << 20) /* total of fields passed to gmime; then only short ones */
 
 struct decode_fields {
     GMimeParserOptions *options;

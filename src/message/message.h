@@ -14,14 +14,14 @@
 #define MESSAGE_DIGEST_SIZE 32
 
 struct message {
-    const unsigned char *data; /* normalised bytes; in memory, or a mapped unlinked temporary file */
-    size_t size;               /* of data */
-    size_t header_size;        /* up to and including the empty line; size if there is none */
-    unsigned char digest
-        [MESSAGE_DIGEST_SIZE]; /* content digest; several CRs before an LF count as one, and those|                                               at the end do not count: some servers' storage drops them */
-    size_t content_size;       /* number of bytes digested: a copy may have more, added by transport */
-    char *
-        message_id; /* between '<' and the last '>', bytes unchanged, NUL-terminated;|                                       NULL if missing, empty or damaged */
+    const unsigned char *data;                 /* normalised bytes; in memory, or a mapped unlinked temporary file */
+    size_t size;                               /* of data */
+    size_t header_size;                        /* up to and including the empty line; size if there is none */
+    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* content digest; several CRs before an LF count as one, and those
+                                                  at the end do not count: some servers drop them */
+    size_t content_size;                       /* number of bytes digested: a copy may have more, added by transport */
+    char *message_id; /* between '<' and the last '>', bytes unchanged, NUL-terminated; NULL if missing, empty or
+                         damaged */
     size_t message_id_length;
     bool message_id_folded;      /* its field was folded inside the id: servers differ on how to search for it */
     size_t message_id_count;     /* number of Message-ID fields in the header */
@@ -61,7 +61,9 @@ char *message_header(const struct message *message, const char *name, size_t *re
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,
-    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To and X-Original-To, which name one recipient's envelope,|                            private to that recipient. Only among the first 65536 pieces of the header: memory must not|                            grow with the message */
+    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To and X-Original-To: one recipient's envelope is private
+                            to that recipient. Only among the first 65536 pieces of the header: memory must not
+                            grow with the message */
 };
 
 /* The message with these fields only, as pieces of message->data in order.

@@ -19,8 +19,7 @@ struct hash {
 
 struct message_digest {
     struct hash hash;
-    struct hash
-        before; /* the state before a name that is already hashed but may still be left out; sha256 is NULL if there is none */
+    struct hash before; /* the state before a name that may still be left out; sha256 is NULL if there is none */
     const char *const *ignore;
     struct message_scan scan;
     size_t header_size;

@@ -9,12 +9,14 @@
 
 /* Kinds of bytes. A field is NAME COLON VALUE, then FOLD for each continuation line. */
 enum message_span {
-    MESSAGE_SPAN_NAME, /* the beginning of a line: a field name with any blanks after it (RFC 5322, 4.5), if a COLON|                               comes next; if anything else does, these bytes were OTHER */
+    MESSAGE_SPAN_NAME,  /* the beginning of a line: a field name with any blanks after it (RFC 5322, 4.5), if a COLON
+                               comes next; if anything else does, these bytes were OTHER */
     MESSAGE_SPAN_COLON, /* the colon after a name */
     MESSAGE_SPAN_VALUE, /* the rest of that line, including its end */
     MESSAGE_SPAN_FOLD,  /* a line that begins with a blank: a continuation */
     MESSAGE_SPAN_OTHER, /* of a line that is not a field; also any CRs at the beginning of a line */
-    MESSAGE_SPAN_END, /* the LF of the empty line that ends the header. Any number of CRs may come before it: some|                               servers' storage drops them, after which everybody sees an empty line */
+    MESSAGE_SPAN_END,   /* the LF of the empty line that ends the header. Any number of CRs may come before it: some
+                                servers drop them, after which everybody sees an empty line */
     MESSAGE_SPAN_BODY,
 };
 

@@ -14,9 +14,8 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
-#define DRY_PATIENCE_MS \
-    2000            /* a dry run waits only for its own workers, which may look at the same Message-ID at once */
-#define LOOK_MS 200 /* how often to update the progress bar */
+#define DRY_PATIENCE_MS 2000 /* a dry run waits only for its own workers, which may look at one id at once */
+#define LOOK_MS 200          /* how often to update the progress bar */
 
 static volatile sig_atomic_t stops; /* how often we were asked to stop */
 
@@ -45,8 +44,7 @@ struct run {
     GQueue waiting;      /* of struct item, by due_ms */
     int64_t patience_ms; /* how long to retry one message */
     bool source_ended;
-    GHashTable *
-        would_store; /* copies that this dry run would have made: a second file with the same message would not make them again */
+    GHashTable *would_store; /* copies that this dry run would have made, and would not make again */
 };
 
 static void item_free(struct item *item)

@@ -99,7 +99,7 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
     size_t local_length = unquoted != NULL ? strlen(unquoted) : at != NULL ? (size_t)(at - text) : length;
     if (local_length == 0 || (at != NULL && at + 1 == end)) {
         fault_set(fault, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
-                  local_length == 0 ? "before" : "behind");
+                  local_length == 0 ? "before" : "after");
         return false;
     }
     if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL) {

@@ -107,7 +107,8 @@ static void test_idle(void **state)
     } cases[] = {
         {300, 100000, LMTP_READ_OK, 7, 900},      /* no two pieces are further apart */
         {220, 100000, LMTP_READ_TIMEOUT, 7, 870}, /* the last piece comes 250 ms after the previous one */
-        {190, 100000, LMTP_READ_TIMEOUT, 1, 240}, {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* the end of all waits */
+        {190, 100000, LMTP_READ_TIMEOUT, 1, 240},
+        {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* 899 ms is the end of all waits, whatever still arrives */
         {300, 900, LMTP_READ_OK, 7, 900},
     };
     (void)state;
