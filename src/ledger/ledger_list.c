@@ -29,7 +29,7 @@
 
 #define LIST \
     "SELECT " LEDGER_TIME("r.at") " AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account," \
-    " round(extract(epoch FROM " DELAY ")::numeric, 1) AS delay, c.mailbox, m.subject, m.\"from\", m.sender, m.message_id, c.uid," \
+    " round(extract(epoch FROM " DELAY ")::numeric, 3) AS delay, c.mailbox, m.subject, m.\"from\", m.sender, m.message_id, c.uid," \
     " c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d" \
     " WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt, c.error" \
     " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message" \
