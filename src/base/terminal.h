@@ -20,8 +20,8 @@ int terminal_columns(const char *text) OD_MUST;
 /* How many bytes of the text fit into this many columns, in whole characters. */
 size_t terminal_fit(const char *text, int columns) OD_MUST;
 
-/* Prints the text and a line end. What is wider than the terminal is broken at blanks, or between wide characters, and goes
- * on after so many blanks. A longer word, such as an id, is not broken: it can be copied. Elsewhere nothing is changed. */
+/* Prints the text and a newline. On a terminal that is too narrow, the line is broken at blanks or between wide characters,
+ * and continuation lines are indented. A word that is too long, such as an id, is not broken, so that it can be copied. */
 void terminal_print(FILE *out, int indent, const char *text);
 
 /* Prints lines of prose and tables. On a terminal that is too narrow, prose is refilled, and the right column of a

@@ -42,7 +42,7 @@ static void tell_others(struct ledger *ledger)
     char *line OD_CLEANUP(base_free) =
         base_printf("%" PRId64
                     " more unfinished: left to Postfix, because their bytes are not recorded"
-                    " (record.level = raw), or it is not known whether they were read to their end",
+                    " (record.level = raw), or may be incomplete",
                     others);
     terminal_print(stderr, 0, line);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tables for people, and the same as JSON for programs. On a terminal, texts and addresses in lists are cut to fit its width,
- * never times, ids and numbers; states are coloured unless NO_COLOR is set, and delays are in words. Elsewhere everything is
- * printed in full, without colours. */
+ * Tables for people, and the same as JSON for programs. On a terminal, texts and addresses in lists are cut to fit its
+ * width, but never times, ids and numbers; states are coloured unless NO_COLOR is set, and delays are in words. Elsewhere
+ * everything is printed in full, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 
@@ -11,23 +11,23 @@
 
 #include "ledger/ledger_query.h"
 
-/* Prints a table with its headings, columns aligned, control characters escaped, columns without any value left out;
- * nothing when it has no rows. Nothing is cut: if it does not fit the terminal, each row is printed as "name: value" pairs,
- * several on a line. */
+/* Prints a table with headings and aligned columns; control characters are escaped, columns without any value left out.
+ * Prints nothing if there are no rows. Nothing is cut: if the table does not fit the terminal, prints each row as
+ * "name: value" pairs, several on a line. */
 void table_print(const struct ledger_table *table);
 
-/* The same for many rows: a column that does not fit the terminal beside those before it is left out, and named at the
- * end; there the text of a column error or reason stands below its row. */
+/* The same for many rows: a column that does not fit the terminal beside those before it is left out and named at the
+ * end; there the text of a column error or reason is printed below its row. */
 void table_print_list(const struct ledger_table *table);
 
 /* Prints one row as "name: value" lines, except NULL values. Nothing is cut: a line wider than the terminal is
  * continued on the next one. */
 void table_print_row(const struct ledger_table *table, size_t row);
 
-/* Takes out a column's values, if there is a column of that name: then it is not printed. */
+/* Removes the values of a column, if there is one of that name, so that it is not printed. */
 void table_blank(struct ledger_table *table, const char *name);
 
-/* One such line. */
+/* Prints one such line. */
 void table_print_line(const char *name, const char *value);
 
 /* Prints a heading, after an empty line. */
