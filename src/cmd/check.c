@@ -180,7 +180,8 @@ static void step_imap(void *context)
 static void step_postfix(void *context)
 {
     const struct check *check = context;
-    check_postfix(check->config, check->max_connections, check->postfix);
+    const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
+    check_postfix(check->config, check->max_connections, check->postfix, at != NULL ? at + 1 : NULL);
 }
 
 /* Without an address, login can only be tested if imap.user names an account. */

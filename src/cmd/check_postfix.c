@@ -143,7 +143,7 @@ static void check_lifetime(const struct config *config, const struct postconf *p
                       lifetime, (long long)config->record.abandon_after / 86400000);
 }
 
-void check_postfix(const struct config *config, int64_t max_connections, const char *directory)
+void check_postfix(const struct config *config, int64_t max_connections, const char *directory, const char *domain)
 {
     struct postconf *postconf OD_CLEANUP(postconf_free) = postconf_read(directory);
     size_t count;
@@ -153,6 +153,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
     bool leads_here = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
     if (strcmp(postconf_value(postconf, "soft_bounce"), "yes") == 0)
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is retried for days");
+    check_postfix_classes(postconf);
     check_postfix_way(config, postconf);
     if (leads_here) {
         check_mailbox_command(config, postconf);
@@ -165,5 +166,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
         leads_here = true;
         check_service(config, postconf, &services[i], max_connections);
     }
+    if (leads_here && domain != NULL)
+        check_postfix_domain(postconf, domain);
     check_item(true, "postfix", "settings read%s", leads_here ? "" : "; none of them leads to oncedrop yet");
 }

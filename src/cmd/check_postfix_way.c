@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * A message's way to us: its domain is in one address class, its transport exists, and no setting on the way bounces
- * mail or hides its sender. */
+ * A message's way to us: its transport exists, and no setting on the way bounces mail or hides its sender. */
 #include <glib.h>
 #include <string.h>
 
 #include "cmd/check_postfix.h"
 #include "cmd/check_report.h"
-
-/* Of two classes, the earlier one in this list counts (trivial-rewrite(8)). */
-static const char *const classes[] = {"mydestination", "virtual_alias_domains", "virtual_mailbox_domains"};
 
 static const char *const transports[] = {"local_transport",   "virtual_transport", "relay_transport",
                                          "default_transport", "mailbox_transport", "fallback_transport"};
@@ -33,62 +29,6 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-/* Domains: a list contains names, and tables to look a name up in. */
-
-static bool is_table(const char *word)
-{
-    return strchr(word, ':') != NULL;
-}
-
-static bool names(char **list, const char *domain)
-{
-    for (char **word = list; *word != NULL; word++)
-        if (!is_table(*word) && g_ascii_strcasecmp(*word, domain) == 0)
-            return true;
-    return false;
-}
-
-static bool has_in_table(const struct postconf *postconf, char **list, const char *key)
-{
-    for (char **word = list; *word != NULL; word++) {
-        char *found OD_CLEANUP(base_free) = is_table(*word) ? postconf_lookup(postconf, *word, key) : NULL;
-        if (found != NULL)
-            return true;
-    }
-    return false;
-}
-
-/* Recommends to keep the class that leads to us. */
-static void say_overlap(const struct postconf *postconf, const char *domain, const char *first, const char *second)
-{
-    bool by_command = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
-    check_item(false, "postfix",
-               "%s is in both %s and %s: Postfix uses the first, and mail for it is refused or delivered elsewhere;"
-               " remove it from %s",
-               domain, first, second, by_command && strcmp(first, "mydestination") == 0 ? second : first);
-}
-
-static void check_two_classes(const struct postconf *postconf, const char *first, const char *second)
-{
-    char **ones = postconf_words(postconf_value(postconf, first));
-    char **twos = postconf_words(postconf_value(postconf, second));
-    for (char **word = ones; *word != NULL; word++)
-        if (!is_table(*word) && (names(twos, *word) || has_in_table(postconf, twos, *word)))
-            say_overlap(postconf, *word, first, second);
-    for (char **word = twos; *word != NULL; word++)
-        if (!is_table(*word) && has_in_table(postconf, ones, *word))
-            say_overlap(postconf, *word, first, second);
-    g_strfreev(ones);
-    g_strfreev(twos);
-}
-
-static void check_classes(const struct postconf *postconf)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(classes); i++)
-        for (size_t j = i + 1; j < G_N_ELEMENTS(classes); j++)
-            check_two_classes(postconf, classes[i], classes[j]);
-}
-
 /* Transports */
 
 struct transports_seen {
@@ -98,8 +38,7 @@ struct transports_seen {
     bool unknown; /* a table may name further ones */
 };
 
-/* Whether the value is TRANSPORT or TRANSPORT:NEXTHOP for this service, or its socket. */
-static bool leads_to(const char *value, const struct postconf_service *service)
+bool check_postfix_leads_to(const char *value, const struct postconf_service *service)
 {
     size_t length = strlen(service->name);
     char *socket OD_CLEANUP(base_free) = base_printf("private/%s", service->name);
@@ -138,7 +77,7 @@ static void see_setting(const char *name, const char *value, void *context)
     if (is_one_of(name, transport_tables, G_N_ELEMENTS(transport_tables)))
         seen->unknown = true;
     for (size_t i = 0; i < seen->count; i++)
-        if (leads_to(value, &seen->services[i]))
+        if (check_postfix_leads_to(value, &seen->services[i]))
             seen->used[i] = true;
 }
 
@@ -225,7 +164,7 @@ static void check_login_is_told(const struct postconf *postconf)
 static void check_mail_for_root(const struct postconf *postconf)
 {
     char **words = postconf_words(postconf_value(postconf, "alias_maps"));
-    if (!has_in_table(postconf, words, "root"))
+    if (!postconf_in_tables(postconf, words, "root"))
         check_warning(
             "postfix",
             "alias_maps has no entry for root, whose mail is deferred: add a line such as root: lisa to /etc/aliases"
@@ -246,7 +185,6 @@ static void check_mailbox_command(const struct postconf *postconf)
 
 void check_postfix_way(const struct config *config, const struct postconf *postconf)
 {
-    check_classes(postconf);
     check_transports(postconf);
     check_pipe_filters(postconf);
     if (strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL)

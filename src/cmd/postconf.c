@@ -179,6 +179,21 @@ char *postconf_lookup(const struct postconf *postconf, const char *table, const 
     return run(postconf->directory, "postmap", "-q", key, direct);
 }
 
+bool postconf_is_table(const char *word)
+{
+    return strchr(word, ':') != NULL;
+}
+
+bool postconf_in_tables(const struct postconf *postconf, char **list, const char *key)
+{
+    for (char **word = list; *word != NULL; word++) {
+        char *found OD_CLEANUP(base_free) = postconf_is_table(*word) ? postconf_lookup(postconf, *word, key) : NULL;
+        if (found != NULL)
+            return true;
+    }
+    return false;
+}
+
 char **postconf_words(const char *value)
 {
     return split(value, ", \t");

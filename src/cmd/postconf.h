@@ -41,6 +41,12 @@ const struct postconf_service *postconf_services(const struct postconf *postconf
 /* Looks a key up in a table (type:name): a new string; NULL if there is no entry, or the table cannot be read. */
 char *postconf_lookup(const struct postconf *postconf, const char *table, const char *key) OD_MUST;
 
+/* Whether a word of a list is a table (type:name). */
+bool postconf_is_table(const char *word) OD_MUST;
+
+/* Whether one of the tables in a list has the key. */
+bool postconf_in_tables(const struct postconf *postconf, char **list, const char *key) OD_MUST;
+
 /* The words of a list, without empty ones; a new vector for g_strfreev. */
 char **postconf_words(const char *value) OD_MUST;
 

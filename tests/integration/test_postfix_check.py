@@ -23,7 +23,7 @@ GOOD_COMMAND = {"mailbox_command": "/usr/local/bin/oncedrop deliver", "local_del
                 "alias_maps": "static:lisa"}
 
 
-def said(site, main, master, maxproc):
+def said(site, main, master, maxproc, *address):
     """The complaints about Postfix, as (status, text). Only the number of its processes is compared with other servers:
     otherwise those are left out, because they take longer than the rest."""
     settings = {"compatibility_level": "3.6", **main}
@@ -33,7 +33,7 @@ def said(site, main, master, maxproc):
     site.settings["delivery.hold_off"] = "300s"
     if maxproc == "20":
         site.settings.update({"database.conninfo": "host=127.0.0.1 port=1 dbname=x user=x", "imap.port": 1})
-    done = site.check(env={"MAIL_CONFIG": directory})
+    done = site.check(*address, env={"MAIL_CONFIG": directory})
     lines = [line.split(None, 2) for line in done.out.splitlines()]
     items = [(line[0], line[2]) for line in lines if line[1:2] == ["postfix"]]
     assert maxproc == "20" or done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
@@ -166,3 +166,40 @@ def test_logins_that_are_not_told(site, good, master):
 def test_logins_that_pipe_tells(site):
     site.settings["route.sent_copy"] = "authenticated"
     assert said(site, {**GOOD, "smtpd_sasl_authenticated_header": "no"}, PIPE, "20") == []
+
+
+VIRTUAL = {**GOOD, "virtual_mailbox_domains": "example.org, b.example", "mydestination": "localhost"}
+COMMAND = {**GOOD_COMMAND, "mydestination": "example.org"}
+
+
+@pytest.mark.parametrize("main,master", [
+    (VIRTUAL, PIPE), (COMMAND, ""),
+    ({**VIRTUAL, "virtual_mailbox_domains": "static:all", "mydestination": ""}, PIPE),
+    ({**VIRTUAL, "virtual_transport": "lmtp:inet:127.0.0.1:24"}, SPAWN + "lmtp unix - - n - - lmtp\n"),
+    ({"mydestination": "example.org", **GOOD_LMTP, "virtual_transport": None, "mailbox_transport": "oncedrop:unix:private/"
+      "oncedrop-lmtp"}, LMTP),
+    ({**VIRTUAL, "virtual_mailbox_domains": "", "virtual_alias_domains": "example.org"}, PIPE),
+    ({**VIRTUAL, "virtual_mailbox_domains": "", "relay_domains": "Example.org"}, PIPE),
+    ({**VIRTUAL, "virtual_mailbox_domains": "", "transport_maps": "static:oncedrop"}, PIPE),
+])
+def test_a_domain_whose_mail_comes_here(site, main, master):
+    """Or may come: what tables and servers elsewhere do is not known."""
+    assert not [text for kind, text in said(site, main, master, "20", "lisa@Example.org") if kind == "failed"]
+
+
+@pytest.mark.parametrize("main,master,words", [
+    ({**VIRTUAL, "virtual_mailbox_domains": "b.example"}, PIPE, "example.org is not a domain of this Postfix"),
+    ({**VIRTUAL, "mydestination": "localhost, example.org", "virtual_mailbox_domains": "b.example"}, PIPE,
+     "example.org is in mydestination, from where no mail comes to oncedrop"),
+    ({**COMMAND, "mailbox_transport": "other"}, PIPE.replace("oncedrop unix", "x unix") + OTHER, "example.org is in mydestination"),
+    ({**VIRTUAL, "virtual_transport": "other"}, PIPE + OTHER,
+     "example.org is in virtual_mailbox_domains, but virtual_transport = other does not lead to oncedrop"),
+    ({**VIRTUAL, "virtual_transport": "lmtp:unix:private/another"}, PIPE + "lmtp unix - - n - - lmtp\n"
+     "another unix - n n - - spawn user=uucp argv=/bin/true\n", "virtual_transport = lmtp:unix:private/another"),
+])
+def test_a_domain_whose_mail_does_not_come_here(site, main, master, words):
+    """As on Debian's "Internet Site", which has it in mydestination."""
+    assert words in [text for kind, text in said(site, main, master, "20", "lisa@example.org") if kind == "failed" and
+                     words in text][0]
+    assert not [text for kind, text in said(site, main, master, "20", "lisa@other.example")
+                if kind == "failed" and "example.org" in text]

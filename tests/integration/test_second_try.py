@@ -213,7 +213,7 @@ def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
     assert sorted(reply.code for reply in replies) == [250, 451], replies
     assert sorted((copy.state, copy.doubt) for copy in copies(site)) == [("pending", True), ("stored", False)]
     [left] = [copy for copy in copies(site) if copy.state == "pending"]
-    assert "took the time" in left.error
+    assert "took up the time" in left.error
     assert len(server.appended) == 1
 
 
