@@ -68,8 +68,7 @@ static bool may_be_ours(const struct postconf *postconf, const char *transport)
 {
     size_t count;
     const struct postconf_service *services = postconf_services(postconf, &count);
-    const char *nexthop = strchr(transport, ':');
-    if (strncmp(transport, "lmtp:", strlen("lmtp:")) == 0 && strstr(nexthop, "private/") == NULL)
+    if (strncmp(transport, "lmtp:", strlen("lmtp:")) == 0 && strstr(transport, ":unix:private/") == NULL)
         return true;
     for (size_t i = 0; i < count; i++)
         if (check_postfix_ours(&services[i]) && check_postfix_leads_to(transport, &services[i]))

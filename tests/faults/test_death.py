@@ -7,7 +7,7 @@ the first one behind the literal of an APPEND. Where two deliveries run at once,
 behind the first's claim.
 
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search; in each scenario), and the owner of a fresh
-Sent copy not told to come again (plan.c: sent_waits). A real Dovecot stores at once what it stores of a client that
+Sent copy not deferred (plan.c: sent_waits). A real Dovecot stores at once what it stores of a client that
 died, so that these tests do not notice when the hold-off is missing: the model in tests/model does."""
 
 import os

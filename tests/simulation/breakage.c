@@ -25,7 +25,7 @@ const struct breakage_row breakages[BREAKAGES] = {
                                 "the message is appended though the claim's COMMIT was not answered"},
     [BREAK_SETTLE_UNCHECKED] = {"SETTLE_UNCHECKED", "success is said though settling failed"},
     [BREAK_NEVER_OVER] = {"NEVER_OVER", "a hold-off never ends"},
-    [BREAK_NO_OWNER] = {"NO_OWNER", "nobody comes again for a Sent copy that is claimed and not settled"},
+    [BREAK_NO_OWNER] = {"NO_OWNER", "nobody retries a Sent copy that is claimed and not settled"},
     [BREAK_FIRST_WAITS] = {"FIRST_WAITS", "the first recipient waits for Sent, not the one that claimed it"},
     [BREAK_WAITS_AFTER_HOLD] = {"WAITS_AFTER_HOLD", "a Sent copy that is waited for is forgotten when the hold fails"},
     [BREAK_NO_DOUBT_OF_THE_CUT_OFF] = {"NO_DOUBT_OF_THE_CUT_OFF",
