@@ -40,8 +40,8 @@ static void check_success(const struct content *content, const struct delivery_r
         world_violation("untrue", "%s is told \"%s\", but the ledger does not say so", recipient->address,
                         recipient->report.text);
     else if (checker_strict && !is_finished(key, recipient->address))
-        world_violation("unfinished", "%s is told \"%s\", but the record says that Postfix retries",
-                        recipient->address, recipient->report.text);
+        world_violation("unfinished", "%s is told \"%s\", but the record says that Postfix retries", recipient->address,
+                        recipient->report.text);
 }
 
 void checker_answer(const struct process *process)
