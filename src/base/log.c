@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,7 +257,10 @@ static void say(int fd, const char *head, const char *line, const char *end, con
         memcpy(text + used, parts[i], length);
         used += length;
     }
-    if (write(fd, text, used) < 0)
+    /* In a signal handler that has to end the process: a line that nobody reads is dropped. It fits into PIPE_BUF, so it
+     * does not block once there is room (pipe(7)). */
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    if (poll(&ready, 1, 0) != 1 || write(fd, text, used) < 0)
         return;
 }
 

@@ -154,6 +154,26 @@ def test_a_delivery_that_is_ended_has_a_line(site, session, way):
     assert line["text"] == "the deadline is over (delivery.deadline)" and len(server.appended) == 1
 
 
+def test_a_log_that_nobody_reads_does_not_keep_a_delivery_from_its_end(site):
+    """The line is written by a signal handler: what stderr has no room for is dropped."""
+    fake(site, APPEND=take)
+    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "300s", "imap.timeout": "60s", "log.to": "stderr"})
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(writer, b"x" * 65536):
+            pass
+    os.set_blocking(writer, True)
+    configuration = site.write("oncedrop.conf", site.configuration())
+    try:
+        done = subprocess.run([lab_module.program(), "-c", configuration, "deliver", "-d", SCUBA], input=message(), check=False,
+                              stdout=subprocess.PIPE, stderr=writer, env=site.environment(), cwd="/", timeout=60)
+    finally:
+        os.close(writer)
+        os.close(reader)
+    assert done.returncode == 75, done
+
+
 def test_without_an_imap_server_both_have_a_line(site):
     fake(site)
     site.settings["imap.port"] = free_port()
