@@ -4,6 +4,8 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+LIBEXECDIR ?= $(PREFIX)/libexec
+MODULEDIR := $(LIBEXECDIR)/oncedrop
 BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION := $(PREFIX)/share/zsh/site-functions
 SHAREDIR := $(PREFIX)/share/oncedrop
@@ -22,13 +24,16 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
-PKGS := libpq gmime-3.0 glib-2.0 gnutls jansson
+PKGS := libpq glib-2.0 gnutls jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
-CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
-CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
+GMIME_LIBS = $(eval GMIME_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0))$(GMIME_LIBS)
+CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' -DMODULEDIR='"$(MODULEDIR)"' $(CPPFLAGS)
+CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
+# With the decoder, where it is not a module.
+TEST_LIBS = $(LIBS) $(GMIME_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -42,10 +47,28 @@ SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
-all: $(BUILD)/oncedrop
+all: $(BUILD)/oncedrop $(BUILD)/oncedrop-decode.so
 
-$(BUILD)/oncedrop: $(BUILD)/main.o $(OBJECTS)
-	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
+# What decode_module.h says about the module.
+MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_content.o decode_entity.o decode_part.o)
+MODULE_SYMBOLS := src/message/decode_module.symbols
+
+$(BUILD)/oncedrop: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--dynamic-list=$(MODULE_SYMBOLS) $(LDFLAGS) -o $@ \
+	  $(filter %.o,$^) $(LIBS)
+
+$(BUILD)/oncedrop-decode.so: $(MODULE_OBJECTS)
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(GMIME_LIBS)
+
+$(MODULE_OBJECTS): PIC := -fPIC
+
+# Program and module must come from the same sources.
+$(BUILD)/decode_build.h: $(wildcard src/message/*.[ch]) src/base/base.h Makefile
+	@mkdir -p $(@D)
+	@echo '#define DECODE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
+
+$(BUILD)/message/decode.o $(BUILD)/message/decode_module.o: $(BUILD)/decode_build.h
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -66,7 +89,7 @@ $(filter $(BUILD)/ledger/%,$(OBJECTS)): $(BUILD)/schema_sql.h
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) -lcmocka $(LIBS)
+	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) -lcmocka $(TEST_LIBS)
 
 unit: $(UNIT_TESTS:=.run)
 
@@ -85,7 +108,7 @@ FUZZ_WRAP_lmtp := read poll
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
-	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(LIBS)
+	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(TEST_LIBS)
 
 # The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The two files that read pipes
 # and headers are left out.
@@ -112,7 +135,7 @@ DIFFERENTIAL_PROGRAMS := $(BUILD)/differential-postgres $(BUILD)/differential-si
 
 $(BUILD)/differential-postgres: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_POSTGRES) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) -Wl,--wrap=pg_add -Wl,--wrap=pg_send \
-	  -o $@ $(filter %.c,$^) $(OBJECTS) $(LIBS)
+	  -o $@ $(filter %.c,$^) $(OBJECTS) $(TEST_LIBS)
 
 $(BUILD)/differential-simulated: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_SIMULATED) $(DIFFERENTIAL_HEADERS) $(BUILD)/base/base.o Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PKG_LIBS)
@@ -146,12 +169,14 @@ SHARED := $(sort $(foreach folder,application dovecot grafana pgbouncer postfix 
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g'
 INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
+MODULE := $(DESTDIR)$(MODULEDIR)/oncedrop-decode.so
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
 # An existing configuration is not touched: a sample is installed beside it. A set-group-ID program stays so, otherwise
-# mailbox_command would defer all mail after an upgrade. It is replaced atomically, since Postfix may run it at any time.
+# mailbox_command would defer all mail after an upgrade. It is replaced atomically, since Postfix may run it at any time; the module likewise.
 install: all
-	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SYSCONFDIR)/oncedrop
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MODULEDIR) $(DESTDIR)$(SYSCONFDIR)/oncedrop
+	$(INSTALL) -m 755 $(BUILD)/oncedrop-decode.so $(MODULE).new && mv -f $(MODULE).new $(MODULE)
 	group='$(SETGID_GROUP)'; \
 	if [ -z "$$group" ] && [ -g $(INSTALLED) ]; then \
 	  group=$$(stat -c %g $(INSTALLED)); \
@@ -176,7 +201,8 @@ install: all
 	done
 
 uninstall:
-	rm -f $(INSTALLED) $(SAMPLE)
+	rm -f $(INSTALLED) $(MODULE) $(SAMPLE)
+	-rmdir $(DESTDIR)$(MODULEDIR) 2>/dev/null
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done

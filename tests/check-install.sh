@@ -29,6 +29,7 @@ mkdir -p "${live%/*}"
 echo 'live' >"$live"
 install install
 expect_mode /usr/local/bin/oncedrop 755
+expect_mode /usr/local/libexec/oncedrop/oncedrop-decode.so 755
 expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644

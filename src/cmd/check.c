@@ -20,8 +20,10 @@
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
+#include "message/decode_module.h"
 #include "route/route.h"
 
+#define DECODER_MS 10000
 #define DATABASE_MS 10000
 #define LOCK_MS 15000 /* three transactions, each with up to 4 s of waiting (ledger_check.h) */
 #define LEDGER_MS 8000
@@ -197,8 +199,18 @@ static void run_route(struct check *check)
         check->place = check_place_of(config, config->imap.user);
 }
 
+/* In a process of its own: the libraries that it loads are kept away from everything else. */
+static void step_decoder(void *context)
+{
+    struct fault fault;
+    (void)context;
+    if (decode_module_load(&fault) == NULL)
+        check_item(false, "decoder", "%s", fault.text);
+}
+
 static void run_steps(struct check *check)
 {
+    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, NULL);
     check_step("database", DATABASE_MS, "it accepts connections but does not answer", step_database, check);
     if (check->connected)
         check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);

@@ -9,7 +9,7 @@
 #include <gmime/gmime.h>
 #include <iconv.h>
 
-#include "message/decode.h"
+#include "message/decoded.h"
 #include "message/message_field.h"
 
 #define DECODE_HEADER_MAX ((size_t)1 << 20) /* how much of a header is examined */
@@ -25,36 +25,6 @@
 
 #define DECODE_DATE_MIN INT64_C(-62135596800) /* 0001-01-01 */
 #define DECODE_DATE_MAX INT64_C(253402300799) /* 9999-12-31 23:59:59 */
-
-/* The roles of addresses, NULL-terminated. */
-extern const char *const decode_roles[];
-
-/* An empty result, with an empty list of references. */
-struct decoded *decoded_new(void) OD_MUST;
-
-/* Appends an empty item; this may move the others. */
-struct decoded_address *decoded_add_address(struct decoded *decoded) OD_MUST;
-struct decoded_part *decoded_add_part(struct decoded *decoded) OD_MUST;
-
-/* Frees the members of a part. */
-void decoded_part_clear(struct decoded_part *part);
-
-/* What was just added to the result. The stages occur in this order; those for addresses and parts are repeated, once
- * for each field of addresses and once for each part. */
-enum decode_stage {
-    DECODE_IDS, /* date, in_reply_to, references */
-    DECODE_FROM,
-    DECODE_SUBJECT,
-    DECODE_ADDRESSES,
-    DECODE_PART,
-    DECODE_ALL, /* the end */
-};
-
-typedef void (*decode_step)(void *context, const struct decoded *decoded, enum decode_stage stage);
-
-/* decode_message, calling `step` (unless NULL) after each stage. */
-struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
-                                     void *context) OD_MUST;
 
 /* The examined bytes of a header. */
 struct decode_header {

@@ -175,12 +175,12 @@ static void get_ids(struct reader *reader, struct decoded *decoded)
     decoded->has_date = decoded->has_date && !reader->wrong;
 }
 
-/* The index in decode_roles, or their count if it is not there. */
+/* The index in decoded_roles, or their count if it is not there. */
 static size_t role_place(const char *role)
 {
     size_t i = 0;
 
-    while (decode_roles[i] && (!role || strcmp(decode_roles[i], role) != 0))
+    while (decoded_roles[i] && (!role || strcmp(decoded_roles[i], role) != 0))
         i++;
     return i;
 }
@@ -193,11 +193,11 @@ static void get_address(struct reader *reader, struct decoded *decoded)
     char *address OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
     size_t place = role_place(role);
 
-    reader->wrong = reader->wrong || !decode_roles[place] || decoded->address_count == DECODE_ADDRESSES_MAX;
+    reader->wrong = reader->wrong || !decoded_roles[place] || decoded->address_count == DECODE_ADDRESSES_MAX;
     if (reader->wrong)
         return;
     *decoded_add_address(decoded) = (struct decoded_address){
-        .role = decode_roles[place],
+        .role = decoded_roles[place],
         .position = ++reader->positions[place],
         .group = g_steal_pointer(&group),
         .name = g_steal_pointer(&name),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "message/decode_module.h"
 #include "message/decoder.h"
 
 #define PROCESSOR_S 10
@@ -64,8 +65,15 @@ static void write_step(void *context, const struct decoded *decoded, enum decode
 
 static void decode(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
-    struct decoded *decoded = decode_message_steps(message, level, write_step, writer);
+    static decode_module_steps steps;
+    struct decoded *decoded;
+    struct fault fault;
 
+    if (!steps)
+        steps = decode_module_load(&fault);
+    if (!steps)
+        _exit(DECODE_MODULE_MISSING);
+    decoded = steps(message, level, write_step, writer);
     decoded_free(&decoded);
 }
 
@@ -105,6 +113,8 @@ static void describe_failure(struct decoding *decoding, enum decoder_state state
     else if (WIFSIGNALED(status))
         fault_set(&decoding->fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status),
                   strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) == DECODE_MODULE_MISSING)
+        fault_set(&decoding->fault, "the decoder cannot be loaded; oncedrop check tells why");
     else
         fault_set(&decoding->fault, "the decoder ended early");
 }
@@ -115,7 +125,9 @@ static void describe_failure(struct decoding *decoding, enum decoder_state state
 static bool is_not_its_doing(enum decoder_state state, int status)
 {
     if (state == DECODER_ENDED)
-        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == DECODER_NOT_SET_UP;
+        return WIFSIGNALED(status)
+                   ? WTERMSIG(status) == SIGKILL
+                   : WEXITSTATUS(status) == DECODER_NOT_SET_UP || WEXITSTATUS(status) == DECODE_MODULE_MISSING;
     return state == DECODER_UNKNOWN;
 }
 

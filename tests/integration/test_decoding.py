@@ -6,18 +6,20 @@ has."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 
 import expect
 import pytest
-from lab import lmtp
+from lab import lab as lab_module, lmtp
 from lab.messages import message, new_id
 from lab.process import wait_until
 
 # These must not be found in any column of the record.
 SECRETS = "SELECT count(*) FROM oncedrop.{} t WHERE t::text LIKE %s"
 TABLES = ("message", "address", "part", "delivery", "copy")
+MODULE = "oncedrop-decode.so"
 CANARY = "canary-in-the-heap"
 
 
@@ -253,3 +255,32 @@ def test_every_charset(site):
     assert sum(parts.values()) == len(names) * (len(CUT) + 1)
     assert not leaks(site)
     assert not re.search(CUT_OFF, session.log())
+
+
+def copy_program(site, change):
+    """Without its decoder, or with a changed one."""
+    directory = site.lab.new_directory("program")
+    shutil.copy(lab_module.program(), directory)
+    if change:
+        with open(os.path.join(os.path.dirname(lab_module.program()), MODULE), "rb") as file:
+            module = file.read()
+        with open(os.path.join(directory, MODULE), "wb") as file:
+            file.write(change(module))
+    return os.path.join(directory, os.path.basename(lab_module.program()))
+
+
+def of_another_build(module):
+    return re.sub(rb"\x000\.1 (?=\d+ \d+\x00)", b"\x000.9 ", module)
+
+
+@pytest.mark.parametrize("change", [None, of_another_build])
+def test_program_without_its_decoder_defers(site, monkeypatch, change):
+    account, (_, bytes) = site.account(), mail("Subject: x\n")
+    program = copy_program(site, change)
+    with monkeypatch.context() as patch:
+        patch.setenv("ONCEDROP", program)
+        done = site.deliver(bytes, account)
+        assert (done.exit, done.out) == (75, "4.3.0 the decoder cannot be loaded; oncedrop check tells why\n")
+        assert re.search(rf"(?s)failed +decoder .*{MODULE}", site.run("check").out)
+    assert site.count(account) == 0
+    expect.stored(site.deliver(bytes, account))

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Finds and loads the module. */
+#include "message/decode_module.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decode_build.h"
+
+#define NAME "oncedrop-decode.so"
+#define INSTALLED MODULEDIR "/" NAME
+
+/* NULL unless the module is linked to the program. */
+#pragma weak decode_message_steps
+
+static void *open_beside(void)
+{
+    char path[PATH_MAX + sizeof NAME];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    char *slash;
+
+    if (length <= 0 || length >= PATH_MAX)
+        return NULL;
+    path[length] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash)
+        return NULL;
+    memcpy(slash + 1, NAME, sizeof NAME);
+    return dlopen(path, RTLD_NOW);
+}
+
+decode_module_steps decode_module_load(struct fault *fault)
+{
+    void *module = NULL, *symbol;
+    const char *build;
+    decode_module_steps steps;
+
+    if (decode_message_steps)
+        return decode_message_steps;
+    if (!base_is_privileged())
+        module = open_beside();
+    if (!module)
+        module = dlopen(INSTALLED, RTLD_NOW);
+    if (!module) {
+        fault_set(fault, "cannot load the decoder, which make install puts into " MODULEDIR ": %s", dlerror());
+        return NULL;
+    }
+    build = dlsym(module, "decode_module_build");
+    symbol = dlsym(module, "decode_message_steps");
+    if (!build || !symbol || strcmp(build, DECODE_BUILD) != 0) {
+        fault_set(fault, "%s belongs to another build of oncedrop", NAME);
+        return NULL; // not closed: this process is about to end
+    }
+    memcpy(&steps, &symbol, sizeof steps); // ISO C has no conversion from an object pointer
+    return steps;
+}
