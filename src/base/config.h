@@ -49,7 +49,9 @@ struct config {
         char *master_user; /* authentication id, if it is not the account */
         char *password_file;
         char *password;  /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
-        int64_t timeout; /* for connecting, and for each read and write */
+        int64_t timeout;  /* for connecting, and for each read and write */
+        int64_t sessions; /* kept by a process */
+        int64_t idle;     /* how long an unused one is kept */
         enum imap_search search;
         bool create;
         bool subscribe;
