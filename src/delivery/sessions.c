@@ -128,7 +128,7 @@ static struct mailbox *open_session(struct sessions *sessions, const char *accou
         if (base_now_ms() < sessions->no_room_until)
             return NULL;
         size_t closed = unused > 1 ? unused / 2 : 1;
-        log_debug("%zu of %zu unused IMAP sessions are closed to make room for another", closed, unused);
+        log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another", closed, unused);
         make_room(sessions, closed);
         mailbox = mailbox_open(sessions->config, account, fault);
     }
