@@ -48,7 +48,7 @@ struct config {
         char *user;        /* login name; "": the account */
         char *master_user; /* authentication id, if it is not the account */
         char *password_file;
-        char *password;  /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
+        char *password;   /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
         int64_t timeout;  /* for connecting, and for each read and write */
         int64_t sessions; /* kept by a process */
         int64_t idle;     /* how long an unused one is kept */

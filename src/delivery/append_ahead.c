@@ -19,9 +19,8 @@ static void set_request(struct delivery_work *work, size_t place)
     const struct ledger_target *target = &work->targets.list[place];
     size_t count, size;
     base_free(&ahead->pieces);
-    ahead->pieces =
-        message_pieces(work->delivery->message, target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS,
-                       &count, &size);
+    ahead->pieces = message_pieces(work->delivery->message,
+                                   target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS, &count, &size);
     ahead->request = (struct append){
         .mailbox = target->mailbox,
         .seen = target->role == COPY_SENT,
@@ -38,8 +37,8 @@ bool append_begin(struct delivery_work *work, size_t place, enum sessions_age ag
     struct append_ahead *ahead = &work->ahead[place];
     set_request(work, place);
     ahead->begun = true;
-    ahead->mailbox = sessions_take(work->delivery->sessions, work->targets.list[place].account, age, &ahead->kept,
-                                   &ahead->fault);
+    ahead->mailbox =
+        sessions_take(work->delivery->sessions, work->targets.list[place].account, age, &ahead->kept, &ahead->fault);
     if (ahead->mailbox != NULL)
         mailbox_append_begin(ahead->mailbox, &ahead->request);
     return ahead->mailbox != NULL;

@@ -8,8 +8,8 @@
 #include "base/log.h"
 
 #define TRUST_MS INT64_C(3600000)
-#define GOODBYE_MS 1000    /* for the server to count those less that make room for another */
-#define NO_ROOM_MS 60000   /* that long, it is not tried again to make room after that did not help */
+#define GOODBYE_MS 1000  /* for the server to count those less that make room for another */
+#define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
     char *account; /* NULL: this place is free */
@@ -128,7 +128,8 @@ static struct mailbox *open_session(struct sessions *sessions, const char *accou
         if (base_now_ms() < sessions->no_room_until)
             return NULL;
         size_t closed = unused > 1 ? unused / 2 : 1;
-        log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another", closed, unused);
+        log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
+                 closed, unused);
         make_room(sessions, closed);
         mailbox = mailbox_open(sessions->config, account, fault);
     }

@@ -70,8 +70,8 @@ enum append_result {
     APPEND_PERHAPS_OVERQUOTA, /* after the literal: a NO about a quota, but not certainly of this mailbox */
     APPEND_STORED,            /* tagged OK */
     /* this attempt certainly stored nothing */
-    APPEND_LOST,     /* nothing of the literal was sent: the connection ended, or was silent, before the '+' */
-    APPEND_NOT_SENT, /* nothing of the literal was sent: name refused, no longer wanted, answered too early */
+    APPEND_LOST,        /* nothing of the literal was sent: the connection ended, or was silent, before the '+' */
+    APPEND_NOT_SENT,    /* nothing of the literal was sent: name refused, no longer wanted, answered too early */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and creating it is disabled, not for us to do, or did not help */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */

@@ -216,7 +216,8 @@ static enum search_result compare_all(struct mailbox *mailbox, const struct sear
 }
 
 static enum search_result search_mailbox(struct mailbox *mailbox, const struct search *search, const char *name,
-                                         bool *ret_selected, uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+                                         bool *ret_selected, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
+                                         struct fault *fault)
 {
     struct examined examined;
     struct candidates found OD_CLEANUP(free_candidates) = {.count = 0};

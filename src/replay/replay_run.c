@@ -266,8 +266,7 @@ static void give_up_waiting(struct run *run)
     }
 }
 
-int replay_run(const struct replay_setup *setup, const struct replay_source *source,
-               struct replay_output *output)
+int replay_run(const struct replay_setup *setup, const struct replay_source *source, struct replay_output *output)
 {
     static const struct workers_calls calls = {.begin = replay_task_begin, .serve = replay_task_serve};
     struct run run = {

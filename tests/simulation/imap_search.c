@@ -54,8 +54,8 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
         TELL("cannot search");
         return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_TROUBLE;
     }
-    TELL("searches %s of %s by %s: %s", search->mailbox, world_account(account), search->message_id != NULL ? "its id" : "its date",
-         result == SEARCH_FOUND ? "found" : "not there");
+    TELL("searches %s of %s by %s: %s", search->mailbox, world_account(account),
+         search->message_id != NULL ? "its id" : "its date", result == SEARCH_FOUND ? "found" : "not there");
     if (result == SEARCH_FOUND) {
         *ret_uidvalidity = 1;
         *ret_uid = uid;
