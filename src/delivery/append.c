@@ -86,6 +86,10 @@ static enum search_result search_copy(const struct delivery_work *work, size_t p
     struct sessions *sessions = work->delivery->sessions;
     const char *account = work->targets.list[place].account;
     enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
+    if (work->ahead[place].unreachable) {
+        *fault = work->ahead[place].fault;
+        return SEARCH_TROUBLE;
+    }
     for (;;) {
         bool kept;
         struct mailbox *mailbox = sessions_take(sessions, account, age, &kept, fault);

@@ -28,8 +28,12 @@ struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
 /* The APPEND of a target in steps, so that several are under way at the same time (append_ahead.c). The target's account
  * must have a session available. */
 
+/* For a copy that is to be searched for first: only opens the session, and remembers a failure. */
+void append_open(struct delivery_work *work, size_t place);
+
 /* Opens the session and sends the command line. Nothing can be stored by this (mailbox_append_begin), so the claim need
- * not be committed yet. False: no session could be opened; append_collect gives the result. */
+ * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since the
+ * sessions of others are in the way. */
 bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age);
 
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */

@@ -32,13 +32,23 @@ static void set_request(struct delivery_work *work, size_t place)
     };
 }
 
+void append_open(struct delivery_work *work, size_t place)
+{
+    struct append_ahead *ahead = &work->ahead[place];
+    const char *account = work->targets.list[place].account;
+    enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
+    ahead->unreachable = sessions_take(work->delivery->sessions, account, age, &ahead->kept, &ahead->fault) == NULL;
+    if (!ahead->unreachable)
+        sessions_give_back(work->delivery->sessions, account);
+}
+
 bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age)
 {
     struct append_ahead *ahead = &work->ahead[place];
     set_request(work, place);
-    ahead->begun = true;
     ahead->mailbox =
         sessions_take(work->delivery->sessions, work->targets.list[place].account, age, &ahead->kept, &ahead->fault);
+    ahead->begun = ahead->mailbox != NULL || !sessions_in_the_way(work->delivery->sessions, &ahead->fault);
     if (ahead->mailbox != NULL)
         mailbox_append_begin(ahead->mailbox, &ahead->request);
     return ahead->mailbox != NULL;
@@ -62,7 +72,6 @@ static void leave(struct delivery_work *work, size_t place, enum append_result r
         sessions_give_back(work->delivery->sessions, account);
     ahead->mailbox = NULL;
     ahead->begun = false;
-    base_free(&ahead->pieces);
 }
 
 static enum append_result collect(struct delivery_work *work, size_t place, struct made *made)
@@ -95,4 +104,5 @@ void append_cancel(struct delivery_work *work, size_t place)
 {
     if (work->ahead[place].begun)
         leave(work, place, APPEND_NOT_SENT);
+    base_free(&work->ahead[place].pieces);
 }

@@ -55,7 +55,12 @@ static void begin_round(struct delivery_work *work, const bool *done)
 
 void inboxes_begin(struct delivery_work *work)
 {
-    if (inboxes_any(work) && !is_searched(work, first_target(work)))
+    if (!inboxes_any(work))
+        return;
+    size_t first = first_target(work);
+    if (is_searched(work, first))
+        append_open(work, first);
+    else
         begin_round(work, NULL);
 }
 

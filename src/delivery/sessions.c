@@ -120,10 +120,19 @@ static void make_room(struct sessions *sessions, size_t count)
     }
 }
 
+bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault)
+{
+    bool any = false;
+    for (size_t i = 0; i < sessions->most; i++)
+        any |= sessions->kept[i].out;
+    return any && strcmp(fault->code, MAILBOX_CROWDED) == 0;
+}
+
 static struct mailbox *open_session(struct sessions *sessions, const char *account, struct fault *fault)
 {
     struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
     size_t unused;
+    bool tried = false;
     while (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && (unused = count_unused(sessions)) > 0) {
         if (base_now_ms() < sessions->no_room_until)
             return NULL;
@@ -132,8 +141,9 @@ static struct mailbox *open_session(struct sessions *sessions, const char *accou
                  closed, unused);
         make_room(sessions, closed);
         mailbox = mailbox_open(sessions->config, account, fault);
+        tried = true;
     }
-    if (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0)
+    if (mailbox == NULL && tried)
         sessions->no_room_until = base_now_ms() + NO_ROOM_MS;
     return mailbox;
 }

@@ -21,6 +21,9 @@ void sessions_begin(struct sessions *sessions);
  * another. */
 bool sessions_available(struct sessions *sessions, const char *account) OD_MUST;
 
+/* Whether a fault of sessions_take may be due to the sessions given out at present: it may work when they are given back. */
+bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault) OD_MUST;
+
 enum sessions_age {
     SESSIONS_KEPT, /* one kept from an earlier delivery will do */
     SESSIONS_NEW,  /* it must be new to this delivery */

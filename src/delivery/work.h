@@ -9,7 +9,8 @@
 
 /* The APPEND of a target on its session, from append_begin to append_collect. */
 struct append_ahead {
-    bool begun;              /* a result will be collected */
+    bool begun;              /* there is a result to collect, of the APPEND or the lack of a session */
+    bool unreachable;        /* a session for the search before it could not be opened (fault) */
     bool kept;               /* the session is from an earlier delivery: it may be lost without any trouble */
     struct mailbox *mailbox; /* NULL: no session could be opened ... */
     struct fault fault;      /* ... and why */

@@ -76,7 +76,9 @@ static bool answered(const char *command, const char *status)
 
     for (const char *line = command ? said_after(command) : ""; *line;
          line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \r\n" NUL) : 0;
+        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \n" NUL) : 0;
+        if (length > 0 && strncmp(line + tag + length - 1, "\r\n", 2) == 0)
+            length--;
         bool is_answer = length > 0 && strncmp(line, command, tag) == 0 &&
                          (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO") ||
                           is_word(line + tag, length, "BAD"));
