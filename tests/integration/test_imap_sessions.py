@@ -219,7 +219,6 @@ def test_the_server_is_restarted_between_two_messages(site):
             stored(reply)
         for connection in imap.connections:
             connection.end()
-        wait_until(lambda: all(connection.ended[CLIENT] for connection in imap.connections), "the ends")
     assert [site.count(account) for account in accounts] == [3] * 4
     assert imap.accepted == 12
 
