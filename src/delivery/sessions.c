@@ -114,6 +114,8 @@ static void make_room(struct sessions *sessions, size_t count)
             if (it->account != NULL && !it->out && (oldest == NULL || it->used < oldest->used))
                 oldest = it;
         }
+        if (oldest == NULL)
+            return;
         int64_t left = until - base_now_ms();
         mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
         end_session(oldest);
@@ -152,13 +154,18 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
                               struct fault *fault)
 {
     struct session *session = find_session(sessions, account);
-    if (session != NULL && !usable(sessions, session, age))
+    if (session != NULL && !session->out && !usable(sessions, session, age))
         end_session(session);
-    if (session == NULL || session->mailbox == NULL) {
+    if (session == NULL)
+        session = longest_unused(sessions);
+    if (session == NULL || session->out) {
+        fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
+        return NULL;
+    }
+    if (session->account == NULL || strcmp(session->account, account) != 0) {
         struct mailbox *mailbox = open_session(sessions, account, fault);
         if (mailbox == NULL)
             return NULL;
-        session = longest_unused(sessions);
         end_session(session);
         session->account = base_strdup(account);
         session->mailbox = mailbox;
@@ -174,6 +181,8 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
 void sessions_give_back(struct sessions *sessions, const char *account)
 {
     struct session *session = find_session(sessions, account);
+    if (session == NULL)
+        return;
     session->out = false;
     session->used_at_ms = base_now_ms();
     if (!mailbox_connected(session->mailbox))
