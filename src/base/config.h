@@ -48,8 +48,10 @@ struct config {
         char *user;        /* login name; "": the account */
         char *master_user; /* authentication id, if it is not the account */
         char *password_file;
-        char *password;  /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
-        int64_t timeout; /* for connecting, and for each read and write */
+        char *password;   /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
+        int64_t timeout;  /* for connecting, and for each read and write */
+        int64_t sessions; /* kept by a process */
+        int64_t idle;     /* how long an unused one is kept */
         enum imap_search search;
         bool create;
         bool subscribe;

@@ -129,6 +129,8 @@ const struct setting config_table[] = {
     STRING(imap, master_user, "", 0, "the user whose password opens every account"),
     STRING(imap, password_file, "", 0, "the file whose first line is the password"),
     RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long to wait for each answer of the IMAP server"),
+    RANGE(imap, sessions, NUMBER, "100", 1, 300, "how many IMAP sessions a process keeps"),
+    RANGE(imap, idle, DURATION, "30s", 0, 15 * MINUTE, "how long an unused IMAP session is kept"),
     CHOICE(imap, search, "doubt", "when to search for a message before it is appended"),
     YES_NO(imap, create, "yes", "whether to create missing mailboxes"),
     YES_NO(imap, subscribe, "yes", "whether to subscribe to created mailboxes"),

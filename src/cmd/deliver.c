@@ -214,7 +214,7 @@ static void deliver_message(const struct config *config, const struct envelope *
 {
     struct fault fault;
     struct delivery_recipient recipient = {.address = envelope->recipient, .original = envelope->original};
-    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config, SESSIONS_FEW);
+    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config, 1);
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct delivery delivery = {
         .config = config,

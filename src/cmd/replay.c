@@ -68,6 +68,7 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
 static int run(const struct config *config, const struct options *options, struct replay_files *files)
 {
     const struct replay_setup setup = {
+        .jobs = options->jobs,
         .config = config,
         .load = replay_files_load,
         .load_context = &options->envelope,
@@ -77,7 +78,7 @@ static int run(const struct config *config, const struct options *options, struc
     const struct replay_source source = {.next = replay_files_next, .context = files};
     struct replay_output *output =
         replay_output_new("replay", options->json, options->dry_run, replay_files_count(files));
-    int status = replay_run(&setup, &source, options->jobs, output);
+    int status = replay_run(&setup, &source, output);
     replay_output_end(&output, status != EX_TEMPFAIL ? NULL
                                : options->again == AGAIN_FORCE
                                    ? "to continue, run it again with only the messages listed here:"

@@ -58,10 +58,10 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv)
     if (status != 0)
         return status;
     struct replay_ledger *messages OD_CLEANUP(replay_ledger_free) = replay_ledger_new(ledger);
-    const struct replay_setup setup = {.config = config, .load = replay_ledger_load};
+    const struct replay_setup setup = {.config = config, .load = replay_ledger_load, .jobs = own.jobs};
     const struct replay_source source = {.next = replay_ledger_next, .context = messages};
     struct replay_output *output = replay_output_new("resume", own.json, false, 0);
-    status = replay_run(&setup, &source, own.jobs, output);
+    status = replay_run(&setup, &source, output);
     if (replay_ledger_fault(messages) != NULL)
         replay_output_cancel(&output);
     else

@@ -26,6 +26,7 @@ static const struct {
     [APPEND_LIMIT] = {COPY_PENDING, false, OUTCOME_REFUSED_DEFER},
     [APPEND_PERHAPS_OVERQUOTA] = {COPY_PENDING, false, OUTCOME_OVERQUOTA_DEFER},
     [APPEND_STORED] = {COPY_STORED, true, OUTCOME_STORED},
+    [APPEND_LOST] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_NOT_SENT] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_UNAVAILABLE] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_NO_MAILBOX] = {COPY_PENDING, true, OUTCOME_TROUBLE},
@@ -49,8 +50,8 @@ static enum candidate end_candidate(void *context)
     return candidates[message_comparison_end(context)];
 }
 
-static enum search_result search_copy(const struct delivery_work *work, size_t place, struct made *made,
-                                      struct fault *fault)
+static enum search_result search_on(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
+                                    struct made *made, struct fault *fault)
 {
     const struct config *config = work->delivery->config;
     const struct message *message = work->delivery->message;
@@ -74,17 +75,35 @@ static enum search_result search_copy(const struct delivery_work *work, size_t p
         .end = end_candidate,
         .context = comparison,
     };
-    return mailbox_search(config, target->account, &search, &made->uidvalidity, &made->uid, fault);
+    return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
 }
 
-/* If the reader is gone by now, the message may be incomplete: it must not be stored, and never be resumed. */
-static bool still_wanted(void *context)
+/* In doubt the session must be new to this delivery: what it finds then depends on no view from before. A kept session
+ * that fails is replaced once. */
+static enum search_result search_copy(const struct delivery_work *work, size_t place, struct made *made,
+                                      struct fault *fault)
 {
-    struct delivery_work *work = context;
-    bool gone = work->delivery->reader_gone != NULL && work->delivery->reader_gone();
-    if (gone)
-        work->whole = false;
-    return !gone;
+    struct sessions *sessions = work->delivery->sessions;
+    const char *account = work->targets.list[place].account;
+    enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
+    if (work->ahead[place].unreachable) {
+        *fault = work->ahead[place].fault;
+        return SEARCH_TROUBLE;
+    }
+    for (;;) {
+        bool kept;
+        struct mailbox *mailbox = sessions_take(sessions, account, age, &kept, fault);
+        if (mailbox == NULL)
+            return SEARCH_TROUBLE;
+        enum search_result result = search_on(mailbox, work, place, made, fault);
+        bool lost = result == SEARCH_TROUBLE;
+        if (lost)
+            sessions_drop(sessions, account);
+        else
+            sessions_give_back(sessions, account);
+        if (!lost || !kept || !append_in_time(work->delivery->config))
+            return result;
+    }
 }
 
 /* The server does not accept this content; we bounce it only after reject_after. */
@@ -105,8 +124,7 @@ static enum outcome final_outcome(const struct delivery_work *work, size_t place
     return outcome;
 }
 
-/* Translates the result of an APPEND. doubt: whether an earlier attempt may have stored the copy. */
-static void take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
+void append_take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
                         const struct fault *fault, struct made *made)
 {
     enum outcome outcome = final_outcome(work, place, result);
@@ -119,38 +137,6 @@ static void take_result(const struct delivery_work *work, size_t place, enum app
     made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
     made->doubt = !meanings[result].certain || doubt;
     report_set(&made->report, outcome, "%s", fault->text);
-}
-
-static void append(struct delivery_work *work, size_t place, bool doubt, struct made *made)
-{
-    struct fault fault;
-    const struct ledger_target *target = &work->targets.list[place];
-    size_t count, size;
-    struct iovec *pieces OD_CLEANUP(base_free) =
-        message_pieces(work->delivery->message, target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS,
-                       &count, &size);
-    const struct append request = {
-        .mailbox = target->mailbox,
-        .seen = target->role == COPY_SENT,
-        .internal_date = work->found->received_at,
-        .pieces = pieces,
-        .piece_count = count,
-        .wanted = still_wanted,
-        .context = work,
-    };
-    enum append_result result = APPEND_NOT_SENT;
-    struct mailbox *mailbox = NULL;
-    if (place == work->unreachable)
-        fault = work->unreachable_fault;
-    else
-        mailbox = sessions_get(work->delivery->sessions, target->account, &fault);
-    if (mailbox != NULL)
-        result = mailbox_append(mailbox, &request, &made->uidvalidity, &made->uid, &fault);
-    if (result == APPEND_UNKNOWN || result == APPEND_NOT_SENT)
-        sessions_drop(work->delivery->sessions, target->account);
-    take_result(work, place, result, doubt, &fault, made);
-    if (result == APPEND_NOT_SENT && !work->whole)
-        report_set(&made->report, OUTCOME_TROUBLE, DELIVERY_CUT);
 }
 
 /* The copy was found in the mailbox. */
@@ -169,25 +155,31 @@ bool append_in_time(const struct config *config)
     return deadline_left_ms() >= silent + config->delivery.deadline / 10;
 }
 
+/* The APPEND alone. */
+static struct made append(struct delivery_work *work, size_t place, bool doubt)
+{
+    append_begin(work, place, SESSIONS_KEPT);
+    int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
+    append_feed(work, place, until);
+    return append_collect(work, place, until, true, doubt);
+}
+
 struct made append_copy(struct delivery_work *work, size_t place)
 {
     struct made made = {.state = COPY_PENDING};
     struct fault fault;
     bool doubt = work->plan->targets[place].doubt;
-    if (work->plan->targets[place].action == PLAN_APPEND) {
-        append(work, place, doubt, &made);
-        return made;
-    }
+    if (work->plan->targets[place].action == PLAN_APPEND)
+        return append(work, place, doubt);
     switch (search_copy(work, place, &made, &fault)) {
     case SEARCH_FOUND:
         report_found(work, place, &made);
         break;
     case SEARCH_ABSENT:
-        doubt = false;
-        append(work, place, doubt, &made);
+        made = append(work, place, false);
         break;
     case SEARCH_TROUBLE: /* must not count as absent */
-        take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
+        append_take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
         break;
     }
     return made;

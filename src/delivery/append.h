@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Makes a copy whose claim is held: the search in doubt, the APPEND, and what its result means for the ledger and for
- * Postfix. */
+ * Makes a copy: the search in doubt, the APPEND, and what its result means for the ledger and for Postfix. */
 #ifndef ONCEDROP_APPEND_H
 #define ONCEDROP_APPEND_H
 
@@ -23,7 +22,33 @@ struct ledger_made append_settled(size_t target, const struct made *made) OD_MUS
 bool append_in_time(const struct config *config) OD_MUST;
 
 /* Makes the copy of the target at this index, which must be held, as planned: searches for it if necessary, then
- * appends it. */
+ * appends it on the same session. */
 struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
+
+/* The APPEND of a target in steps, so that several are under way at the same time (append_ahead.c). The target's account
+ * must have a session available. */
+
+/* For a copy that is to be searched for first: only opens the session, and remembers a failure. */
+void append_open(struct delivery_work *work, size_t place);
+
+/* Opens the session and sends the command line. Nothing can be stored by this (mailbox_append_begin), so the claim need
+ * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since the
+ * sessions of others are in the way. */
+bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age);
+
+/* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */
+void append_feed(struct delivery_work *work, size_t place, int64_t until_ms);
+
+/* Waits for the answer. A kept session that turns out to be closed before anything was sent is replaced once by a new
+ * one, if there is time; one that is silent until until_ms only if nobody waits for it (alone). doubt: as found out
+ * before: whether an earlier attempt may have stored the copy. */
+struct made append_collect(struct delivery_work *work, size_t place, int64_t until_ms, bool alone, bool doubt) OD_MUST;
+
+/* Instead of append_feed: nothing is sent, and the session ends, as the server waits for the message. */
+void append_cancel(struct delivery_work *work, size_t place);
+
+/* What a result means; doubt as above. */
+void append_take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
+                        const struct fault *fault, struct made *made);
 
 #endif

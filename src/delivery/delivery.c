@@ -83,11 +83,12 @@ static void make_plan(struct delivery_work *work)
         .recipient_count = work->delivery->recipient_count,
     };
     work->plan = plan_make(work->found, &request);
+    work->ahead = base_alloc((request.target_count + 1) * sizeof(*work->ahead));
     answers_of_plan(work);
 }
 
-/* Claim: commits the copies to be made as `appending`, together with the record, before anything is sent. The first
- * IMAP session is opened while the database works. */
+/* Claim: commits the copies to be made as `appending`, together with the record, before any of the message is sent. While
+ * the database works, sessions are opened, and their servers are told that a message will come. */
 static void claim(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -107,13 +108,14 @@ static void claim(struct delivery_work *work)
                                decoding_result(delivery->decoding));
     delivery_spent(delivery, PHASE_DATABASE);
     if (count > 0)
-        inboxes_open_first(work);
+        inboxes_begin(work);
     delivery_spent(delivery, PHASE_IMAP);
 }
 
 /* Nothing was sent, and nothing will be: gives the claim back. */
 static void abandon(struct delivery_work *work)
 {
+    inboxes_cancel(work);
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
@@ -203,6 +205,8 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
 
 static void work_clear(struct delivery_work *work)
 {
+    inboxes_cancel(work);
+    base_free(&work->ahead);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
     base_free(&work->found);
@@ -213,12 +217,12 @@ void delivery_run(struct delivery *delivery)
 {
     struct delivery_work work OD_CLEANUP(work_clear) = {
         .delivery = delivery,
-        .unreachable = LEDGER_NO_TARGET,
         .whole = delivery->whole,
     };
     struct fault fault;
     delivery_spent(delivery, PHASE_DATABASE);
     base_free(&delivery->holder);
+    sessions_begin(delivery->sessions);
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         memset(&delivery->recipients[i].route, 0, sizeof(struct route));
         memset(&delivery->recipients[i].report, 0, sizeof(struct report));

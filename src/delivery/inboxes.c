@@ -7,6 +7,8 @@
 #include "delivery/append.h"
 #include "delivery/sent.h"
 
+#define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
+
 /* Whether this target is an inbox whose copy is to be made. */
 static bool is_made(const struct delivery_work *work, size_t target)
 {
@@ -21,17 +23,51 @@ bool inboxes_any(const struct delivery_work *work)
     return false;
 }
 
-void inboxes_open_first(struct delivery_work *work)
+/* Whether it is to be searched for first, which takes a session for itself. */
+static bool is_searched(const struct delivery_work *work, size_t target)
 {
+    return work->plan->targets[target].action == PLAN_SEARCH;
+}
+
+/* Which target is first. It is tried however little time is left; otherwise a slow database could put it off for ever. */
+static size_t first_target(const struct delivery_work *work)
+{
+    size_t i = 0;
+    while (!is_made(work, work->targets.order[i]))
+        i++;
+    return work->targets.order[i];
+}
+
+/* Begins APPENDs on sessions of different accounts. done: [targets] leave these out; NULL: none. Those that are open are
+ * not kept waiting for one that cannot be opened, or only slowly: the others are for the next round. */
+static void begin_round(struct delivery_work *work, const bool *done)
+{
+    int64_t until = base_now_ms() + OPENING_MS;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
-        if (!is_made(work, target))
+        bool wanted = is_made(work, target) && !is_searched(work, target) && (done == NULL || !done[target]);
+        if (!wanted || !sessions_available(work->delivery->sessions, work->targets.list[target].account))
             continue;
-        const char *account = work->targets.list[target].account;
-        if (sessions_get(work->delivery->sessions, account, &work->unreachable_fault) == NULL)
-            work->unreachable = target;
-        return;
+        if (!append_begin(work, target, SESSIONS_KEPT) || base_now_ms() >= until)
+            return;
     }
+}
+
+void inboxes_begin(struct delivery_work *work)
+{
+    if (!inboxes_any(work))
+        return;
+    size_t first = first_target(work);
+    if (is_searched(work, first))
+        append_open(work, first);
+    else
+        begin_round(work, NULL);
+}
+
+void inboxes_cancel(struct delivery_work *work)
+{
+    for (size_t i = 0; work->ahead != NULL && i < work->targets.message.target_count; i++)
+        append_cancel(work, i);
 }
 
 static struct made left_for_later(const struct delivery_work *work, size_t target)
@@ -41,18 +77,101 @@ static struct made left_for_later(const struct delivery_work *work, size_t targe
     return made;
 }
 
-/* made: one for each target. The first copy is tried however little time is left; otherwise a slow database could put
- * it off for ever. */
+/* The copies being made: one for each target. */
+struct making {
+    struct delivery_work *work;
+    struct made *made;
+    bool *done;
+    bool first; /* nothing was tried yet */
+    size_t left;
+};
+
+static bool in_time(struct making *making)
+{
+    bool first = making->first;
+    making->first = false;
+    return first || append_in_time(making->work->delivery->config);
+}
+
+static void note(struct making *making, size_t target, struct made made)
+{
+    making->made[target] = made;
+    making->done[target] = true;
+    making->left--;
+}
+
+static void search_and_append(struct making *making, size_t target)
+{
+    struct delivery_work *work = making->work;
+    note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
+}
+
+/* Sends the message wherever an APPEND was begun, then waits for the answers: the mailboxes are filled at the same time,
+ * and the time that silent ones take counts once. */
+static void finish_round(struct making *making)
+{
+    struct delivery_work *work = making->work;
+    int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
+    size_t count = work->targets.message.target_count;
+    bool alone = making->left == 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t target = work->targets.order[i];
+        if (!work->ahead[target].begun)
+            continue;
+        if (work->ahead[target].mailbox == NULL || in_time(making)) {
+            append_feed(work, target, until);
+        } else {
+            append_cancel(work, target);
+            note(making, target, left_for_later(work, target));
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t target = work->targets.order[i];
+        if (work->ahead[target].begun)
+            note(making, target, append_collect(work, target, until, alone, work->plan->targets[target].doubt));
+    }
+}
+
+static bool is_left(const struct making *making, size_t target)
+{
+    return is_made(making->work, target) && !is_searched(making->work, target) && !making->done[target];
+}
+
+/* Begins another round, if something is left for one, and if there is time. */
+static bool next_round(struct making *making)
+{
+    struct delivery_work *work = making->work;
+    bool any = false, time = making->first || append_in_time(work->delivery->config);
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        any |= is_left(making, i);
+        if (!time && is_left(making, i))
+            note(making, i, left_for_later(work, i));
+    }
+    if (!any || !time)
+        return false;
+    begin_round(work, making->done);
+    return true;
+}
+
+/* A target to be searched has the session of its account for itself, so it has a turn of its own: before all others if
+ * it is first, else after them. */
 static void append_inboxes(struct delivery_work *work, struct made *made)
 {
-    bool first = true;
-    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+    size_t count = work->targets.message.target_count, first = first_target(work);
+    bool *done OD_CLEANUP(base_free) = base_alloc(count + 1);
+    struct making making = {.work = work, .made = made, .done = done, .first = true};
+    for (size_t i = 0; i < count; i++)
+        making.left += is_made(work, i);
+    if (is_searched(work, first))
+        search_and_append(&making, first);
+    else
+        finish_round(&making);
+    while (next_round(&making))
+        finish_round(&making);
+    for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (!is_made(work, target))
-            continue;
-        bool in_time = first || append_in_time(work->delivery->config);
-        made[target] = in_time ? append_copy(work, target) : left_for_later(work, target);
-        first = false;
+        if (is_made(work, target) && !done[target])
+            search_and_append(&making, target);
     }
 }
 

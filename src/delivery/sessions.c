@@ -5,24 +5,33 @@
 
 #include <string.h>
 
+#include "base/log.h"
+
 #define TRUST_MS INT64_C(3600000)
+#define GOODBYE_MS 1000  /* for the server to count those less that make room for another */
+#define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
-    char *account;
+    char *account; /* NULL: this place is free */
     struct mailbox *mailbox;
-    uint64_t used; /* value of the clock at the last use */
+    uint64_t used;      /* value of the clock at the last use */
+    uint64_t opened;    /* number of the delivery */
+    int64_t used_at_ms; /* base_now_ms() */
+    bool out;           /* given out */
 };
 
 struct sessions {
     const struct config *config;
-    uint64_t clock;
+    uint64_t clock, delivery;
     size_t most;
     int64_t trusted_until; /* base_now_ms() */
+    int64_t no_room_until; /* base_now_ms() */
     struct session kept[];
 };
 
-struct sessions *sessions_new(const struct config *config, size_t most)
+struct sessions *sessions_new(const struct config *config, size_t processes)
 {
+    size_t share = (size_t)config->imap.sessions / processes, most = share > 0 ? share : 1;
     struct sessions *sessions = base_alloc(sizeof(*sessions) + most * sizeof(struct session));
     sessions->most = most;
     sessions->config = config;
@@ -33,6 +42,7 @@ static void end_session(struct session *session)
 {
     mailbox_close(&session->mailbox);
     base_free(&session->account);
+    *session = (struct session){.used = 0};
 }
 
 void sessions_free(struct sessions **sessions)
@@ -44,6 +54,11 @@ void sessions_free(struct sessions **sessions)
     base_free(sessions);
 }
 
+void sessions_begin(struct sessions *sessions)
+{
+    sessions->delivery++;
+}
+
 static struct session *find_session(struct sessions *sessions, const char *account)
 {
     for (size_t i = 0; i < sessions->most; i++)
@@ -52,31 +67,150 @@ static struct session *find_session(struct sessions *sessions, const char *accou
     return NULL;
 }
 
+/* A free place, else the session unused longest; NULL: all are given out. */
 static struct session *longest_unused(struct sessions *sessions)
 {
-    struct session *oldest = &sessions->kept[0];
-    for (size_t i = 1; i < sessions->most; i++)
-        if (sessions->kept[i].used < oldest->used)
+    struct session *oldest = NULL;
+    for (size_t i = 0; i < sessions->most; i++)
+        if (!sessions->kept[i].out && (oldest == NULL || sessions->kept[i].used < oldest->used))
             oldest = &sessions->kept[i];
     return oldest;
 }
 
-struct mailbox *sessions_get(struct sessions *sessions, const char *account, struct fault *fault)
+bool sessions_available(struct sessions *sessions, const char *account)
+{
+    const struct session *session = find_session(sessions, account);
+    return session != NULL ? !session->out : longest_unused(sessions) != NULL;
+}
+
+static bool is_idle(const struct sessions *sessions, const struct session *session)
+{
+    return base_now_ms() - session->used_at_ms >= sessions->config->imap.idle;
+}
+
+static bool usable(const struct sessions *sessions, const struct session *session, enum sessions_age age)
+{
+    if (session->opened == sessions->delivery)
+        return mailbox_connected(session->mailbox);
+    return age == SESSIONS_KEPT && !is_idle(sessions, session) && mailbox_connected(session->mailbox);
+}
+
+static size_t count_unused(const struct sessions *sessions)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sessions->most; i++)
+        count += sessions->kept[i].account != NULL && !sessions->kept[i].out;
+    return count;
+}
+
+/* Ends this many, those that are unused longest first, and waits until the server has noticed. */
+static void make_room(struct sessions *sessions, size_t count)
+{
+    int64_t until = base_now_ms() + GOODBYE_MS;
+    while (count-- > 0) {
+        struct session *oldest = NULL;
+        for (size_t i = 0; i < sessions->most; i++) {
+            struct session *it = &sessions->kept[i];
+            if (it->account != NULL && !it->out && (oldest == NULL || it->used < oldest->used))
+                oldest = it;
+        }
+        if (oldest == NULL)
+            return;
+        int64_t left = until - base_now_ms();
+        mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
+        end_session(oldest);
+    }
+}
+
+bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault)
+{
+    bool any = false;
+    for (size_t i = 0; i < sessions->most; i++)
+        any |= sessions->kept[i].out;
+    return any && strcmp(fault->code, MAILBOX_CROWDED) == 0;
+}
+
+static struct mailbox *open_session(struct sessions *sessions, const char *account, struct fault *fault)
+{
+    struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
+    size_t unused;
+    bool tried = false;
+    while (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && (unused = count_unused(sessions)) > 0) {
+        if (base_now_ms() < sessions->no_room_until)
+            return NULL;
+        size_t closed = unused > 1 ? unused / 2 : 1;
+        log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
+                 closed, unused);
+        make_room(sessions, closed);
+        mailbox = mailbox_open(sessions->config, account, fault);
+        tried = true;
+    }
+    if (mailbox == NULL && tried)
+        sessions->no_room_until = base_now_ms() + NO_ROOM_MS;
+    return mailbox;
+}
+
+struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, bool *ret_kept,
+                              struct fault *fault)
 {
     struct session *session = find_session(sessions, account);
-    if (session != NULL && !mailbox_alive(session->mailbox))
+    if (session != NULL && !session->out && !usable(sessions, session, age))
         end_session(session);
-    if (session == NULL || session->mailbox == NULL) {
-        struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
+    if (session == NULL)
+        session = longest_unused(sessions);
+    if (session == NULL || session->out) {
+        fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
+        return NULL;
+    }
+    if (session->account == NULL || strcmp(session->account, account) != 0) {
+        struct mailbox *mailbox = open_session(sessions, account, fault);
         if (mailbox == NULL)
             return NULL;
-        session = session != NULL ? session : longest_unused(sessions);
         end_session(session);
         session->account = base_strdup(account);
         session->mailbox = mailbox;
+        session->opened = sessions->delivery;
     }
     session->used = ++sessions->clock;
+    session->used_at_ms = base_now_ms();
+    session->out = true;
+    *ret_kept = session->opened != sessions->delivery;
     return session->mailbox;
+}
+
+void sessions_give_back(struct sessions *sessions, const char *account)
+{
+    struct session *session = find_session(sessions, account);
+    if (session == NULL)
+        return;
+    session->out = false;
+    session->used_at_ms = base_now_ms();
+    if (!mailbox_connected(session->mailbox))
+        end_session(session);
+}
+
+void sessions_drop(struct sessions *sessions, const char *account)
+{
+    struct session *session = find_session(sessions, account);
+    if (session != NULL)
+        end_session(session);
+}
+
+int64_t sessions_expire(struct sessions *sessions)
+{
+    struct session *first = NULL;
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < sessions->most; i++) {
+        struct session *it = &sessions->kept[i];
+        if (it->account == NULL || it->used_at_ms + sessions->config->imap.idle >= next)
+            continue;
+        first = it;
+        next = it->used_at_ms + sessions->config->imap.idle;
+    }
+    if (first == NULL || base_now_ms() < next)
+        return next;
+    end_session(first);
+    return base_now_ms(); /* there may be another */
 }
 
 bool sessions_trusted(const struct sessions *sessions)
@@ -87,11 +221,4 @@ bool sessions_trusted(const struct sessions *sessions)
 void sessions_trust(struct sessions *sessions)
 {
     sessions->trusted_until = base_now_ms() + TRUST_MS;
-}
-
-void sessions_drop(struct sessions *sessions, const char *account)
-{
-    struct session *session = find_session(sessions, account);
-    if (session != NULL)
-        end_session(session);
 }

@@ -7,16 +7,26 @@
 #include "delivery/plan.h"
 #include "delivery/targets.h"
 
+/* The APPEND of a target on its session, from append_begin to append_collect. */
+struct append_ahead {
+    bool begun;              /* there is a result to collect, of the APPEND or the lack of a session */
+    bool unreachable;        /* a session for the search before it could not be opened (fault) */
+    bool kept;               /* the session is from an earlier delivery: it may be lost without any trouble */
+    struct mailbox *mailbox; /* NULL: no session could be opened ... */
+    struct fault fault;      /* ... and why */
+    struct append request;
+    struct iovec *pieces;
+};
+
 struct delivery_work {
     struct delivery *delivery;
     struct targets targets;
     struct ledger_found *found;
     struct plan *plan;
     struct ledger_claim *claim;
-    size_t unreachable;             /* the target whose IMAP session could not be opened during the claim ... */
-    struct fault unreachable_fault; /* ... and why; LEDGER_NO_TARGET: none */
-    bool whole;                     /* the message is known to be complete; false again if the reader goes away */
-    bool sent_done;                 /* nobody must be retried for the Sent copy */
+    struct append_ahead *ahead; /* one for each target */
+    bool whole;                 /* the message is known to be complete; false again if the reader goes away */
+    bool sent_done;             /* nobody must be retried for the Sent copy */
 };
 
 #endif

@@ -224,6 +224,11 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     return true;
 }
 
+static int64_t expire_sessions(void *sessions)
+{
+    return sessions_expire(sessions);
+}
+
 /* True as long as there may be another command. */
 static bool serve_line(struct lmtp *lmtp)
 {
@@ -258,13 +263,14 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
     struct lmtp lmtp = {
         .config = config,
         .stream = stream,
-        .sessions = sessions_new(config, SESSIONS_FEW),
+        .sessions = sessions_new(config, 1),
         .times = times,
         .end_ms = base_now_ms() + times.session,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
+    lmtp_stream_idle(lmtp.stream, expire_sessions, lmtp.sessions);
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);
     while (serve_line(&lmtp))
         ;

@@ -27,6 +27,8 @@ struct lmtp_stream {
     int in, out;
     size_t at, end; /* read but not used yet */
     GString *replies;
+    int64_t (*idle)(void *context); /* may be NULL */
+    void *idle_context;
     unsigned char buffer[BUFFER_SIZE];
     unsigned char text[BUFFER_SIZE + 2]; /* of the message, unstuffed; may begin with a CR held back before */
 };
@@ -60,6 +62,12 @@ static int wait_for(int fd, short events, int64_t until_ms)
     }
 }
 
+void lmtp_stream_idle(struct lmtp_stream *stream, int64_t (*idle)(void *context), void *context)
+{
+    stream->idle = idle;
+    stream->idle_context = context;
+}
+
 bool lmtp_stream_flush(struct lmtp_stream *stream)
 {
     int64_t until = base_now_ms() + WRITE_MS;
@@ -77,14 +85,29 @@ bool lmtp_stream_flush(struct lmtp_stream *stream)
     return all;
 }
 
-static enum lmtp_read fill(struct lmtp_stream *stream, int64_t until_ms)
+/* As wait_for, but idle in the meantime. */
+static int wait_idly(struct lmtp_stream *stream, int64_t until_ms)
+{
+    int ready = wait_for(stream->in, POLLIN, 0);
+    int64_t next = 0;
+    while (ready == 0 && base_now_ms() < until_ms) {
+        if (base_now_ms() >= next)
+            next = stream->idle(stream->idle_context);
+        ready = wait_for(stream->in, POLLIN, next < until_ms ? next : until_ms);
+    }
+    return ready;
+}
+
+/* between: between two commands. */
+static enum lmtp_read fill(struct lmtp_stream *stream, bool between, int64_t until_ms)
 {
     if (stream->at < stream->end)
         return LMTP_READ_OK;
     if (!lmtp_stream_flush(stream))
         return LMTP_READ_END;
     for (;;) {
-        int ready = wait_for(stream->in, POLLIN, until_ms);
+        bool idle = between && stream->idle != NULL;
+        int ready = idle ? wait_idly(stream, until_ms) : wait_for(stream->in, POLLIN, until_ms);
         if (ready <= 0)
             return ready == 0 ? LMTP_READ_TIMEOUT : LMTP_READ_END;
         ssize_t n = read(stream->in, stream->buffer, sizeof(stream->buffer));
@@ -103,7 +126,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
     size_t length = 0;
     bool fits = true;
     for (;;) {
-        enum lmtp_read result = fill(stream, until_ms);
+        enum lmtp_read result = fill(stream, length == 0, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         unsigned char c = stream->buffer[stream->at++];
@@ -192,7 +215,7 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
         int64_t idle_end = base_now_ms() + idle_ms;
         if (base_now_ms() >= until_ms)
             return LMTP_READ_TIMEOUT;
-        enum lmtp_read result = fill(stream, idle_end < until_ms ? idle_end : until_ms);
+        enum lmtp_read result = fill(stream, false, idle_end < until_ms ? idle_end : until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t length = unstuff(stream, &state);

@@ -12,6 +12,10 @@ struct lmtp_stream;
 struct lmtp_stream *lmtp_stream_new(int in, int out) OD_MUST;
 void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descriptors */
 
+/* While lmtp_stream_line waits and nothing has arrived, `idle` is called for work that can be put off. It returns when to
+ * be called again, by base_now_ms(), or INT64_MAX: no more in this wait. Never called in the middle of a message. */
+void lmtp_stream_idle(struct lmtp_stream *stream, int64_t (*idle)(void *context), void *context);
+
 enum lmtp_read {
     LMTP_READ_OK,
     LMTP_READ_TOO_LONG, /* the whole line was read and dropped; also for a line with a NUL */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * The life of a session: setup, login, the check that it still answers, and its end. */
+ * The life of a session: setup, login, and its end. */
 #include "mailbox/mailbox_session.h"
 
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 /* If the command has ended, its status explains more than its silence. */
@@ -30,6 +32,8 @@ struct mailbox *mailbox_open_as(const struct config *config, const char *account
     if (!mailbox_setup(mailbox, config, account, NULL, &logged_in, fault) ||
         (!logged_in && !mailbox_login(mailbox, config, login, fault))) {
         explain_command(mailbox, fault);
+        if (mailbox->ended || mailbox->crowded)
+            strcpy(fault->code, MAILBOX_CROWDED);
         *ret_refused = mailbox->refused;
         mailbox_close(&mailbox);
     }
@@ -42,21 +46,43 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, s
     return mailbox_open_as(config, account, mailbox_login_name(config, account), &refused, fault);
 }
 
-bool mailbox_alive(struct mailbox *mailbox)
+bool mailbox_connected(const struct mailbox *mailbox)
 {
+    if (mailbox->stream == NULL)
+        return false;
+    struct pollfd waited = {.fd = mailstream_low_get_fd(mailstream_get_low(mailbox->stream)), .events = POLLRDHUP};
+    return poll(&waited, 1, 0) == 0;
+}
+
+/* Says goodbye, unless that would be taken for a message. */
+static void log_out(struct mailbox *mailbox)
+{
+    struct fault fault;
+    enum append_step step = mailbox->appending.step;
+    if (mailbox->stream != NULL && step != APPEND_BEGUN && step != APPEND_FED)
+        (void)!mailbox_dialogue_send(mailbox, "LOGOUT", &fault, "LOGOUT");
+}
+
+void mailbox_close_wait(struct mailbox **mailbox, int64_t ms)
+{
+    struct mailbox *it = *mailbox;
     struct mailbox_reply reply;
     struct fault fault;
-    return mailbox_dialogue_ask(mailbox, "NOOP", NULL, NULL, &reply, &fault, "NOOP");
+    log_out(it);
+    int64_t until = base_now_ms() + ms;
+    do
+        it->until_ms = until;
+    while (base_now_ms() < until && mailbox_response_read(it, &reply, &fault));
+    mailbox_dialogue_drop(it);
+    mailbox_close(mailbox);
 }
 
 void mailbox_close(struct mailbox **mailbox)
 {
     struct mailbox *it = *mailbox;
-    struct fault fault;
     if (it == NULL)
         return;
-    if (it->stream != NULL)
-        (void)!mailbox_dialogue_send(it, "LOGOUT", &fault, "LOGOUT");
+    log_out(it);
     mailbox_dialogue_drop(it);
     (void)mailbox_spawn_reap(&it->child);
     free(it->where);
@@ -64,6 +90,7 @@ void mailbox_close(struct mailbox **mailbox)
     free(it->sent);
     free(it->farewell);
     free(it->bytes);
+    free(it->appending.name);
     free(it);
     *mailbox = NULL;
 }

@@ -11,6 +11,10 @@
 
 struct mailbox;
 
+/* The code of the fault of mailbox_open if the server may have refused because of the number of sessions: it closed the
+ * connection, said BYE or [LIMIT], [UNAVAILABLE], [INUSE]. Not if it did not answer, or refused the credentials. */
+#define MAILBOX_CROWDED "CROWD"
+
 /* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
  * credential is sent; tls=none works only with loopback addresses and unix sockets.
  *
@@ -20,9 +24,18 @@ struct mailbox;
  * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. imap.command gets up to a
- * second to end and is then killed. Cannot fail. */
+/* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. In the middle of an APPEND
+ * nothing is sent, as the server would take it for the literal. imap.command gets up to a second to end and is then
+ * killed. Cannot fail. */
 void mailbox_close(struct mailbox **mailbox);
+
+/* The same, but waits up to `ms` milliseconds for the server to close its end, so that the session no longer counts
+ * against the server's limits. */
+void mailbox_close_wait(struct mailbox **mailbox, int64_t ms);
+
+/* Whether there is a connection, and the other side has not closed it, as far as is known here: asks the kernel, not the
+ * server. */
+bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
 
 /* Whether one credential opens every account, so that it is up to the server whose mailbox is opened. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
@@ -47,9 +60,6 @@ enum identity_result {
  * Time: three logins, imap.timeout per step. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* Whether a kept session still answers (sends NOOP). */
-bool mailbox_alive(struct mailbox *mailbox) OD_MUST;
-
 /* What is known after an APPEND, and what a refusal refers to: see the list in mailbox_refusal.c. */
 enum append_result {
     /* the message may be stored */
@@ -60,7 +70,8 @@ enum append_result {
     APPEND_PERHAPS_OVERQUOTA, /* after the literal: a NO about a quota, but not certainly of this mailbox */
     APPEND_STORED,            /* tagged OK */
     /* this attempt certainly stored nothing */
-    APPEND_NOT_SENT, /* nothing of the literal was sent: connection lost before, no '+', name refused, no longer wanted */
+    APPEND_LOST,        /* nothing of the literal was sent: the connection ended, or was silent, before the '+' */
+    APPEND_NOT_SENT,    /* nothing of the literal was sent: name refused, no longer wanted, answered too early */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and creating it is disabled, not for us to do, or did not help */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
@@ -78,14 +89,33 @@ struct append {
     void *context;
 };
 
-/* Appends one message. If the server answers TRYCREATE and the settings allow it, the mailbox is created and subscribed
- * to, once; but never an INBOX. SO_LINGER is 0 while the literal is sent, so that the unsent bytes of a process that
- * dies are discarded.
+/* An APPEND in three steps, so that several sessions can append at the same time. A session has one at a time, and
+ * nothing else may be done with it in between, except to close it.
+ *
+ * begin  sends the command with the size of the message, as a synchronising literal (RFC 3501, 4.3 and 7.5; never
+ *        LITERAL+, RFC 7888), and does not wait. This makes the server store nothing: a literal is exactly as many bytes
+ *        as announced, the server gets none of them before `feed`, and a connection that ends before that ends the
+ *        command. So it may be called before anybody knows whether the message may be stored. The only way to cancel is
+ *        to close the connection, since whatever is sent would be the literal. The name \Sent may have to be looked up
+ *        first, which waits.
+ * feed   waits for the '+', at most until until_ms (by base_now_ms()) without a word of the server, and sends the
+ *        literal. `wanted` is called immediately before. If the server answers TRYCREATE and the settings allow it, the
+ *        mailbox is created and subscribed to, once, but never an INBOX; the APPEND is then begun again.
+ * mailbox_append  waits for the answer, at most imap.timeout since the end of `feed` without a word of the server. A
+ *        step that was left out is taken first. TRYCREATE as above.
+ *
+ * append  copied; what its pointers refer to must outlive the APPEND.
+ *
+ * SO_LINGER is 0 from the first byte of the literal until the answer, so that the unsent bytes of a process that dies are
+ * discarded.
  *
  * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (to 0, 0 if the server does not report them, RFC 4315), else
- * untouched. The fault is set on anything but APPEND_STORED. After APPEND_UNKNOWN the connection is closed. */
-enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault) OD_MUST;
+ * untouched. The fault is set on anything but APPEND_STORED. After APPEND_UNKNOWN and
+ * APPEND_LOST the connection is closed. */
+void mailbox_append_begin(struct mailbox *mailbox, const struct append *append);
+void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms);
+enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
+                                  struct fault *fault) OD_MUST;
 
 enum search_result {
     SEARCH_TROUBLE, /* not known: connection lost, NO or BAD to the search, ... */
@@ -109,11 +139,13 @@ struct search {
     void *context;
 };
 
-/* Searches for a message on a connection of its own (a session that keeps the mailbox selected may not see new mail),
- * with EXAMINE, so that nothing changes. Memory does not grow with what the server sends: more than 100,000 candidates
+/* Searches for a message, with EXAMINE, so that nothing changes. Its answer is a new view of the mailbox, whatever the
+ * session has seen before (RFC 3501, 6.3.1). Afterwards no mailbox is selected (UNSELECT, RFC 3691; else CLOSE, which
+ * removes nothing after EXAMINE), so that the session can append and does not keep an old view; if the server does not
+ * agree, or on SEARCH_TROUBLE, the connection is closed. Memory does not grow with what the server sends: more than 100,000 candidates
  * count as trouble. Outputs are set on SEARCH_FOUND only, the fault on SEARCH_TROUBLE only. */
-enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
-                                  uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault) OD_MUST;
+enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
 /* Whether SEARCH HEADER Message-ID will reliably find this id: at most 200 printable ASCII characters without blanks,
  * not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * APPEND (RFC 3501, 6.3.11). Its result says what is stored, what may be, and what certainly is not. */
+ * APPEND (RFC 3501, 6.3.11) in steps. Its result says what is stored, what may be, and what certainly is not. */
 #include "mailbox/mailbox_session.h"
 
 #include <sys/socket.h>
@@ -13,98 +13,159 @@ static void set_linger(struct mailbox *mailbox, bool on)
                      sizeof linger);
 }
 
-static bool send_append(struct mailbox *mailbox, const struct append *append, const char *name, struct fault *fault)
+static void end(struct mailbox *mailbox, enum append_result result)
 {
+    mailbox->appending.step = APPEND_OVER;
+    mailbox->appending.result = result;
+}
+
+/* Nothing of the literal was sent, and the fault is set: because of the connection, or something else. */
+static void end_unsent(struct mailbox *mailbox)
+{
+    end(mailbox, mailbox->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
+}
+
+static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *reply, bool literal_sent)
+{
+    struct appending *it = &mailbox->appending;
+    fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s", mailbox->where, it->append.mailbox, reply->data);
+    end(mailbox, mailbox_refusal(reply, literal_sent));
+}
+
+static void send_append(struct mailbox *mailbox)
+{
+    struct appending *it = &mailbox->appending;
     size_t size = 0;
     char date[MAILBOX_DATE_SIZE];
-    for (size_t i = 0; i < append->piece_count; i++)
-        size += append->pieces[i].iov_len;
-    mailbox_date(append->internal_date, true, date);
-    return mailbox_dialogue_send(mailbox, "APPEND", fault, "APPEND %s %s\"%s\" {%zu}", name,
-                                 append->seen ? "(\\Seen) " : "", date, size);
+    for (size_t i = 0; i < it->append.piece_count; i++)
+        size += it->append.pieces[i].iov_len;
+    mailbox_date(it->append.internal_date, true, date);
+    it->step = APPEND_BEGUN;
+    if (!mailbox_dialogue_send(mailbox, "APPEND", &it->why, "APPEND %s %s\"%s\" {%zu}", it->name,
+                               it->append.seen ? "(\\Seen) " : "", date, size))
+        end_unsent(mailbox);
 }
 
-static enum append_result take_refusal(struct mailbox *mailbox, const struct append *append,
-                                       const struct mailbox_reply *reply, bool literal_sent, struct fault *fault)
+void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
 {
-    fault_set(fault, "%s: APPEND to mailbox %s refused: %s", mailbox->where, append->mailbox, reply->data);
-    return mailbox_refusal(reply, literal_sent);
+    struct appending *it = &mailbox->appending;
+    base_free(&it->name);
+    *it = (struct appending){.append = *append};
+    it->name = mailbox_folder_name(mailbox, append->mailbox, &it->why);
+    if (it->name == NULL)
+        end_unsent(mailbox);
+    else
+        send_append(mailbox);
 }
 
-/* Sends the command and waits until the server is ready for the literal. True: it answered '+'. */
-static bool ready_for_literal(struct mailbox *mailbox, const struct append *append, const char *name,
-                              enum append_result *ret, struct fault *fault)
+/* Waits until the server is ready for the literal. True: it answered '+'. */
+static bool ready_for_literal(struct mailbox *mailbox)
 {
+    struct appending *it = &mailbox->appending;
     struct mailbox_reply reply;
-    *ret = APPEND_NOT_SENT;
-    if (!send_append(mailbox, append, name, fault))
-        return false;
     do {
-        if (!mailbox_response_read(mailbox, &reply, fault))
+        if (!mailbox_response_read(mailbox, &reply, &it->why)) {
+            end_unsent(mailbox);
             return false;
+        }
     } while (reply.kind == REPLY_UNTAGGED || reply.kind == REPLY_GARBAGE);
     if (reply.kind == REPLY_CONTINUE)
         return true;
     if (reply.status != STATUS_OK) {
-        *ret = take_refusal(mailbox, append, &reply, false, fault);
+        end_refused(mailbox, &reply, false);
         return false;
     }
-    fault_set(fault, "%s: APPEND answered before it was sent: %s", mailbox->where, reply.data);
+    fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->where, reply.data);
     mailbox_dialogue_drop(mailbox);
+    end(mailbox, APPEND_NOT_SENT);
     return false;
 }
 
-/* From the first byte of the literal on, only the server's tagged answer says whether the message is stored. */
-static enum append_result send_message(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
-                                       uint32_t *ret_uid, struct fault *fault)
+/* After TRYCREATE: begins again, once, if the mailbox could be created. */
+static bool begin_again(struct mailbox *mailbox)
 {
-    struct mailbox_reply reply;
+    struct appending *it = &mailbox->appending;
+    if (it->step != APPEND_OVER || it->result != APPEND_NO_MAILBOX || it->created)
+        return false;
+    it->created = true;
+    if (!mailbox_folder_create(mailbox, it->name, &it->why))
+        return false;
+    send_append(mailbox);
+    return it->step == APPEND_BEGUN;
+}
+
+/* From the first byte of the literal on, only the server's tagged answer says whether the message is stored. */
+static void send_literal(struct mailbox *mailbox)
+{
+    struct appending *it = &mailbox->appending;
+    set_linger(mailbox, true);
+    if (it->append.wanted != NULL && !it->append.wanted(it->append.context)) {
+        fault_set(&it->why, "the message was no longer wanted when the IMAP server was ready for it");
+        mailbox_dialogue_drop(mailbox); /* the server waits for the literal: there is no other way to cancel */
+        end(mailbox, APPEND_NOT_SENT);
+        return;
+    }
+    it->step = APPEND_FED;
     mailbox->step = "APPEND (the message may be stored)";
-    bool sent = mailbox_dialogue_literal(mailbox, append->pieces, append->piece_count);
-    if (!mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault))
-        return APPEND_UNKNOWN;
-    if (sent)
+    it->whole = mailbox_dialogue_literal(mailbox, it->append.pieces, it->append.piece_count);
+    it->fed_ms = base_now_ms();
+}
+
+void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
+{
+    if (mailbox->appending.step != APPEND_BEGUN)
+        return;
+    mailbox->until_ms = until_ms;
+    bool ready = ready_for_literal(mailbox);
+    mailbox->until_ms = 0;
+    if (!ready)
+        ready = begin_again(mailbox) && ready_for_literal(mailbox);
+    if (ready)
+        send_literal(mailbox);
+}
+
+/* Waits for the tagged answer. True: stored. */
+static bool take_answer(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
+{
+    struct appending *it = &mailbox->appending;
+    struct mailbox_reply reply;
+    mailbox->until_ms = it->fed_ms + mailbox->timeout;
+    bool answered = mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, &it->why);
+    mailbox->until_ms = 0;
+    if (!answered) {
+        end(mailbox, APPEND_UNKNOWN);
+        return false;
+    }
+    if (it->whole)
         set_linger(mailbox, false);
     else
         mailbox_dialogue_drop(mailbox);
-    if (reply.status != STATUS_OK)
-        return take_refusal(mailbox, append, &reply, true, fault);
-    if (!sent) {
-        fault_set(fault, "%s: APPEND answered before the message was sent: %s", mailbox->where, reply.data);
-        return APPEND_UNKNOWN;
+    if (reply.status != STATUS_OK) {
+        end_refused(mailbox, &reply, true);
+        return false;
+    }
+    if (!it->whole) {
+        fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->where, reply.data);
+        end(mailbox, APPEND_UNKNOWN);
+        return false;
     }
     uint32_t uidvalidity = 0, uid = 0;
     (void)!mailbox_reply_appenduid(&reply, &uidvalidity, &uid);
     *ret_uidvalidity = uidvalidity;
     *ret_uid = uid;
-    return APPEND_STORED;
+    end(mailbox, APPEND_STORED);
+    return true;
 }
 
-static enum append_result append_once(struct mailbox *mailbox, const struct append *append, const char *name,
-                                      uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
+                                  struct fault *fault)
 {
-    enum append_result result;
-    if (!ready_for_literal(mailbox, append, name, &result, fault))
-        return result;
-    set_linger(mailbox, true);
-    if (append->wanted == NULL || append->wanted(append->context))
-        return send_message(mailbox, append, ret_uidvalidity, ret_uid, fault);
-    fault_set(fault, "the message was no longer wanted when the IMAP server was ready for it");
-    mailbox_dialogue_drop(mailbox); /* the server waits for the literal: there is no other way to cancel */
-    return APPEND_NOT_SENT;
-}
-
-enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault)
-{
-    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, append->mailbox, fault);
-    if (name == NULL)
-        return APPEND_NOT_SENT;
-    struct fault why;
-    enum append_result result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, &why);
-    if (result == APPEND_NO_MAILBOX && mailbox_folder_create(mailbox, name, &why))
-        result = append_once(mailbox, append, name, ret_uidvalidity, ret_uid, &why);
-    if (result != APPEND_STORED)
-        *fault = why;
-    return result;
+    struct appending *it = &mailbox->appending;
+    do {
+        mailbox_append_feed(mailbox, base_now_ms() + mailbox->timeout);
+        if (it->step == APPEND_FED && take_answer(mailbox, ret_uidvalidity, ret_uid))
+            return APPEND_STORED;
+    } while (begin_again(mailbox));
+    *fault = it->why;
+    return it->result;
 }

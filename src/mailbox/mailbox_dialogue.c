@@ -33,17 +33,27 @@ bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault)
     return mailbox->stream != NULL || mailbox_dialogue_give_up(mailbox, fault, "the connection was lost earlier");
 }
 
+/* What has arrived is read even if the time is over. */
+int64_t mailbox_dialogue_patience(const struct mailbox *mailbox)
+{
+    int64_t left = mailbox->until_ms != 0 ? mailbox->until_ms - base_now_ms() : mailbox->timeout;
+    return left < 1 ? 1 : left < mailbox->timeout ? left : mailbox->timeout;
+}
+
 /* libetpan does not report the cause, but leaves errno alone after a timeout. */
 bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fault *fault)
 {
     int error = errno;
     char why[96];
-    if (base_now_ms() - started >= mailbox->timeout)
+    bool late = base_now_ms() - started >= mailbox->timeout ||
+                (mailbox->until_ms != 0 && base_now_ms() >= mailbox->until_ms);
+    if (late)
         snprintf(why, sizeof why, "no answer within %lld s", (long long)(mailbox->timeout + 999) / 1000);
     else if (error != 0 && error != EAGAIN)
         snprintf(why, sizeof why, "connection lost: %s", strerror(error));
     else
         snprintf(why, sizeof why, "connection lost");
+    mailbox->ended = mailbox->stream != NULL && !late;
     return mailbox_dialogue_give_up(mailbox, fault, why);
 }
 

@@ -182,6 +182,9 @@ bool mailbox_login(struct mailbox *mailbox, const struct config *config, const c
         explain_end(&identity, fault);
     if (!answered)
         return false;
+    mailbox->crowded = reply.status == STATUS_NO &&
+                       (strcmp(reply.code, "LIMIT") == 0 || strcmp(reply.code, "UNAVAILABLE") == 0 ||
+                        strcmp(reply.code, "INUSE") == 0);
     if (reply.status != STATUS_OK) {
         explain_refusal(&identity, secret, &reply, fault);
         return false;

@@ -33,11 +33,16 @@ static bool fill(struct mailbox *mailbox, struct fault *fault)
 {
     if (mailbox->stream->read_buffer_len > 0)
         return true;
-    int64_t started = base_now_ms();
+    int64_t started = base_now_ms(), patience = mailbox_dialogue_patience(mailbox);
+    mailbox_setup_patience(patience);
     errno = 0;
     ssize_t n = mailstream_feed_read_buffer(mailbox->stream);
-    if (n > 0)
+    mailbox_setup_patience(mailbox->timeout);
+    if (n > 0) {
+        mailbox->until_ms = 0; /* it speaks */
         return true;
+    }
+    mailbox->ended = n == 0;
     return n == 0 ? mailbox_dialogue_give_up(mailbox, fault, "the server closed the connection")
                   : mailbox_dialogue_failed(mailbox, started, fault);
 }

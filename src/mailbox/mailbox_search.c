@@ -216,13 +216,15 @@ static enum search_result compare_all(struct mailbox *mailbox, const struct sear
 }
 
 static enum search_result search_mailbox(struct mailbox *mailbox, const struct search *search, const char *name,
-                                         uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+                                         bool *ret_selected, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
+                                         struct fault *fault)
 {
     struct examined examined;
     struct candidates found OD_CLEANUP(free_candidates) = {.count = 0};
     enum search_result result = examine(mailbox, name, &examined, fault);
     if (result != SEARCH_FOUND)
         return result;
+    *ret_selected = true;
     if (examined.exists == 0)
         return SEARCH_ABSENT;
     if (!find_candidates(mailbox, search, examined.exists, &found, fault))
@@ -245,14 +247,27 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
     return true;
 }
 
-enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
-                                  uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+/* Leaves the mailbox. */
+static void leave(struct mailbox *mailbox)
 {
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, fault);
-    if (mailbox == NULL)
-        return SEARCH_TROUBLE;
+    struct mailbox_reply reply;
+    struct fault fault;
+    const char *command = mailbox_dialogue_can(mailbox, "UNSELECT") ? "UNSELECT" : "CLOSE";
+    if (!mailbox_dialogue_ask(mailbox, command, NULL, NULL, &reply, &fault, "%s", command))
+        mailbox_dialogue_drop(mailbox);
+}
+
+enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault)
+{
+    bool selected = false;
     char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, fault);
-    if (name == NULL)
-        return SEARCH_TROUBLE;
-    return search_mailbox(mailbox, search, name, ret_uidvalidity, ret_uid, fault);
+    enum search_result result = SEARCH_TROUBLE;
+    if (name != NULL)
+        result = search_mailbox(mailbox, search, name, &selected, ret_uidvalidity, ret_uid, fault);
+    if (result == SEARCH_TROUBLE)
+        mailbox_dialogue_drop(mailbox);
+    else if (selected)
+        leave(mailbox);
+    return result;
 }

@@ -23,10 +23,31 @@
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
 typedef void mailbox_body(void *context, const void *bytes, size_t size);
 
+enum append_step {
+    APPEND_NONE,
+    APPEND_BEGUN, /* the command was sent */
+    APPEND_FED,   /* the literal was begun */
+    APPEND_OVER,  /* the result is known */
+};
+
+/* The APPEND under way. */
+struct appending {
+    enum append_step step;
+    struct append append;
+    char *name;   /* as sent */
+    bool created; /* the mailbox was, or that was tried */
+    bool whole;   /* all of the literal was sent */
+    int64_t fed_ms;
+    enum append_result result; /* APPEND_OVER: not stored, and ... */
+    struct fault why;          /* ... why */
+};
+
 struct mailbox {
     mailstream *stream; /* NULL: not connected, lost, or closed by us */
     char *where;        /* "IMAP server mail.example.org:993"; every fault begins with it */
-    int64_t timeout;    /* per read and write, ms */
+    int64_t timeout;    /* per read and write, ms; */
+    int64_t until_ms;   /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
+    struct appending appending;
     bool create;
     bool subscribe;
     pid_t child; /* imap.command, or 0 */
@@ -37,6 +58,8 @@ struct mailbox {
     char *sent;         /* encoded name of the \Sent mailbox; NULL: not looked up yet */
     char *farewell;     /* the text of the server's BYE */
     bool refused;       /* the login was, by an answer or by closing the connection */
+    bool crowded;       /* the login was, with a code that may mean: too many sessions */
+    bool ended;         /* the server ended the connection */
     char *bytes;        /* the last response, NUL-terminated, including literals */
     size_t size;
     size_t capacity;
@@ -74,7 +97,10 @@ struct mailbox_watcher {
     void *context;
 };
 
-/* mailbox_setup.c: a session that is not connected yet; never NULL; end it with mailbox_close. */
+/* mailbox_setup.c: the limit of each read and write from now on, for all sessions (it is libetpan's). */
+void mailbox_setup_patience(int64_t ms);
+
+/* A session that is not connected yet; never NULL; end it with mailbox_close. */
 struct mailbox *mailbox_setup_new(const struct config *config) OD_MUST;
 
 /* Connects, reads the greeting and starts TLS: everything before the login. watcher may be NULL. *ret_logged_in:
@@ -134,6 +160,9 @@ bool mailbox_dialogue_give_up(struct mailbox *mailbox, struct fault *fault, cons
 /* The same after a failed read or write, which began at `started` (base_now_ms(); errno was 0): finds the reason.
  * Always false. */
 bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fault *fault);
+
+/* Milliseconds that the next read may take, at least 1. */
+int64_t mailbox_dialogue_patience(const struct mailbox *mailbox) OD_MUST;
 
 /* Whether there is still a connection; sets the fault if not. */
 bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault) OD_MUST;

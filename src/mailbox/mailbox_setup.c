@@ -44,6 +44,13 @@ static int get_socket(struct mailbox *mailbox, const struct config *config, cons
     return fd;
 }
 
+/* libetpan's timeouts per stream are whole seconds; 0 there means this variable. */
+void mailbox_setup_patience(int64_t ms)
+{
+    mailstream_network_delay.tv_sec = ms / 1000;
+    mailstream_network_delay.tv_usec = ms % 1000 * 1000;
+}
+
 static bool connect_stream(struct mailbox *mailbox, const struct config *config, const char *account,
                            struct fault *fault)
 {
@@ -51,9 +58,7 @@ static bool connect_stream(struct mailbox *mailbox, const struct config *config,
     int fd = get_socket(mailbox, config, account, &local, fault);
     if (fd < 0)
         return false;
-    /* libetpan's timeouts per stream are whole seconds; 0 there means this variable */
-    mailstream_network_delay.tv_sec = config->imap.timeout / 1000;
-    mailstream_network_delay.tv_usec = config->imap.timeout % 1000 * 1000;
+    mailbox_setup_patience(config->imap.timeout);
     if (fd < FD_SETSIZE - 8) /* libetpan waits with select(2), also on descriptors of its own */
         mailbox->stream = mailstream_socket_open_timeout(fd, 0);
     if (mailbox->stream == NULL) {
@@ -85,6 +90,7 @@ static bool greeted(struct mailbox *mailbox, enum reply_status *ret, struct faul
         *ret = reply.status;
         return true;
     }
+    mailbox->ended = reply.status == STATUS_BYE;
     fault_set(fault, "%s: does not greet as an IMAP server: %.200s", mailbox->where, mailbox->bytes);
     mailbox_dialogue_drop(mailbox);
     return false;

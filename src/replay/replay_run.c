@@ -266,8 +266,7 @@ static void give_up_waiting(struct run *run)
     }
 }
 
-int replay_run(const struct replay_setup *setup, const struct replay_source *source, size_t jobs,
-               struct replay_output *output)
+int replay_run(const struct replay_setup *setup, const struct replay_source *source, struct replay_output *output)
 {
     static const struct workers_calls calls = {.begin = replay_task_begin, .serve = replay_task_serve};
     struct run run = {
@@ -275,7 +274,7 @@ int replay_run(const struct replay_setup *setup, const struct replay_source *sou
         .source = source,
         .output = output,
         .waiting = G_QUEUE_INIT,
-        .workers = workers_new(jobs, &calls, setup),
+        .workers = workers_new(setup->jobs, &calls, setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .patience_ms = setup->dry_run ? DRY_PATIENCE_MS
                                       : setup->config->delivery.hold_off + setup->config->delivery.deadline,

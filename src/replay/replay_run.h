@@ -18,11 +18,9 @@ struct replay_source {
  * as long as its claim may be valid, while others continue. On SIGINT or SIGTERM, messages in progress are finished and
  * no others begun.
  *
- * jobs  number of workers, at least 1
- *
  * Returns the exit status: 0 everything is in place, EX_DATAERR some failed permanently, else EX_TEMPFAIL some were
  * deferred or not tried. */
-int replay_run(const struct replay_setup *setup, const struct replay_source *source, size_t jobs,
+int replay_run(const struct replay_setup *setup, const struct replay_source *source,
                struct replay_output *output) OD_MUST;
 
 #endif

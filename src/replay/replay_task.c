@@ -26,7 +26,7 @@ void *replay_task_begin(const void *context)
 {
     struct replay_worker *worker = base_alloc(sizeof(*worker));
     worker->setup = context;
-    worker->sessions = sessions_new(worker->setup->config, SESSIONS_MANY);
+    worker->sessions = sessions_new(worker->setup->config, worker->setup->jobs);
     /* A signal that the terminal sends to all of us is for the parent to handle. */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);

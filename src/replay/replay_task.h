@@ -37,6 +37,7 @@ struct replay_setup {
     enum replay_load (*load)(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
                              struct fault *fault);
     const void *load_context;
+    size_t jobs; /* number of workers, at least 1 */
     enum delivery_again again;
     bool dry_run;
 };

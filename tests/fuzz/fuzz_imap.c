@@ -76,7 +76,9 @@ static bool answered(const char *command, const char *status)
 
     for (const char *line = command ? said_after(command) : ""; *line;
          line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \r\n" NUL) : 0;
+        size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \n" NUL) : 0;
+        if (length > 0 && strncmp(line + tag + length - 1, "\r\n", 2) == 0)
+            length--;
         bool is_answer = length > 0 && strncmp(line, command, tag) == 0 &&
                          (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO") ||
                           is_word(line + tag, length, "BAD"));
@@ -319,7 +321,20 @@ static void join_literals(void)
     }
 }
 
-static void check_append(struct mailbox *mailbox, const char *name, bool is_wanted)
+/* Closed in the middle of an APPEND: whatever is sent would be its literal. */
+static void check_cancel(struct mailbox *mailbox)
+{
+    const char *command = last_command("APPEND ");
+    bool begun = command && strncmp(last_line(sent), "A", 1) == 0 && last_line(sent) == command;
+    size_t before = sent->len;
+    bool open = mailbox->stream != NULL;
+
+    mailbox_close(&mailbox);
+    FUZZ_CHECK((sent->len == before) == (begun || !open));
+}
+
+/* Takes the session. */
+static void check_append(struct mailbox *mailbox, const char *name, bool is_wanted, bool is_begun_only)
 {
     char message[] = MESSAGE;
     struct iovec pieces[] = {{message, 10}, {message + 10, sizeof message - 11}};
@@ -334,7 +349,14 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     };
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
-    enum append_result result = mailbox_append(mailbox, &append, &uidvalidity, &uid, &fault);
+    mailbox_append_begin(mailbox, &append);
+    FUZZ_CHECK(dialogue.wanted == 0);
+    if (is_begun_only) {
+        check_cancel(mailbox);
+        return;
+    }
+    mailbox_append_feed(mailbox, base_now_ms() + 10);
+    enum append_result result = mailbox_append(mailbox, &uidvalidity, &uid, &fault);
     join_literals();
     const char *command = last_command("APPEND ");
     bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal &&
@@ -351,7 +373,9 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     case APPEND_UNKNOWN:
         FUZZ_CHECK(begun);
         break;
+    case APPEND_LOST:
     case APPEND_NOT_SENT:
+        FUZZ_CHECK(result != APPEND_LOST || !mailbox_connected(mailbox));
         FUZZ_CHECK(!begun || last_command("CREATE "));
         break;
     case APPEND_UNAVAILABLE:
@@ -367,9 +391,11 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     default: // these may bounce the message
         FUZZ_CHECK(answered(command, "NO"));
     }
+    mailbox_close(&mailbox);
 }
 
-static void check_search(const struct config *config, const char *name, uint8_t options)
+/* Takes the session. */
+static void check_search(struct mailbox *mailbox, const char *name, uint8_t options)
 {
     struct search search = {
         .mailbox = name,
@@ -384,12 +410,17 @@ static void check_search(const struct config *config, const char *name, uint8_t 
     };
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
-    enum search_result result = mailbox_search(config, "lisa", &search, &uidvalidity, &uid, &fault);
+    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &fault);
+    bool open = mailbox_connected(mailbox);
+    mailbox_close(&mailbox);
     join_literals();
     const char *examined = last_command("EXAMINE "), *searched = last_command("UID SEARCH ");
     const char *fetched = last_command("UID FETCH ");
 
     FUZZ_CHECK((result == SEARCH_TROUBLE) == (fault.text[0] != '\0'));
+    FUZZ_CHECK(result != SEARCH_TROUBLE || !open);
+    if (open && answered(examined, "OK")) // no mailbox is selected any more
+        FUZZ_CHECK(answered(last_command("UNSELECT"), "OK") || answered(last_command("CLOSE"), "OK"));
     if (result == SEARCH_FOUND) {
         FUZZ_CHECK(answered(examined, "OK") && answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid));
         FUZZ_CHECK(dialogue.best != CANDIDATE_OTHER);
@@ -477,17 +508,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     sent_checked = 0;
     server = input;
     server_cuts = cuts;
-    if (options & 128) {
-        check_search(config, name, more);
-    } else {
-        struct mailbox *mailbox = mailbox_open(config, "lisa", &fault);
-
-        FUZZ_CHECK((mailbox == NULL) == (fault.text[0] != '\0'));
-        FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str));
-        if (mailbox)
-            check_append(mailbox, name, !(more & 32));
-        mailbox_close(&mailbox);
-    }
+    struct mailbox *mailbox = mailbox_open(config, "lisa", &fault);
+    FUZZ_CHECK((mailbox == NULL) == (fault.text[0] != '\0'));
+    FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str));
+    if (mailbox && options & 128)
+        check_search(mailbox, name, more);
+    else if (mailbox)
+        check_append(mailbox, name, !(more & 32), more & 64);
     FUZZ_CHECK(strlen(sent->str) == sent->len);
     g_string_free(said, TRUE);
     g_string_free(sent, TRUE);

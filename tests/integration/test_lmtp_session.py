@@ -55,6 +55,7 @@ def test_connections_are_kept_from_message_to_message(site):
 
 
 def test_only_so_many_imap_sessions_are_kept(site):
+    site.settings["imap.sessions"] = "8"
     accounts = [site.account(f"user{number}") for number in range(11)]
     imap = site.imap_proxy()
     session = start(site)
@@ -75,6 +76,7 @@ def test_only_so_many_imap_sessions_are_kept(site):
 
 def test_the_session_that_ends_is_the_one_unused_longest(site):
     """Not the one that was opened first."""
+    site.settings["imap.sessions"] = "8"
     accounts = [site.account(f"user{number}") for number in range(9)]
     imap = site.imap_proxy()
     session = start(site)

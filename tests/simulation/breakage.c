@@ -39,6 +39,8 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_TROUBLE_BOUNCES] = {"TROUBLE_BOUNCES", "trouble with IMAP is told for good"},
     [BREAK_DATE_OF_THIS_TRY] = {"DATE_OF_THIS_TRY",
                                 "a copy is looked for by this host's clock, not by the recorded date"},
+    [BREAK_FED_BEFORE_HOLD] = {"FED_BEFORE_HOLD", "the message itself is sent while the claim is being committed"},
+    [BREAK_FED_IS_RETRIED] = {"FED_IS_RETRIED", "a kept session lost behind the literal is taken for one lost before"},
 };
 
 bool breakage_set(const char *name)

@@ -13,6 +13,8 @@ struct plan *__real_plan_make(const struct ledger_found *found, const struct pla
 struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request);
 struct made __real_append_copy(struct delivery_work *work, size_t target);
 struct made __wrap_append_copy(struct delivery_work *work, size_t target);
+struct made __real_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt);
+struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt);
 void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __real_answers_unrecorded(struct delivery_work *work, const char *text);
@@ -62,13 +64,23 @@ struct plan *__wrap_plan_make(const struct ledger_found *found, const struct pla
     return plan;
 }
 
-struct made __wrap_append_copy(struct delivery_work *work, size_t target)
+static struct made clear_doubt(struct made made)
 {
-    world.current->certain = true;
-    struct made made = __real_append_copy(work, target);
     if (breakage == BREAK_DOUBT_CLEARED_BY_REFUSAL && made.state == COPY_PENDING && world.current->certain)
         made.doubt = false;
     return made;
+}
+
+struct made __wrap_append_copy(struct delivery_work *work, size_t target)
+{
+    world.current->certain = true;
+    return clear_doubt(__real_append_copy(work, target));
+}
+
+struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt)
+{
+    world.current->certain = true;
+    return clear_doubt(__real_append_collect(work, target, until_ms, alone, doubt));
 }
 
 /* If a hold fails, the deferral is reported twice: to the copy's owner, and to all recipients whose result could not be

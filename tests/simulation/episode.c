@@ -31,6 +31,8 @@ static void make_settings(struct dice *dice)
     config->delivery.reject_after = config->delivery.sent_retry;
     config->delivery.overquota = dice_percent(dice, 20) ? OVERQUOTA_BOUNCE : OVERQUOTA_DEFER;
     config->imap.timeout = 30000;
+    config->imap.sessions = dice_percent(dice, 50) ? dice_between(dice, 1, 3) : 100;
+    config->imap.idle = dice_percent(dice, 50) ? 30000 : 1000000;
     config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
     config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;

@@ -12,12 +12,6 @@
 #include "mailbox/mailbox.h"
 #include "scheduler.h"
 
-struct mailbox {
-    unsigned account;
-    unsigned epoch;
-    bool broken;
-};
-
 /* A message that the server has received but not stored yet. */
 struct flight {
     struct content *content;
@@ -25,6 +19,20 @@ struct flight {
     enum box box;
     int64_t internal_date;
     uint32_t uid;
+};
+
+enum step { STEP_NONE, STEP_BEGUN, STEP_FED, STEP_OVER };
+
+struct mailbox {
+    unsigned account;
+    unsigned epoch;
+    bool broken;
+    enum step step; /* of its APPEND: */
+    struct append append;
+    struct call call; /* begun, or in the literal */
+    struct flight *flight;
+    enum append_result result; /* STEP_OVER, and ... */
+    const char *name;          /* ... how that is told */
 };
 
 #define FLIGHTS 4096
@@ -83,7 +91,8 @@ static void store(struct flight *flight)
 static void store_late(void *what, uint32_t tag)
 {
     (void)tag;
-    store(what);
+    if (((struct flight *)what)->uid == 0)
+        store(what);
 }
 
 /* The client is gone: the message is stored at once, at some time within the limit, or never. */
@@ -126,9 +135,27 @@ void mailbox_close(struct mailbox **mailbox)
     base_free(mailbox);
 }
 
-bool mailbox_alive(struct mailbox *mailbox)
+void mailbox_close_wait(struct mailbox **mailbox, int64_t ms)
 {
-    return !world.current->dead && !mailbox->broken && mailbox->epoch == epoch;
+    (void)ms;
+    mailbox_close(mailbox);
+}
+
+/* That the server has closed it is mostly known, not always. */
+bool mailbox_connected(const struct mailbox *mailbox)
+{
+    bool there = !mailbox->broken && mailbox->epoch == epoch;
+    return !world.current->dead && (there || !fault_loss_is_seen());
+}
+
+unsigned imap_account(const struct mailbox *mailbox)
+{
+    return mailbox->account;
+}
+
+bool imap_is_lost(const struct mailbox *mailbox)
+{
+    return mailbox->broken || mailbox->epoch != epoch;
 }
 
 bool mailbox_delegates(const struct config *config)
@@ -159,15 +186,25 @@ static enum append_result answered(enum append_result result, const char *name)
     return result;
 }
 
-static enum append_result refuse_before(struct dice *dice)
+static void end(struct mailbox *mailbox, enum append_result result, const char *name)
 {
-    switch (dice_below(dice, 3)) {
+    mailbox->step = STEP_OVER;
+    mailbox->result = result;
+    mailbox->name = name;
+}
+
+static void refuse_before(struct mailbox *mailbox)
+{
+    switch (dice_below(&mailbox->call.dice, 3)) {
     case 0:
-        return answered(APPEND_NO_MAILBOX, "NO [TRYCREATE]");
+        end(mailbox, APPEND_NO_MAILBOX, "NO [TRYCREATE]");
+        break;
     case 1:
-        return answered(APPEND_NOT_SENT, "no '+'");
+        mailbox->broken = true;
+        end(mailbox, APPEND_LOST, "no '+'");
+        break;
     default:
-        return answered(APPEND_UNAVAILABLE, "NO before the literal");
+        end(mailbox, APPEND_UNAVAILABLE, "NO before the literal");
     }
 }
 
@@ -199,77 +236,134 @@ static enum append_result refuse(struct flight *flight, struct dice *dice)
 static enum append_result lose(struct mailbox *mailbox, struct flight *flight, struct call *call)
 {
     mailbox->broken = true;
-    if (call->fault == FAULT_APPEND_UNTOLD)
+    if (call->fault == FAULT_APPEND_UNTOLD && flight->uid == 0)
         store(flight);
     else if (call->fault == FAULT_APPEND_LATE)
         leave_to_server(flight, &call->dice, true);
+    if (breakage == BREAK_FED_IS_RETRIED)
+        return answered(APPEND_LOST, "connection lost");
     (void)answered(APPEND_UNKNOWN, "connection lost");
     return breakage == BREAK_LOST_IS_STORED ? APPEND_STORED : APPEND_UNKNOWN;
+}
+
+void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
+{
+    struct call call = call_begin(CALL_APPEND);
+    mailbox->append = *append;
+    mailbox->step = STEP_BEGUN;
+    mailbox->flight = NULL;
+    mailbox->call = call;
+    if (!call_pass(&mailbox->call, 0))
+        end(mailbox, APPEND_LOST, "dead");
+    else if (breakage == BREAK_FED_BEFORE_HOLD)
+        mailbox_append_feed(mailbox, 0);
+}
+
+static struct flight *new_flight(const struct mailbox *mailbox)
+{
+    if (flight_count == FLIGHTS)
+        abort();
+    struct flight *flight = &flights[flight_count++];
+    *flight = (struct flight){
+        .content = mailbox->append.pieces[0].iov_base,
+        .account = mailbox->account,
+        .box = world_box(mailbox->append.mailbox),
+        .internal_date = mailbox->append.internal_date,
+    };
+    return flight;
+}
+
+/* Whether the server answers '+' and the message is still wanted. */
+static bool ready(struct mailbox *mailbox)
+{
+    struct call *call = &mailbox->call;
+    if (!call_pass(call, 1)) {
+        end(mailbox, APPEND_LOST, "dead");
+    } else if (call->fault == FAULT_REFUSED_BEFORE) {
+        refuse_before(mailbox);
+    } else if (call->fault == FAULT_IMAP_AWAY || mailbox->broken || mailbox->epoch != epoch) {
+        mailbox->broken = true;
+        end(mailbox, APPEND_LOST, "lost before the literal");
+    } else if (!mailbox->append.wanted(mailbox->append.context)) {
+        mailbox->broken = true;
+        end(mailbox, APPEND_NOT_SENT, "no longer wanted");
+    }
+    return mailbox->step == STEP_BEGUN;
+}
+
+/* What is not refused is stored between then and the answer, whatever becomes of the client. */
+void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
+{
+    (void)until_ms;
+    if (mailbox->step != STEP_BEGUN || !ready(mailbox))
+        return;
+    struct flight *flight = mailbox->flight = new_flight(mailbox);
+    struct call *call = &mailbox->call;
+    *call = call_begin(CALL_LITERAL);
+    TELL("sends the message to %s of %s", flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
+    if (!call_pass(call, 0)) {
+        if (call->fault != FAULT_STOP || call->half != 0) /* otherwise its deadline is the first thing it notices */
+            leave_to_server(flight, &call->dice, false);
+        end(mailbox, APPEND_UNKNOWN, "dead");
+        return;
+    }
+    mailbox->step = STEP_FED;
+    if (call->fault != FAULT_NONE && call->fault != FAULT_STOP && call->fault != FAULT_SESSION_ENDS)
+        return;
+    if (mailbox->epoch == epoch && dice_percent(&call->dice, 50))
+        store(flight);
+    else
+        leave_to_server(flight, &call->dice, false);
 }
 
 /* A stopped process may get the answer when it continues; what was sent is processed. */
 static bool stop_behind(struct flight *flight, struct call *call)
 {
-    bool arrived = dice_percent(&call->dice, 80);
-    if (arrived)
+    bool arrived = flight->uid != 0 || dice_percent(&call->dice, 80);
+    if (arrived && flight->uid == 0)
         leave_to_server(flight, &call->dice, true);
     return call_pass(call, 1) && arrived;
 }
 
-static enum append_result send_literal(struct mailbox *mailbox, struct flight *flight)
+/* The answer to what was fed. */
+static enum append_result answer(struct mailbox *mailbox)
 {
-    struct call call = call_begin(CALL_LITERAL);
-    TELL("sends the message to %s of %s", flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
-    if (!call_pass(&call, 0)) {
-        if (call.fault != FAULT_STOP || call.half != 0) /* otherwise its deadline is the first thing it notices */
-            leave_to_server(flight, &call.dice, false);
-        return APPEND_UNKNOWN;
-    }
-    bool stopped = call.fault == FAULT_STOP && call.half == 1;
-    if (stopped && !stop_behind(flight, &call))
-        return lose(mailbox, flight, &call);
-    if (call.fault >= FAULT_APPEND_LOST && call.fault <= FAULT_APPEND_LATE)
-        return lose(mailbox, flight, &call);
+    struct flight *flight = mailbox->flight;
+    struct call *call = &mailbox->call;
+    bool stopped = call->fault == FAULT_STOP && call->half == 1;
+    mailbox->step = STEP_OVER;
+    if (stopped && !stop_behind(flight, call))
+        return lose(mailbox, flight, call);
+    if (call->fault >= FAULT_APPEND_LOST && call->fault <= FAULT_APPEND_LATE)
+        return lose(mailbox, flight, call);
     if (mailbox->epoch != epoch)
-        return lose(mailbox, flight, &call);
+        return lose(mailbox, flight, call);
     if (flight->content->verdict == VERDICT_TOO_BIG)
         return answered(APPEND_TOOBIG, "NO [TOOBIG]");
     if (flight->content->verdict == VERDICT_REFUSED)
         return answered(APPEND_REFUSED, "NO, of the content");
-    if (call.fault == FAULT_APPEND_NO)
-        return refuse(flight, &call.dice);
-    if (!stopped)
+    if (call->fault == FAULT_APPEND_NO)
+        return refuse(flight, &call->dice);
+    if (!stopped && flight->uid == 0)
         store(flight);
     else if (flight->uid == 0)
-        return lose(mailbox, flight, &call);
-    if (!stopped && !call_pass(&call, 1))
+        return lose(mailbox, flight, call);
+    if (!stopped && !call_pass(call, 1))
         return APPEND_UNKNOWN;
     return answered(APPEND_STORED, "OK");
 }
 
-enum append_result mailbox_append(struct mailbox *mailbox, const struct append *append, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault)
+enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
+                                  struct fault *fault)
 {
     set(fault, "IMAP: APPEND");
-    struct call call = call_begin(CALL_APPEND);
-    if (!call_pass(&call, 0) || !call_pass(&call, 1))
-        return APPEND_NOT_SENT;
-    if (call.fault == FAULT_REFUSED_BEFORE)
-        return refuse_before(&call.dice);
-    if (call.fault == FAULT_IMAP_AWAY || mailbox->epoch != epoch || !append->wanted(append->context)) {
-        mailbox->broken = true;
-        return answered(APPEND_NOT_SENT, "not sent");
-    }
-    if (flight_count == FLIGHTS)
-        abort();
-    struct flight *flight = &flights[flight_count++];
-    *flight = (struct flight){
-        .content = append->pieces[0].iov_base,
-        .account = mailbox->account,
-        .box = world_box(append->mailbox),
-        .internal_date = append->internal_date,
-    };
-    enum append_result result = send_literal(mailbox, flight);
+    mailbox_append_feed(mailbox, 0);
+    if (mailbox->step == STEP_OVER)
+        return world.current->dead ? mailbox->result : answered(mailbox->result, mailbox->name);
+    if (world.current->dead)
+        return APPEND_UNKNOWN;
+    struct flight *flight = mailbox->flight;
+    enum append_result result = answer(mailbox);
     if (result == APPEND_STORED) {
         *ret_uidvalidity = 1;
         *ret_uid = flight->uid;

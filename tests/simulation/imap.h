@@ -24,6 +24,11 @@ void imap_clear(void);
 /* All sessions end. */
 void imap_restart(void);
 
+/* Whose session it is, and whether it has ended. */
+struct mailbox;
+unsigned imap_account(const struct mailbox *mailbox) OD_MUST;
+bool imap_is_lost(const struct mailbox *mailbox) OD_MUST;
+
 const struct box_content *imap_box(unsigned account, enum box box) OD_MUST;
 
 /* How many copies there are of this content or, with by_id, of its Message-ID. */

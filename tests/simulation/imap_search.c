@@ -37,25 +37,25 @@ static enum search_result look_through(unsigned account, const struct search *se
     return SEARCH_ABSENT;
 }
 
-enum search_result mailbox_search(const struct config *config, const char *account, const struct search *search,
-                                  uint32_t *ret_uidvalidity, uint32_t *ret_uid, struct fault *fault)
+enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault)
 {
     uint32_t uid = 0;
-    (void)config;
+    unsigned account = imap_account(mailbox);
     strcpy(fault->text, "IMAP: SEARCH");
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
         return SEARCH_TROUBLE;
-    enum search_result result = look_through(world_number(account), search, &uid);
+    enum search_result result = look_through(account, search, &uid);
     if (!call_pass(&call, 1))
         return SEARCH_TROUBLE;
     world.current->certain = true;
-    if (call.fault == FAULT_SEARCH_FAILED) {
+    if (call.fault == FAULT_SEARCH_FAILED || imap_is_lost(mailbox)) {
         TELL("cannot search");
         return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_TROUBLE;
     }
-    TELL("searches %s of %s by %s: %s", search->mailbox, account, search->message_id != NULL ? "its id" : "its date",
-         result == SEARCH_FOUND ? "found" : "not there");
+    TELL("searches %s of %s by %s: %s", search->mailbox, world_account(account),
+         search->message_id != NULL ? "its id" : "its date", result == SEARCH_FOUND ? "found" : "not there");
     if (result == SEARCH_FOUND) {
         *ret_uidvalidity = 1;
         *ret_uid = uid;

@@ -36,7 +36,7 @@ static void equip(struct process *process)
         worker->busy = true;
     bool kept = worker != NULL && worker->ledger != NULL;
     process->ledger = kept ? worker->ledger : ledger_open(&world.config, NULL, &fault);
-    process->sessions = kept ? worker->sessions : sessions_new(&world.config, SESSIONS_FEW);
+    process->sessions = kept ? worker->sessions : sessions_new(&world.config, 1);
     if (worker != NULL) {
         worker->ledger = process->ledger;
         worker->sessions = process->sessions;

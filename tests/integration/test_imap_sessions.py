@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: ISC
+"""IMAP sessions: kept, lost, limited, and appending at the same time.
+
+Each test was seen to fail: by recipients appended one after another; by LOGOUT sent in the middle of an APPEND; by a kept
+session that is lost and not replaced, by one that is replaced after the literal was sent, and by a new one that is
+replaced; by a search on a session of its own, or without EXAMINE; by a session in use that ends for another; by sessions
+that are only closed when the next message comes; by no room made for a session that is refused."""
+
+import base64
+import contextlib
+import re
+import threading
+import time
+
+import pytest
+from lab.fake_imap import FakeImap, Gone
+from lab.lmtp import start, stored
+from lab.messages import message, on_the_wire
+from lab.process import wait_until
+from lab.proxy import CLIENT
+
+TEN = [f"user{number}@example.org" for number in range(10)]
+
+
+class Accounts(FakeImap):
+    """Knows whose sessions they are: client.account."""
+
+    def do_authenticate(self, client, tag, arguments):
+        super().do_authenticate(client, tag, arguments)
+        client.account = self.credentials[-1].split("\0")[0]
+
+
+def fake(site, **options):
+    server = site.use(Accounts(**options))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none"})
+    return server
+
+
+def codes(replies):
+    return [reply.code for reply in replies]
+
+
+# At the same time
+
+
+def test_ten_recipients_are_appended_at_the_same_time(site):
+    """Nobody is answered before all have been asked, neither for the literal nor for the result."""
+    asked, sent = threading.Barrier(10, timeout=20), threading.Barrier(10, timeout=20)
+
+    def append(client, tag, arguments):
+        asked.wait()
+        data = server.read_append(client, arguments)
+        sent.wait()
+        server.appended.append(data)
+        client.send(f"{tag} OK [APPENDUID 7 1] stored")
+    server = fake(site, script={"APPEND": append})
+    site.settings["imap.timeout"] = "30s"
+    session = start(site)
+    for _ in range(2):
+        for reply in session.deliver(message(), *TEN):
+            stored(reply)
+    assert (server.accepted, len(server.appended)) == (10, 20)
+
+
+@pytest.mark.parametrize("when", ["before the literal", "after it"])
+def test_silent_mailboxes_take_their_time_once(site, when):
+    """Two in ten: one after the other, they would take twice imap.timeout."""
+    def append(client, tag, arguments):
+        silent = client.account in TEN[3:5]
+        if silent and when == "before the literal":
+            client.line()   # until it is gone
+        data = server.read_append(client, arguments)
+        if silent:
+            client.line()
+        server.appended.append(data)
+        client.send(f"{tag} OK [APPENDUID 7 1] stored")
+    server = fake(site, script={"APPEND": append})
+    site.settings["imap.timeout"] = "6s"
+    session = start(site)
+    began = time.monotonic()
+    replies = session.deliver(message(), *TEN)
+    assert time.monotonic() - began < 12
+    assert codes(replies) == [250] * 3 + [451] * 2 + [250] * 5, replies
+    assert len(server.appended) == 8
+
+
+def refuse(server, accounts):
+    """These have no session."""
+    def authenticate(client, tag, arguments):
+        if base64.b64decode(arguments.split()[1]).decode().split("\0")[0] in accounts:
+            client.send(f"{tag} NO [AUTHENTICATIONFAILED] no such account")
+        else:
+            server.do_authenticate(client, tag, arguments)
+    server.script["AUTHENTICATE"] = authenticate
+
+
+def test_a_mailbox_that_cannot_be_opened_is_the_only_one_that_fails(site):
+    server = fake(site)
+    refuse(server, TEN[3:5])
+    replies = start(site).deliver(message(), *TEN)
+    assert codes(replies) == [250] * 3 + [451] * 2 + [250] * 5, replies
+    assert len(server.appended) == 8
+
+
+def test_two_mailboxes_of_one_account(site):
+    """A session has one APPEND at a time."""
+    site.settings["route.detail"] = "folder"
+    scuba = site.account()
+    imap = site.imap_proxy()
+    session = start(site)
+    for number in range(1, 3):
+        for reply in session.deliver(message(), scuba, scuba.replace("@", "+Work@")):
+            stored(reply)
+        assert (imap.accepted, site.count(scuba), site.count(scuba, "Work")) == (1, number, number)
+
+
+def test_fewer_sessions_than_mailboxes(site):
+    """Sessions in use are not closed for others."""
+    site.settings["imap.sessions"] = "1"
+    accounts = [site.account(f"user{number}") for number in range(3)]
+    imap = site.imap_proxy()
+    session = start(site)
+    for _ in range(2):
+        for reply in session.deliver(message(sender=accounts[0]), *accounts, sender=accounts[0]):
+            stored(reply)
+    assert [site.count(account) for account in accounts] == [2] * 3
+    assert site.count(accounts[0], "Sent") == 2
+    wait_until(lambda: sum(not connection.ended[CLIENT] for connection in imap.connections) == 1, "one is open")
+
+
+# What is begun before the claim is committed
+
+
+@pytest.mark.parametrize("mail", [message(), b"x: y\r\n\r\n", b"A: b"], ids=["a message", "a header", "a few bytes"])
+def test_nothing_is_stored_if_the_hold_fails(site, mail):
+    """The APPEND is begun, then the database is gone. The server has asked for the literal, and gets nothing: neither
+    that nor a command."""
+    begun, read = threading.Event(), []
+
+    def append(client, _tag, _arguments):
+        client.send("+ go on")
+        begun.set()
+        data = b""
+        with contextlib.suppress(ConnectionResetError):     # the '+' was not read
+            data = client.socket.recv(1000)
+        read.append(data)
+        raise Gone
+
+    def watch(connection, side, data):
+        if side == CLIENT:
+            connection.claims = getattr(connection, "claims", False) or b"'appending'" in data
+        elif getattr(connection, "claims", False):
+            assert begun.wait(20)
+            return None
+        return data
+    server = fake(site, script={"APPEND": append})
+    site.database_proxy(watch)
+    replies = start(site).deliver(mail, *TEN[:3])
+    assert codes(replies) == [451] * 3, replies
+    wait_until(lambda: len(read) == 3, "the ends of the sessions")
+    assert read == [b""] * 3
+    assert server.accepted == 3 and "LOGOUT" not in [name for name, _ in server.commands]
+
+
+# Kept sessions
+
+
+def closes(server, when):
+    """A session is closed at its second APPEND."""
+    def append(client, tag, arguments):
+        client.count = getattr(client, "count", 0) + 1
+        if client.count == 2 and when == "before the +":
+            client.close()
+        if client.count == 2 and when == "with BYE":
+            client.send("* BYE the server is shut down")
+            client.close()
+        data = server().read_append(client, arguments)
+        server().appended.append(data)
+        if client.count == 2:
+            client.close()
+        client.send(f"{tag} OK [APPENDUID 7 1] stored")
+    return {"APPEND": append}
+
+
+@pytest.mark.parametrize("when", ["before the +", "with BYE"])
+def test_a_kept_session_that_is_closed_is_replaced(site, when):
+    server = fake(site, script=closes(lambda: server, when))
+    session = start(site)
+    for number in range(1, 4):
+        for reply in session.deliver(message(), *TEN[:3]):
+            stored(reply)
+        assert len(server.appended) == server.accepted == 3 * number
+
+
+def test_one_closed_after_the_literal_is_not(site):
+    """The message may be stored, as it is here."""
+    server = fake(site, script=closes(lambda: server, "after the literal"))
+    session = start(site)
+    stored(session.deliver(message(), TEN[0])[0])
+    assert codes(session.deliver(message(), TEN[0])) == [451]
+    assert len(server.appended) == 2 and server.accepted == 1
+    assert site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'") == 1
+
+
+def test_a_new_session_that_is_closed_is_not(site):
+    server = fake(site, script={"APPEND": lambda client, *_: client.close()})
+    assert codes(start(site).deliver(message(), TEN[0])) == [451]
+    assert server.accepted == 1
+    assert site.value("SELECT state || doubt FROM oncedrop.copy") == "pendingfalse"
+
+
+def test_the_server_is_restarted_between_two_messages(site):
+    """The sessions that it closed are replaced at once: nothing fails in the meantime."""
+    accounts = [site.account(f"user{number}") for number in range(4)]
+    imap = site.imap_proxy()
+    session = start(site)
+    for _ in range(3):
+        for reply in session.deliver(message(), *accounts):
+            stored(reply)
+        for connection in imap.connections:
+            connection.end()
+    assert [site.count(account) for account in accounts] == [3] * 4
+    assert imap.accepted == 12
+
+
+def test_unused_sessions_are_closed_in_the_background(site):
+    """While LMTP waits, also in the middle of a transaction."""
+    site.settings["imap.idle"] = "1s"
+    accounts = [site.account(f"user{number}") for number in range(3)]
+    imap = site.imap_proxy()
+    session = start(site)
+    for _ in range(2):
+        before = imap.accepted
+        for reply in session.deliver(message(), *accounts):
+            stored(reply)
+        assert imap.accepted == before + 3
+        session.send(["MAIL FROM:<a@x>"])
+        assert session.reply().code == 250
+        wait_until(lambda: all(connection.ended[CLIENT] for connection in imap.connections), "the ends")
+        assert session.command("RSET").code == 250
+
+
+def too_many(server, most, how):
+    """A server that allows this many sessions."""
+    open_now = set()
+
+    def greeting(client, tag, arguments):
+        client.excess = len(open_now) >= most
+        if client.excess and how == "closed":
+            client.close()
+        if client.excess and how == "BYE":
+            client.send("* BYE too many sessions")
+            client.close()
+        if not client.excess:
+            open_now.add(client)
+        server().do_greeting(client, tag, arguments)
+
+    def authenticate(client, tag, arguments):
+        if client.excess:
+            client.send(f"{tag} NO [{how}] Maximum number of connections exceeded")
+        else:
+            server().do_authenticate(client, tag, arguments)
+
+    def logout(client, tag, arguments):
+        open_now.discard(client)
+        server().do_logout(client, tag, arguments)
+    return {"GREETING": greeting, "AUTHENTICATE": authenticate, "LOGOUT": logout}
+
+
+@pytest.mark.parametrize("how", ["closed", "BYE", "LIMIT", "UNAVAILABLE"])
+def test_too_many_sessions_for_the_server(site, how):
+    """Courier's MAXPERIP, Dovecot's mail_max_userip_connections: unused sessions make room."""
+    server = fake(site, script=too_many(lambda: server, 4, how))
+    session = start(site)
+    for account in TEN:
+        stored(session.deliver(message(), account)[0])
+    for reply in session.deliver(message(), *TEN):
+        stored(reply)
+    assert len(server.appended) == 20
+
+
+def test_a_refused_account_costs_no_other_its_session(site):
+    server = fake(site)
+    refuse(server, TEN[2:3])
+    session = start(site)
+    for number in (0, 1, 2, 0, 1):
+        assert codes(session.deliver(message(), TEN[number])) == [451 if number == 2 else 250]
+    assert server.accepted == 3
+
+
+# Sent
+
+
+def test_sent_is_searched_and_appended_to_in_one_session(site):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    imap = site.imap_proxy()
+    site.run("deliver", "-f", scuba, "-d", doug, stdin=message(sender=scuba))
+    assert imap.accepted == 2
+    logins = re.findall(rf"(?:Login|Logged in): user=<{re.escape(scuba)}>", site.lab.dovecot.log())
+    assert len(logins) == 1
+    assert site.count(scuba, "Sent") == site.count(doug) == 1
+
+
+def test_a_kept_session_sees_what_others_have_stored(site):
+    """The mail program files its copy while our session is kept that has searched that mailbox before."""
+    scuba, doug = site.account("scuba"), site.account("doug")
+    imap = site.imap_proxy()
+    session = start(site)
+    stored(session.deliver(message(sender=scuba), doug, sender=scuba)[0])   # creates Sent
+    for number in range(1, 4):
+        mails = [message(sender=scuba), message(sender=scuba)]
+        with site.lab.dovecot.session(scuba) as other:
+            for mail in mails[number % 2:]:
+                assert other.append("Sent", "", None, on_the_wire(mail))[0] == "OK"
+        for mail in mails:
+            stored(session.deliver(mail, doug, sender=scuba)[0])
+        assert (site.count(scuba, "Sent"), site.count(doug)) == (2 * number + 1, 2 * number + 1)
+    assert imap.accepted == 2
+
+
+def test_a_copy_in_doubt_is_looked_for_in_a_new_session(site):
+    scuba = site.account()
+    imap = site.imap_proxy()
+    session = start(site)
+    mail = message()
+    stored(session.deliver(mail, scuba)[0])
+    stored(session.deliver(message(), scuba)[0])
+    assert imap.accepted == 1
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = attempt_at - interval '1 day'")
+    stored(session.deliver(mail, scuba)[0])
+    assert imap.accepted == 2 and site.count(scuba) == 2
+    stored(session.deliver(message(), scuba)[0])
+    assert imap.accepted == 2
