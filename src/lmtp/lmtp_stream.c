@@ -85,29 +85,41 @@ bool lmtp_stream_flush(struct lmtp_stream *stream)
     return all;
 }
 
-/* As wait_for, but idle in the meantime. */
-static int wait_idly(struct lmtp_stream *stream, int64_t until_ms)
+enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int others_fd, int64_t until_ms)
 {
-    int ready = wait_for(stream->in, POLLIN, 0);
-    int64_t next = 0;
-    while (ready == 0 && base_now_ms() < until_ms) {
-        if (base_now_ms() >= next)
-            next = stream->idle(stream->idle_context);
-        ready = wait_for(stream->in, POLLIN, next < until_ms ? next : until_ms);
+    struct pollfd waited[] = {
+        {.fd = stream->in, .events = POLLIN},
+        {.fd = stop_fd, .events = POLLIN},
+        {.fd = others_fd, .events = POLLIN},
+    };
+    int64_t idle_ms = stream->idle != NULL ? 0 : INT64_MAX; /* when it is called next */
+    if (stream->at < stream->end || !lmtp_stream_flush(stream))
+        return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
+    for (;;) {
+        int64_t left = (idle_ms < until_ms ? idle_ms : until_ms) - base_now_ms();
+        int n = poll(waited, 3, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0 && base_now_ms() >= until_ms)
+            return LMTP_WAIT_TIMEOUT;
+        if (n == 0) {
+            idle_ms = stream->idle(stream->idle_context);
+            continue;
+        }
+        if (n < 0 || waited[0].revents != 0)
+            return LMTP_WAIT_INPUT;
+        return waited[1].revents != 0 ? LMTP_WAIT_STOP : LMTP_WAIT_OTHERS;
     }
-    return ready;
 }
 
-/* between: between two commands. */
-static enum lmtp_read fill(struct lmtp_stream *stream, bool between, int64_t until_ms)
+static enum lmtp_read fill(struct lmtp_stream *stream, int64_t until_ms)
 {
     if (stream->at < stream->end)
         return LMTP_READ_OK;
     if (!lmtp_stream_flush(stream))
         return LMTP_READ_END;
     for (;;) {
-        bool idle = between && stream->idle != NULL;
-        int ready = idle ? wait_idly(stream, until_ms) : wait_for(stream->in, POLLIN, until_ms);
+        int ready = wait_for(stream->in, POLLIN, until_ms);
         if (ready <= 0)
             return ready == 0 ? LMTP_READ_TIMEOUT : LMTP_READ_END;
         ssize_t n = read(stream->in, stream->buffer, sizeof(stream->buffer));
@@ -126,7 +138,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
     size_t length = 0;
     bool fits = true;
     for (;;) {
-        enum lmtp_read result = fill(stream, length == 0, until_ms);
+        enum lmtp_read result = fill(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         unsigned char c = stream->buffer[stream->at++];
@@ -215,7 +227,7 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
         int64_t idle_end = base_now_ms() + idle_ms;
         if (base_now_ms() >= until_ms)
             return LMTP_READ_TIMEOUT;
-        enum lmtp_read result = fill(stream, false, idle_end < until_ms ? idle_end : until_ms);
+        enum lmtp_read result = fill(stream, idle_end < until_ms ? idle_end : until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t length = unstuff(stream, &state);

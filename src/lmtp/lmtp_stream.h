@@ -12,7 +12,7 @@ struct lmtp_stream;
 struct lmtp_stream *lmtp_stream_new(int in, int out) OD_MUST;
 void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descriptors */
 
-/* While lmtp_stream_line waits and nothing has arrived, `idle` is called for work that can be put off. It returns when to
+/* While lmtp_stream_wait waits and nothing has arrived, `idle` is called for work that can be put off. It returns when to
  * be called again, by base_now_ms(), or INT64_MAX: no more in this wait. Never called in the middle of a message. */
 void lmtp_stream_idle(struct lmtp_stream *stream, int64_t (*idle)(void *context), void *context);
 
@@ -22,6 +22,17 @@ enum lmtp_read {
     LMTP_READ_END,      /* end of file, or an error */
     LMTP_READ_TIMEOUT,
 };
+
+enum lmtp_wait {
+    LMTP_WAIT_INPUT, /* there is something to read, or its end */
+    LMTP_WAIT_STOP,
+    LMTP_WAIT_OTHERS,
+    LMTP_WAIT_TIMEOUT,
+};
+
+/* Waits for input, or until one of the other two descriptors is readable (-1: not looked at); input comes first. Flushes
+ * the replies if it has to wait. until_ms: by base_now_ms(). */
+enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int others_fd, int64_t until_ms) OD_MUST;
 
 /* Flushes the replies if it has to wait, then reads one line, which ends with LF; removes CR LF or LF. until_ms: by
  * base_now_ms(). */
