@@ -11,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
@@ -49,8 +50,8 @@ static void end_by_signal(int signal)
     static const char asked[] = "4.3.0 ended by a signal\n";
     delivery_log_end(signal);
     if (signal == SIGALRM)
-        answer_exit(over, sizeof(over) - 1);
-    answer_exit(asked, sizeof(asked) - 1);
+        output_exit(over, sizeof(over) - 1);
+    output_exit(asked, sizeof(asked) - 1);
 }
 
 static void refuse_option(struct report *report, int c, char **argv)
@@ -67,7 +68,7 @@ static void refuse_option(struct report *report, int c, char **argv)
 static bool parse_arguments(int argc, char **argv, struct envelope *envelope, struct report *report)
 {
     opterr = 0;
-    for (int c; (c = getopt(argc, argv, "+:f:d:a:q:s:u:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "+:f:d:a:q:s:u:S:")) != -1;) {
         char **field = c == 'f'   ? &envelope->sender
                        : c == 'd' ? &envelope->recipient
                        : c == 'a' ? &envelope->original
@@ -77,6 +78,8 @@ static bool parse_arguments(int argc, char **argv, struct envelope *envelope, st
         if (field != NULL) {
             base_free(field);
             *field = base_strdup(optarg);
+        } else if (c == 'S') {
+            /* The socket of the service is for the front; we were executed because the service was not to be had. */
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
             refuse_option(report, c, argv);
             return false;
@@ -181,8 +184,8 @@ static struct message *read_message(const struct config *config, const struct en
     if (cut_short(message, envelope->size))
         report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes arrived: the message is cut short",
                    message->received_size, (long long)envelope->size);
-    else if (answer_reader_gone())
-        report_set(report, OUTCOME_TROUBLE, DELIVERY_CUT);
+    else if (output_reader_gone())
+        report_set(report, OUTCOME_TROUBLE, OUTPUT_CUT);
     else
         return message;
     message_free(&message);
@@ -225,7 +228,7 @@ static void deliver_message(const struct config *config, const struct envelope *
         .only_login = envelope->only_login,
         .queue_id = envelope->queue_id,
         .queued_at = envelope->queued_at,
-        .reader_gone = answer_reader_gone,
+        .reader_gone = output_reader_gone,
         .recipients = &recipient,
         .recipient_count = 1,
         .started_ms = started_ms,
@@ -291,7 +294,7 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     struct report report = {.text = ""};
     privilege_clear_environment(base_is_privileged() ? kept_from_users : cmd_environment);
     close_range(3, ~0U, 0);
-    int log_fd = answer_open();
+    int log_fd = output_open();
     if (base_is_privileged())
         base_close(&log_fd); /* the caller is not an administrator: the log is none of its business */
     log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */

@@ -4,6 +4,7 @@
 #include "delivery/append.h"
 
 #include "base/deadline.h"
+#include "base/output.h"
 #include "message/message_comparison.h"
 
 #define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
@@ -150,7 +151,7 @@ static void append(struct delivery_work *work, size_t place, bool doubt, struct 
         sessions_drop(work->delivery->sessions, target->account);
     take_result(work, place, result, doubt, &fault, made);
     if (result == APPEND_NOT_SENT && !work->whole)
-        report_set(&made->report, OUTCOME_TROUBLE, DELIVERY_CUT);
+        report_set(&made->report, OUTCOME_TROUBLE, OUTPUT_CUT);
 }
 
 /* The copy was found in the mailbox. */

@@ -563,5 +563,5 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_started_so_that_the_group_is_not_given(refusing, way):
-    refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.program]))
+    refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.full_program]))
     nothing_stored(refusing)

@@ -101,19 +101,23 @@ class Postfix(process.Server):
     # What oncedrop's own installation would do
 
     def install_program(self):
-        """A copy of the program under test, set-group-ID, whose default configuration is ours: the same bytes except
-        for the name of that file. So master.cf needs no more arguments than in real life."""
-        with open(lab_module.program(), "rb") as file:
+        """A copy of the program under test; beside it the full program, set-group-ID, whose default configuration is ours:
+        the same bytes except for the name of that file. So master.cf needs no more arguments than in real life."""
+        full = lab_module.full_program()
+        with open(full, "rb") as file:
             code = file.read()
         ours = self.path("o.conf").encode()
         if DEFAULT_CONFIGURATION + b"\0" not in code or len(ours) > len(DEFAULT_CONFIGURATION):
-            raise RuntimeError(f"no room for {ours} in {lab_module.program()}")
-        path = self.path("oncedrop")
-        with open(path, "wb") as file:
+            raise RuntimeError(f"no room for {ours} in {full}")
+        self.full_program = self.path("oncedrop-main")
+        with open(self.full_program, "wb") as file:
             file.write(code.replace(b"\0" + DEFAULT_CONFIGURATION + b"\0",
                                     b"\0" + ours.ljust(len(DEFAULT_CONFIGURATION), b"\0") + b"\0"))
-        os.chown(path, 0, self.gid)
-        os.chmod(path, 0o2755)
+        os.chown(self.full_program, 0, self.gid)
+        os.chmod(self.full_program, 0o2755)
+        path = self.path("oncedrop")
+        shutil.copy(lab_module.program(), path)
+        os.chmod(path, 0o755)
         return path
 
     def secret(self, name, text):
@@ -252,7 +256,7 @@ class Postfix(process.Server):
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if os.readlink(f"/proc/{pid}/exe") == self.program:
+                if os.readlink(f"/proc/{pid}/exe") in (self.program, self.full_program):
                     found.append(int(pid))
             except OSError:
                 pass
