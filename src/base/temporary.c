@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A program that runs with more rights than its caller does not let the caller choose the directory. */
@@ -18,11 +19,17 @@ static const char *temporary_directory(void)
     return directory && *directory ? directory : "/tmp";
 }
 
+int temporary_memory(void)
+{
+    signal(SIGXFSZ, SIG_IGN); // it would kill the process without a reason
+    return memfd_create("message", MFD_CLOEXEC);
+}
+
 int temporary_open(void)
 {
     const char *directory = temporary_directory();
 
-    signal(SIGXFSZ, SIG_IGN); // the signal would kill the process without a reason
+    signal(SIGXFSZ, SIG_IGN);
     int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
         // not every file system supports O_TMPFILE, and their errors differ

@@ -10,6 +10,9 @@
  * beyond a file size limit a write fails with EFBIG. */
 int temporary_open(void) OD_MUST;
 
+/* The same in memory (memfd_create(2)). */
+int temporary_memory(void) OD_MUST;
+
 /* Writes all the bytes at the file's offset; false with errno set. */
 bool temporary_write(int fd, const void *bytes, size_t size) OD_MUST;
 

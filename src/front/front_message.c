@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -29,7 +27,7 @@ static ssize_t read_some(void *bytes, size_t size)
 
 static bool use_memory(struct front_message *message, struct fault *fault)
 {
-    message->fd = memfd_create("message", MFD_CLOEXEC);
+    message->fd = temporary_memory();
     if (message->fd >= 0 && temporary_write(message->fd, message->bytes, message->size))
         return true;
     fault_set(fault, "cannot keep the message in memory: %m");
