@@ -84,6 +84,9 @@ struct config {
     } record;
     struct {
         char *user; /* that deliveries run as; "": the user who runs the program */
+        int64_t workers;
+        char *socket;  /* path of a unix socket, or ADDRESS:PORT */
+        char *clients; /* names of users, separated by blanks or commas, who may deliver to everybody */
     } service;
     struct {
         enum log_to to;

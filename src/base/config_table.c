@@ -161,6 +161,9 @@ const struct setting config_table[] = {
     YES_NO(record, trace, "no", "whether to record each try as a span of a trace"),
 
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
+    RANGE(service, workers, NUMBER, "4", 1, 300, "how many connections the service serves at a time"),
+    STRING(service, socket, "/run/oncedrop/lmtp", SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
+    STRING(service, clients, "postfix", 0, "the users who may deliver to everybody through the service"),
 
     CHOICE(log, to, "syslog", "where the log goes"),
     CHOICE(log, level, "info", "how much to log"),

@@ -34,6 +34,11 @@ const struct cmd cmd_table[] = {
     {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
      "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
      "one lock, each with its own reply; the database and IMAP sessions are kept from message to message.\n"},
+    {"serve", cmd_serve, false, "", "serve LMTP on a socket, resident",
+     "Starts service.workers processes that accept connections on service.socket and keep their database and IMAP sessions\n"
+     "from one to the next. root makes the socket and becomes service.user. Runs in the foreground, for systemd; takes\n"
+     "systemd's listening socket if there is one.\n\n"
+     "SIGHUP loads the configuration anew; SIGTERM ends it after the transactions under way, a second one at once.\n"},
     {"replay", cmd_replay, false,
      "[-d RECIPIENT]... [-f SENDER] [-j N] [--dry-run] [--verify | --force] [--json] PATH...",
      "deliver messages from files",

@@ -36,6 +36,7 @@ void cmd_print_help(const struct cmd *cmd);
 
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv);
 int cmd_lmtp(const struct cmd_options *options, int argc, char **argv);
+int cmd_serve(const struct cmd_options *options, int argc, char **argv);
 int cmd_schema(const struct cmd_options *options, int argc, char **argv);
 int cmd_check(const struct cmd_options *options, int argc, char **argv);
 int cmd_route(const struct cmd_options *options, int argc, char **argv);

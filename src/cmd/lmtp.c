@@ -48,6 +48,7 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
     }
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
-    lmtp_serve(config, in, out, LMTP_TIMES);
+    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
+    lmtp_serve(config, in, out, &LMTP_ALONE, &kept);
     return 0;
 }

@@ -41,7 +41,7 @@ static enum route_result find_route(const struct delivery *delivery, struct deli
     return route_find(delivery->config, delivery->ledger, address, &recipient->route, fault);
 }
 
-/* Whether a set-group-ID program may deliver to this account for its caller. */
+/* Whether the caller may deliver to this account. */
 static enum route_result check_caller(const struct delivery *delivery, const char *account, struct fault *fault)
 {
     struct address login OD_CLEANUP(address_clear) = {.address = NULL};
@@ -52,9 +52,7 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     enum route_result result = route_leads_to(delivery->config, delivery->ledger, &login, account, fault);
     if (result != ROUTE_NONE)
         return result;
-    fault_set(fault,
-              "user %s may not deliver to %s: this set-group-ID program delivers only to its caller's own account",
-              delivery->only_login, account);
+    fault_set(fault, "user %s may not deliver to %s, only to the user's own account", delivery->only_login, account);
     return ROUTE_TROUBLE;
 }
 

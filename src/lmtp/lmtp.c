@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands of a session, and the delivery of a message. */
+ * The commands of a session, and when it ends. */
 #include "lmtp/lmtp.h"
 
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-#include "delivery/delivery.h"
-#include "delivery/received.h"
 #include "lmtp/lmtp_command.h"
-#include "lmtp/lmtp_stream.h"
-#include "lmtp/lmtp_transaction.h"
-#include "message/message_builder.h"
+#include "lmtp/lmtp_session.h"
 
-struct lmtp {
-    const struct config *config;
-    struct lmtp_stream *stream;
-    struct ledger *ledger; /* opened for the first message */
-    struct sessions *sessions;
-    char host[256];
-    struct lmtp_times times;
-    int64_t end_ms; /* of the session */
-    int errors;
-    bool greeted;
-    struct lmtp_transaction transaction;
-};
+/* How long a client may be silent while others wait, and how long it may come back for more, in milliseconds. */
+#define PATIENCE_MS 500           /* between transactions */
+#define PATIENCE_BEGUN_MS 20000   /* within one */
+#define PATIENCE_STOPPING_MS 2000 /* for the first transaction of a connection that was just accepted */
+#define TURN_MS 1000
+#define GLANCE_MS 20 /* a process that is free takes a waiting client sooner */
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -58,128 +48,12 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
         lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
 }
 
-/* The message being read after DATA. */
-struct incoming {
-    struct message_builder *builder;
-    bool failed;
-    struct fault fault;
-};
-
-static bool feed_incoming(void *context, const void *bytes, size_t size)
-{
-    struct incoming *incoming = context;
-    if (!incoming->failed)
-        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
-    return !incoming->failed;
-}
-
-static void run(struct lmtp *lmtp, struct delivery *delivery)
-{
-    delivery->ledger = lmtp->ledger;
-    delivery_run(delivery);
-    deadline_disarm();
-}
-
-static void reply(struct lmtp *lmtp, const struct delivery *delivery)
-{
-    char line[1024];
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct report *report = &delivery->recipients[i].report;
-        lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
-                          report_line(report, line, sizeof(line)));
-    }
-    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still reads this does not matter */
-}
-
-/* The recipients in the form of delivery_run. original: the address before aliases, found in the message, of the only
- * recipient; or NULL. */
-static struct delivery_recipient *list_recipients(const struct lmtp_transaction *transaction, const char *original)
-{
-    guint count = transaction->recipients->len;
-    struct delivery_recipient *recipients = base_alloc(count * sizeof(*recipients));
-    for (guint i = 0; i < count; i++) {
-        const struct lmtp_recipient *recipient = lmtp_transaction_recipient(transaction, i);
-        recipients[i] = (struct delivery_recipient){
-            .address = recipient->path,
-            .original = original != NULL ? original : recipient->original,
-            .parsed = &recipient->address,
-        };
-    }
-    return recipients;
-}
-
-/* Delivers to all recipients under one lock; sends a reply for each, in their order (RFC 2033, 4.2). message: NULL if
- * there is none; `refused` then has the reason. */
-static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
-                              const struct report *refused)
-{
-    struct lmtp_transaction *transaction = &lmtp->transaction;
-    guint count = transaction->recipients->len;
-    struct fault fault;
-    int64_t queued_at = 0;
-    char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
-    struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
-    if (message != NULL)
-        received_queue(message, &transaction->queue_id, &queued_at);
-    struct delivery delivery = {
-        .config = lmtp->config,
-        .sessions = lmtp->sessions,
-        .message = message,
-        .sender = transaction->sender,
-        .queue_id = transaction->queue_id,
-        .queued_at = queued_at,
-        .whole = true,
-        .recipients = recipients,
-        .recipient_count = count,
-        .started_ms = started_ms,
-    };
-    delivery_spent(&delivery, PHASE_READ);
-    if (message == NULL)
-        delivery_refuse(&delivery, refused->outcome, refused->text);
-    else if (lmtp->ledger == NULL && (lmtp->ledger = ledger_open(lmtp->config, delivery.queue_id, &fault)) == NULL)
-        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
-    else
-        run(lmtp, &delivery);
-    reply(lmtp, &delivery);
-    delivery_log(&delivery);
-    delivery_clear(&delivery);
-}
-
-/* Makes a message of what was read after DATA, or sends every recipient the reason why not. */
-static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64_t started_ms)
-{
-    struct message *message OD_CLEANUP(message_free) = NULL;
-    struct fault fault = incoming->fault;
-    struct report refused = {.given = false};
-    enum message_result result = MESSAGE_TROUBLE;
-    if (!incoming->failed)
-        result = message_builder_end(incoming->builder, &message, &fault);
-    if (result != MESSAGE_OK)
-        report_set(&refused, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault.text);
-    deliver_and_reply(lmtp, message, started_ms, &refused);
-}
-
 /* False: the session is over. */
 static bool do_data(struct lmtp *lmtp)
 {
-    if (lmtp->transaction.recipients->len == 0) {
-        reply_error(lmtp, "503 5.5.1 no valid recipients");
-        return true;
-    }
-    int64_t started_ms = base_now_ms();
-    struct message_builder *builder OD_CLEANUP(message_builder_free) =
-        message_builder_new((size_t)lmtp->config->delivery.size_limit,
-                            (const char *const *)lmtp->config->identity.ignore);
-    struct incoming incoming = {.builder = builder};
-    lmtp_stream_reply(lmtp->stream, "354 end data with <CR><LF>.<CR><LF>");
-    enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->times.idle, lmtp->end_ms + lmtp->times.last_data,
-                                             feed_incoming, &incoming);
-    if (result == LMTP_READ_TIMEOUT)
-        lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
-    if (result != LMTP_READ_OK)
-        return false; /* without its end mark the message is void */
-    deliver_incoming(lmtp, &incoming, started_ms);
-    lmtp_transaction_reset(&lmtp->transaction);
+    if (lmtp->transaction.recipients->len > 0)
+        return lmtp_message_receive(lmtp);
+    reply_error(lmtp, "503 5.5.1 no valid recipients");
     return true;
 }
 
@@ -224,16 +98,96 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     return true;
 }
 
+/* Whether other clients wait for longer than a free process would let them. */
+static bool others_wait(struct lmtp *lmtp)
+{
+    struct pollfd others = {.fd = lmtp->terms->others_fd, .events = POLLIN};
+    return others.fd >= 0 && poll(&others, 1, 0) > 0;
+}
+
+static bool is_stopping(struct lmtp *lmtp)
+{
+    struct pollfd stop = {.fd = lmtp->terms->stop_fd, .events = POLLIN};
+    return stop.fd >= 0 && poll(&stop, 1, 0) > 0;
+}
+
+static bool end(struct lmtp *lmtp, const char *reason)
+{
+    lmtp_stream_reply(lmtp->stream, "421 %s", reason);
+    return false;
+}
+
+#define STOPPING "4.3.2 the service is stopping or starting anew, open another connection"
+#define OTHERS "4.3.2 others are waiting, open another connection"
+
+/* Waits for the next command; false: the session is over. A connection that was just accepted gets the time for one
+ * transaction even when the service stops. */
+static bool await_line(struct lmtp *lmtp, int64_t until_ms)
+{
+    bool begun = lmtp->transaction.sender != NULL, fresh = lmtp->messages == 0, stopping = false;
+    int64_t patience_ms = base_now_ms() + (begun ? PATIENCE_BEGUN_MS : PATIENCE_MS);
+    int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = -1;
+    for (;;) {
+        bool patient = others_fd < 0 && lmtp->terms->others_fd >= 0 && patience_ms < until_ms;
+        switch (lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, patient ? patience_ms : until_ms)) {
+        case LMTP_WAIT_INPUT:
+            return true;
+        case LMTP_WAIT_STOP:
+            if (!fresh)
+                return end(lmtp, STOPPING);
+            stopping = true;
+            stop_fd = -1;
+            if (until_ms > base_now_ms() + PATIENCE_STOPPING_MS)
+                until_ms = base_now_ms() + PATIENCE_STOPPING_MS;
+            break;
+        case LMTP_WAIT_OTHERS:
+            if (lmtp_stream_wait(lmtp->stream, -1, -1, base_now_ms() + GLANCE_MS) == LMTP_WAIT_INPUT)
+                return true;
+            if (others_wait(lmtp))
+                return end(lmtp, OTHERS);
+            break;
+        case LMTP_WAIT_TIMEOUT:
+            if (!patient && stopping)
+                return end(lmtp, STOPPING);
+            if (!patient)
+                return true; /* lmtp_stream_line finds the same */
+            others_fd = lmtp->terms->others_fd;
+            break;
+        }
+    }
+}
+
+/* Between transactions: NULL if this command is to be served, else why the session ends instead. */
+static const char *reason_to_end(struct lmtp *lmtp, const char *line)
+{
+    const char *arguments;
+    enum lmtp_verb verb = lmtp_command_verb(line, &arguments);
+    if (verb == LMTP_QUIT)
+        return NULL;
+    if (base_now_ms() >= lmtp->end_ms)
+        return "4.3.2 session time limit reached, open another";
+    if (is_stopping(lmtp) && lmtp->messages > 0)
+        return STOPPING;
+    bool probe = verb == LMTP_RSET || verb == LMTP_NOOP;
+    if (probe && lmtp->messages > 0 && base_now_ms() >= lmtp->begun_ms + TURN_MS && others_wait(lmtp))
+        return OTHERS;
+    return NULL;
+}
+
 /* True as long as there may be another command. */
 static bool serve_line(struct lmtp *lmtp)
 {
     char line[LMTP_LINE_MAX];
-    int64_t until = base_now_ms() + lmtp->times.idle;
+    int64_t until = base_now_ms() + lmtp->terms->times.idle;
+    if (until > lmtp->end_ms)
+        until = lmtp->end_ms;
     if (lmtp->errors > LMTP_ERRORS_MAX) {
         lmtp_stream_reply(lmtp->stream, "421 4.7.0 %s too many errors", lmtp->host);
         return false;
     }
-    switch (lmtp_stream_line(lmtp->stream, line, sizeof(line), until < lmtp->end_ms ? until : lmtp->end_ms)) {
+    if (!await_line(lmtp, until))
+        return false;
+    switch (lmtp_stream_line(lmtp->stream, line, sizeof(line), until)) {
     case LMTP_READ_OK:
         break;
     case LMTP_READ_TOO_LONG:
@@ -245,22 +199,38 @@ static bool serve_line(struct lmtp *lmtp)
     case LMTP_READ_END:
         return false;
     }
-    if (lmtp->transaction.sender == NULL && base_now_ms() >= lmtp->end_ms) {
-        lmtp_stream_reply(lmtp->stream, "421 4.3.2 %s session time limit reached, open another", lmtp->host);
-        return false;
-    }
-    return do_line(lmtp, line);
+    const char *reason = lmtp->transaction.sender == NULL ? reason_to_end(lmtp, line) : NULL;
+    return reason == NULL ? do_line(lmtp, line) : end(lmtp, reason);
 }
 
-void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times)
+struct lmtp_kept lmtp_kept_new(const struct config *config)
+{
+    return (struct lmtp_kept){.sessions = sessions_new(config, SESSIONS_FEW)};
+}
+
+void lmtp_kept_rest(struct lmtp_kept *kept)
+{
+    (void)kept; /* nothing is ended by its age yet */
+}
+
+void lmtp_kept_clear(struct lmtp_kept *kept)
+{
+    sessions_free(&kept->sessions);
+    ledger_close(&kept->ledger);
+    decoding_end();
+}
+
+void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept)
 {
     struct lmtp_stream *stream = lmtp_stream_new(in, out);
+    int64_t now = base_now_ms();
     struct lmtp lmtp = {
         .config = config,
+        .terms = terms,
+        .kept = kept,
         .stream = stream,
-        .sessions = sessions_new(config, SESSIONS_FEW),
-        .times = times,
-        .end_ms = base_now_ms() + times.session,
+        .begun_ms = now,
+        .end_ms = now + terms->times.session,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
@@ -270,9 +240,6 @@ void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times 
         ;
     (void)lmtp_stream_flush(lmtp.stream);
     lmtp_transaction_clear(&lmtp.transaction);
-    sessions_free(&lmtp.sessions);
-    ledger_close(&lmtp.ledger);
-    decoding_end();
     lmtp_stream_free(&lmtp.stream);
 }
 

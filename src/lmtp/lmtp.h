@@ -4,7 +4,7 @@
 #ifndef ONCEDROP_LMTP_H
 #define ONCEDROP_LMTP_H
 
-#include "base/config.h"
+#include "delivery/delivery.h"
 
 #define LMTP_SESSION_MS 600000 /* no new transaction after this time: spawn(8) kills us after 1000 s */
 
@@ -19,8 +19,39 @@ struct lmtp_times {
 #define LMTP_LINE_MAX 4096 /* longest command, including its line end */
 #define LMTP_ERRORS_MAX 20 /* commands refused before the session ends */
 
-/* Serves until QUIT, the end of input, or a limit. Every command and message gets its reply; there is no result. */
-void lmtp_serve(const struct config *config, int in, int out, struct lmtp_times times);
+/* What lives on from one connection to the next: the session with the database, those with the IMAP server and how far
+ * it is trusted, and the process that decodes, which is the program's own (message/decoding.h). */
+struct lmtp_kept {
+    struct ledger *ledger;     /* NULL before the first message */
+    struct sessions *sessions; /* IMAP */
+};
+
+struct lmtp_kept lmtp_kept_new(const struct config *config) OD_MUST;
+
+/* To be called from time to time while there is no connection: ends what nobody has used for long. */
+void lmtp_kept_rest(struct lmtp_kept *kept);
+
+/* Ends all sessions, and the decoding process. */
+void lmtp_kept_clear(struct lmtp_kept *kept);
+
+/* What holds for one connection. */
+struct lmtp_terms {
+    struct lmtp_times times;
+    const char *only_login; /* see delivery.h; NULL: the client may deliver to everybody */
+    int stop_fd;            /* readable: no new transaction; -1: none */
+    int others_fd;          /* readable: other clients wait for this process; -1: there are none */
+};
+
+/* On standard input, with one client. */
+#define LMTP_ALONE ((struct lmtp_terms){.times = LMTP_TIMES, .stop_fd = -1, .others_fd = -1})
+
+/* Serves until QUIT, the end of input, or a limit. Every command and message gets its reply; there is no result.
+ *
+ * A client that only waits gets 421 and is left when stop_fd becomes readable, and soon when others wait. A transaction
+ * that was begun is finished. Postfix tries a kept connection by RSET before it uses it again, so a 421 in answer to
+ * that makes it connect anew, while one in answer to MAIL defers the message: as far as possible, only the former is
+ * given. */
+void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept);
 
 /* Greets with 421 and this text, if the session cannot be served. */
 void lmtp_refuse(int out, const char *text);

@@ -77,6 +77,28 @@ bool lmtp_stream_flush(struct lmtp_stream *stream)
     return all;
 }
 
+enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int others_fd, int64_t until_ms)
+{
+    struct pollfd waited[] = {
+        {.fd = stream->in, .events = POLLIN},
+        {.fd = stop_fd, .events = POLLIN},
+        {.fd = others_fd, .events = POLLIN},
+    };
+    if (stream->at < stream->end || !lmtp_stream_flush(stream))
+        return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
+    for (;;) {
+        int64_t left = until_ms - base_now_ms();
+        int n = poll(waited, 3, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            return LMTP_WAIT_TIMEOUT;
+        if (n < 0 || waited[0].revents != 0)
+            return LMTP_WAIT_INPUT;
+        return waited[1].revents != 0 ? LMTP_WAIT_STOP : LMTP_WAIT_OTHERS;
+    }
+}
+
 static enum lmtp_read fill(struct lmtp_stream *stream, int64_t until_ms)
 {
     if (stream->at < stream->end)

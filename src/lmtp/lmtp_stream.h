@@ -19,6 +19,17 @@ enum lmtp_read {
     LMTP_READ_TIMEOUT,
 };
 
+enum lmtp_wait {
+    LMTP_WAIT_INPUT, /* there is something to read, or its end */
+    LMTP_WAIT_STOP,
+    LMTP_WAIT_OTHERS,
+    LMTP_WAIT_TIMEOUT,
+};
+
+/* Waits for input, or until one of the other two descriptors is readable (-1: not looked at); input comes first. Flushes
+ * the replies if it has to wait. until_ms: by base_now_ms(). */
+enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int others_fd, int64_t until_ms) OD_MUST;
+
 /* Flushes the replies if it has to wait, then reads one line, which ends with LF; removes CR LF or LF. until_ms: by
  * base_now_ms(). */
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms) OD_MUST;

@@ -179,7 +179,7 @@ def test_an_account_of_the_login_name(installed):
     installed.site.settings["route.account"] = "%{user}"
     installed.site.lab.dovecot.add_account(USER)
     expect.stored(installed.deliver(message()))
-    expect.deferred(installed.deliver(message(), f"{OTHER}@example.org"), r"4\.3\.0", "only to its caller's own account")
+    expect.deferred(installed.deliver(message(), f"{OTHER}@example.org"), r"4\.3\.0", "only to the user's own account")
     assert installed.site.count(USER) == 1
 
 

@@ -275,7 +275,11 @@ static void check_session(struct lmtp_times times, const char *said, const char 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     assert_int_equal(write(sockets[1], said, strlen(said)), strlen(said));
     int64_t begun = base_now_ms();
-    lmtp_serve(config, sockets[0], sockets[0], times);
+    struct lmtp_terms terms = LMTP_ALONE;
+    terms.times = times;
+    struct lmtp_kept kept = lmtp_kept_new(config);
+    lmtp_serve(config, sockets[0], sockets[0], &terms, &kept);
+    lmtp_kept_clear(&kept);
     assert_true(base_now_ms() - begun < 30000); /* the short one of the time limits ended it */
     close(sockets[0]);
     for (ssize_t n; (n = read(sockets[1], replies + size, sizeof(replies) - 1 - size)) > 0;)

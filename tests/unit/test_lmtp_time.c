@@ -136,7 +136,11 @@ static void converse(const struct piece *pieces, struct lmtp_times times, int64_
     base_free(&config->database.conninfo);
     config->database.conninfo = base_strdup("host=/nonexistent");
     begin(pieces, tick);
-    lmtp_serve(config, simulated.server, simulated.server, times);
+    struct lmtp_terms terms = LMTP_ALONE;
+    terms.times = times;
+    struct lmtp_kept kept = lmtp_kept_new(config);
+    lmtp_serve(config, simulated.server, simulated.server, &terms, &kept);
+    lmtp_kept_clear(&kept);
     simulated.on = false;
     close(simulated.server);
     for (ssize_t n; (n = read(simulated.client, replies + length, size - 1 - length)) > 0;)

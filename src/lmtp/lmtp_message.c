@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The message of a transaction: received, delivered, answered. */
+#include "base/deadline.h"
+#include "delivery/received.h"
+#include "lmtp/lmtp_session.h"
+#include "message/message_builder.h"
+
+/* The message being read after DATA. */
+struct incoming {
+    struct message_builder *builder;
+    bool failed;
+    struct fault fault;
+};
+
+static bool feed_incoming(void *context, const void *bytes, size_t size)
+{
+    struct incoming *incoming = context;
+    if (!incoming->failed)
+        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
+    return !incoming->failed;
+}
+
+static void run(struct lmtp *lmtp, struct delivery *delivery)
+{
+    delivery->ledger = lmtp->kept->ledger;
+    delivery_run(delivery);
+    deadline_disarm();
+}
+
+static void reply(struct lmtp *lmtp, const struct delivery *delivery)
+{
+    char line[1024];
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        const struct report *report = &delivery->recipients[i].report;
+        lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
+                          report_line(report, line, sizeof(line)));
+    }
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still reads this does not matter */
+}
+
+/* The recipients in the form of delivery_run. original: the address before aliases, found in the message, of the only
+ * recipient; or NULL. */
+static struct delivery_recipient *list_recipients(const struct lmtp_transaction *transaction, const char *original)
+{
+    guint count = transaction->recipients->len;
+    struct delivery_recipient *recipients = base_alloc(count * sizeof(*recipients));
+    for (guint i = 0; i < count; i++) {
+        const struct lmtp_recipient *recipient = lmtp_transaction_recipient(transaction, i);
+        recipients[i] = (struct delivery_recipient){
+            .address = recipient->path,
+            .original = original != NULL ? original : recipient->original,
+            .parsed = &recipient->address,
+        };
+    }
+    return recipients;
+}
+
+static bool open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
+{
+    struct ledger **ledger = &lmtp->kept->ledger;
+    if (*ledger == NULL)
+        *ledger = ledger_open(lmtp->config, queue_id, fault);
+    return *ledger != NULL;
+}
+
+/* Delivers to all recipients under one lock; sends a reply for each, in their order (RFC 2033, 4.2). message: NULL if
+ * there is none; `refused` then has the reason. */
+static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
+                              const struct report *refused)
+{
+    struct lmtp_transaction *transaction = &lmtp->transaction;
+    guint count = transaction->recipients->len;
+    struct fault fault;
+    int64_t queued_at = 0;
+    char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
+    struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
+    if (message != NULL)
+        received_queue(message, &transaction->queue_id, &queued_at);
+    struct delivery delivery = {
+        .config = lmtp->config,
+        .sessions = lmtp->kept->sessions,
+        .message = message,
+        .sender = transaction->sender,
+        .only_login = lmtp->terms->only_login,
+        .queue_id = transaction->queue_id,
+        .queued_at = queued_at,
+        .whole = true,
+        .recipients = recipients,
+        .recipient_count = count,
+        .started_ms = started_ms,
+    };
+    delivery_spent(&delivery, PHASE_READ);
+    if (message == NULL)
+        delivery_refuse(&delivery, refused->outcome, refused->text);
+    else if (!open_ledger(lmtp, delivery.queue_id, &fault))
+        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
+    else
+        run(lmtp, &delivery);
+    reply(lmtp, &delivery);
+    delivery_log(&delivery);
+    delivery_clear(&delivery);
+}
+
+/* Makes a message of what was read after DATA, or sends every recipient the reason why not. */
+static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64_t started_ms)
+{
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    struct fault fault = incoming->fault;
+    struct report refused = {.given = false};
+    enum message_result result = MESSAGE_TROUBLE;
+    if (!incoming->failed)
+        result = message_builder_end(incoming->builder, &message, &fault);
+    if (result != MESSAGE_OK)
+        report_set(&refused, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault.text);
+    deliver_and_reply(lmtp, message, started_ms, &refused);
+}
+
+bool lmtp_message_receive(struct lmtp *lmtp)
+{
+    int64_t started_ms = base_now_ms();
+    struct message_builder *builder OD_CLEANUP(message_builder_free) =
+        message_builder_new((size_t)lmtp->config->delivery.size_limit,
+                            (const char *const *)lmtp->config->identity.ignore);
+    struct incoming incoming = {.builder = builder};
+    lmtp_stream_reply(lmtp->stream, "354 end data with <CR><LF>.<CR><LF>");
+    enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->terms->times.idle,
+                                             lmtp->end_ms + lmtp->terms->times.last_data, feed_incoming, &incoming);
+    if (result == LMTP_READ_TIMEOUT)
+        lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
+    if (result != LMTP_READ_OK)
+        return false; /* without its end mark the message is void */
+    deliver_incoming(lmtp, &incoming, started_ms);
+    lmtp->messages++;
+    lmtp_transaction_reset(&lmtp->transaction);
+    return true;
+}

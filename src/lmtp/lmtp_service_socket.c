@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * systemd's descriptor, TCP addresses, and the files of unix sockets. */
+#include "lmtp/lmtp_service_socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define FIRST_PASSED 3 /* SD_LISTEN_FDS_START */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_un local;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_storage storage;
+};
+
+static bool is_loopback(const union address *address)
+{
+    if (address->any.sa_family == AF_INET)
+        return ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (address->any.sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+    return address->any.sa_family == AF_UNIX;
+}
+
+/* Whether systemd passes sockets to this very process; *ret_count: how many. */
+static bool is_passed(int *ret_count)
+{
+    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+    if (pid == NULL || count == NULL || strtol(pid, NULL, 10) != (long)getpid())
+        return false;
+    *ret_count = atoi(count);
+    return *ret_count > 0;
+}
+
+static bool take_passed(int count, struct lmtp_service_socket *ret, struct fault *fault)
+{
+    int fd = FIRST_PASSED, listens = 0, type = 0;
+    union address address = {.any.sa_family = AF_UNSPEC};
+    socklen_t size = sizeof(listens), type_size = sizeof(type), address_size = sizeof(address);
+    if (count != 1) {
+        fault_set(fault, "systemd passes %d sockets, but the service listens on one", count);
+        return false;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
+        getsockname(fd, &address.any, &address_size) != 0) {
+        fault_set(fault, "what systemd passes is no socket: %m");
+        return false;
+    }
+    if (!listens || type != SOCK_STREAM) {
+        fault_set(fault, "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
+        return false;
+    }
+    if (!is_loopback(&address)) {
+        fault_set(fault, "the socket that systemd passes can be reached from other machines; LMTP has no password");
+        return false;
+    }
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
+        fault_set(fault, "the socket that systemd passes: %m");
+        return false;
+    }
+    *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
+    return true;
+}
+
+/* HOST:PORT */
+static bool parse_tcp(const char *name, union address *ret, socklen_t *ret_size)
+{
+    const char *colon = strrchr(name, ':');
+    char *end;
+    long port = colon != NULL ? strtol(colon + 1, &end, 10) : 0;
+    if (colon == NULL || colon == name || port < 1 || port > 65535 || *end != '\0')
+        return false;
+    bool bracketed = name[0] == '[' && colon[-1] == ']';
+    char *host OD_CLEANUP(base_free) = base_strndup(name + bracketed, (size_t)(colon - name) - (bracketed ? 2 : 0));
+    *ret = (union address){.any.sa_family = AF_UNSPEC};
+    if (bracketed && inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1) {
+        ret->v6.sin6_family = AF_INET6;
+        ret->v6.sin6_port = htons((uint16_t)port);
+        *ret_size = sizeof(ret->v6);
+        return true;
+    }
+    if (bracketed || inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &ret->v4.sin_addr) != 1)
+        return false;
+    ret->v4.sin_family = AF_INET;
+    ret->v4.sin_port = htons((uint16_t)port);
+    *ret_size = sizeof(ret->v4);
+    return true;
+}
+
+static int new_socket(int family, struct fault *fault)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        fault_set(fault, "cannot make a socket: %m");
+    return fd;
+}
+
+static bool open_tcp(const char *name, struct lmtp_service_socket *ret, struct fault *fault)
+{
+    union address address;
+    socklen_t size;
+    int on = 1;
+    if (!parse_tcp(name, &address, &size)) {
+        fault_set(fault, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
+        return false;
+    }
+    if (!is_loopback(&address)) {
+        fault_set(fault, "service.socket = %s: can be reached from other machines; LMTP has no password", name);
+        return false;
+    }
+    int fd OD_CLEANUP(base_close) = new_socket(address.any.sa_family, fault);
+    if (fd < 0)
+        return false;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 || bind(fd, &address.any, size) != 0 ||
+        listen(fd, SOMAXCONN) != 0) {
+        fault_set(fault, "service.socket = %s: %m", name);
+        return false;
+    }
+    *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
+    fd = -1;
+    return true;
+}
+
+/* Only one service at a time may look at the path and change what is there. */
+static int lock_path(const char *path, struct fault *fault)
+{
+    char *name OD_CLEANUP(base_free) = base_printf("%s.lock", path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        fault_set(fault, "%s: %m%s", name,
+                  errno == ENOENT
+                      ? " (the directory of service.socket must exist; systemd's RuntimeDirectory makes one)"
+                      : "");
+        return -1;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    fault_set(fault, "%s: %s", path, errno == EWOULDBLOCK ? "another oncedrop serve listens there" : strerror(errno));
+    close(fd);
+    return -1;
+}
+
+/* Whether the path is free, or can be made free. */
+static bool make_room(const union address *address, struct fault *fault)
+{
+    const char *path = address->local.sun_path;
+    struct stat status;
+    if (lstat(path, &status) != 0) {
+        if (errno == ENOENT)
+            return true;
+        fault_set(fault, "%s: %m", path);
+        return false;
+    }
+    if (!S_ISSOCK(status.st_mode)) {
+        fault_set(fault, "%s: exists and is no socket; it is left alone", path);
+        return false;
+    }
+    int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
+    if (fd < 0)
+        return false;
+    if (connect(fd, &address->any, sizeof(address->local)) == 0 || errno != ECONNREFUSED) {
+        fault_set(fault, "%s: somebody else listens there", path);
+        return false;
+    }
+    if (unlink(path) == 0 || errno == ENOENT)
+        return true;
+    fault_set(fault, "%s: left by a service that is gone, and cannot be removed: %m", path);
+    return false;
+}
+
+static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct fault *fault)
+{
+    union address address = {.local.sun_family = AF_UNIX};
+    struct stat status;
+    if (strlen(path) >= sizeof(address.local.sun_path)) {
+        fault_set(fault, "service.socket = %s: longer than the %zu bytes of a socket's name", path,
+                  sizeof(address.local.sun_path) - 1);
+        return false;
+    }
+    strcpy(address.local.sun_path, path);
+    int lock OD_CLEANUP(base_close) = lock_path(path, fault);
+    if (lock < 0 || !make_room(&address, fault))
+        return false;
+    int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
+    if (fd < 0)
+        return false;
+    mode_t before = umask(0111); /* so that there is no moment with another mode */
+    bool bound = bind(fd, &address.any, sizeof(address.local)) == 0;
+    umask(before);
+    if (!bound || lstat(path, &status) != 0 || listen(fd, SOMAXCONN) != 0) {
+        fault_set(fault, "%s: %m", path);
+        return false;
+    }
+    *ret = (struct lmtp_service_socket){
+        .fd = fd, .lock_fd = lock, .path = base_strdup(path), .device = status.st_dev, .inode = status.st_ino};
+    fd = lock = -1;
+    return true;
+}
+
+bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret, struct fault *fault)
+{
+    int count;
+    if (is_passed(&count))
+        return take_passed(count, ret, fault);
+    return name[0] == '/' ? open_unix(name, ret, fault) : open_tcp(name, ret, fault);
+}
+
+void lmtp_service_socket_share(struct lmtp_service_socket *socket)
+{
+    base_close(&socket->lock_fd);
+}
+
+void lmtp_service_socket_close(struct lmtp_service_socket *socket)
+{
+    struct stat status;
+    if (socket->path != NULL && lstat(socket->path, &status) == 0 && status.st_dev == socket->device &&
+        status.st_ino == socket->inode)
+        (void)unlink(socket->path);
+    base_free(&socket->path);
+    base_close(&socket->fd);
+    base_close(&socket->lock_fd);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Waits on the shared socket with EPOLLEXCLUSIVE, so that a connection wakes one worker, and that one is the first in
+ * the kernel's list that is free: at a low rate always the same, whose sessions are open and whose memory is warm. */
+#include "lmtp/lmtp_service_worker.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/log.h"
+#include "lmtp/lmtp.h"
+#include "lmtp/lmtp_peer.h"
+
+#define REST_MS 10000 /* how often what is unused is looked at */
+#define ERROR_MS 100  /* before the next try if no descriptor is left */
+
+/* Postfix's clients come back on the same connection for long; a user's brings a message and goes. */
+static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
+static const struct lmtp_times user_times = {.session = 100000, .last_data = 100000, .idle = 30000};
+
+/* The peer defers recipients that have no reply yet; half a reply would be worse than none. */
+static void end_by_signal(int signal)
+{
+    delivery_log_end(signal);
+    _exit(75);
+}
+
+static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_kept *kept)
+{
+    struct lmtp_peer peer OD_CLEANUP(lmtp_peer_clear) = {.uid = 0};
+    struct fault fault;
+    int on = 1;
+    if (!lmtp_peer_find(config, fd, &peer, &fault)) {
+        char *text OD_CLEANUP(base_free) = base_printf("4.7.0 %s", fault.text);
+        log_warning("a client of the service is refused: %s", fault.text);
+        lmtp_refuse(fd, text);
+        return;
+    }
+    if (!peer.is_local)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    const struct lmtp_terms terms = {
+        .times = peer.believed ? believed_times : user_times,
+        .only_login = peer.login,
+        .stop_fd = stop_fd,
+        .others_fd = listen_fd,
+    };
+    lmtp_serve(config, fd, fd, &terms, kept);
+}
+
+/* -1: there is no connection after all. */
+static int take(int listen_fd)
+{
+    int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+        log_error("cannot accept a connection: %m");
+        (void)poll(NULL, 0, ERROR_MS);
+    }
+    return fd;
+}
+
+static bool watch(int epoll_fd, int fd, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data = {.fd = fd}};
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct fault *fault)
+{
+    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE)) {
+        fault_set(fault, "cannot wait for connections: %m");
+        return false;
+    }
+    signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
+    signal(SIGHUP, SIG_IGN);
+    deadline_install(end_by_signal);
+    if (config->delivery.memory > 0)
+        base_limit_memory(config->delivery.memory);
+    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
+    for (;;) {
+        struct epoll_event events[2];
+        int n = epoll_wait(epoll_fd, events, 2, REST_MS);
+        for (int i = 0; i < n; i++)
+            if (events[i].data.fd == stop_fd)
+                return true;
+        int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
+        if (fd >= 0)
+            serve(config, fd, listen_fd, stop_fd, &kept);
+        else if (n == 0)
+            lmtp_kept_rest(&kept);
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A worker of the service: a process that serves one connection after the other. */
+#ifndef ONCEDROP_LMTP_SERVICE_WORKER_H
+#define ONCEDROP_LMTP_SERVICE_WORKER_H
+
+#include "base/config.h"
+
+/* Accepts connections until stop_fd is readable, and finishes the transaction under way; then returns. SIGTERM and the
+ * deadline of a delivery end the process with status 75. To be called in a process of its own.
+ *
+ * listen_fd  a non-blocking socket that may be shared with other workers
+ *
+ * False with the fault set: it could not begin. */
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct fault *fault) OD_MUST;
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Shared by the files of a session. */
+#ifndef ONCEDROP_LMTP_SESSION_H
+#define ONCEDROP_LMTP_SESSION_H
+
+#include "lmtp/lmtp.h"
+#include "lmtp/lmtp_transaction.h"
+
+struct lmtp {
+    const struct config *config;
+    const struct lmtp_terms *terms;
+    struct lmtp_kept *kept;
+    struct lmtp_stream *stream;
+    char host[256];
+    int64_t begun_ms, end_ms; /* of the session, by base_now_ms() */
+    uint64_t messages;        /* received */
+    int errors;
+    bool greeted;
+    struct lmtp_transaction transaction;
+};
+
+/* Reads the message after DATA, for a transaction with recipients; delivers it and replies for each of them. False: the
+ * session is over. */
+bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
+
+#endif
