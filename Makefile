@@ -102,9 +102,9 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
 	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(LIBS)
 
-# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The two files that read pipes
-# and headers are left out.
-SIMULATION_OBJECTS := $(filter-out $(BUILD)/delivery/answer.o $(BUILD)/delivery/received.o,$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
+# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that answer and
+# read headers are left out.
+SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,answer.o envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
 SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make append_copy sent_report answers_unrecorded outcome_row
