@@ -97,8 +97,12 @@ static bool is_taken(struct front_replies *replies, const struct front_request *
                      const struct front_message *message, int64_t started_ms, int64_t until_ms, int64_t *ret_ms)
 {
     char *line;
-    return connect_to(replies->fd, request->socket) && is_greeted(replies, base_now_ms() + FRONT_GREETING_MS) &&
-           send_message(replies->fd, request, message, started_ms, until_ms) &&
+    int64_t greeted_ms = base_now_ms() + FRONT_GREETING_MS;
+    bool at_once = message->fd < 0; /* it fits into the socket, and need not wait for the greeting */
+    return connect_to(replies->fd, request->socket) &&
+           (!at_once || send_message(replies->fd, request, message, started_ms, greeted_ms)) &&
+           is_greeted(replies, greeted_ms) &&
+           (at_once || send_message(replies->fd, request, message, started_ms, until_ms)) &&
            front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
 }
 

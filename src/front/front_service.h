@@ -3,12 +3,12 @@
  * The dialogue with the service, over its unix socket:
  *
  *    service   220 ...
- *    front     XDELIVER parameters, BDAT n, n bytes as they were read (no dot-stuffing, no line ends changed)
+ *    front     XDELIVER parameters, BDAT n, n bytes as they were read; if they are few, without waiting for the 220
  *    service   354 milliseconds
  *    front     BDAT 0 LAST          the final mark
  *    service   250 STATUS D.S.N text
  *
- * XDELIVER and BDAT are sent in one write. Nothing is stored if the connection ends before the final mark; from then on
+ * See lmtp_deliver.h. XDELIVER and BDAT are sent in one write. Nothing is stored if the connection ends before the final mark; from then on
  * only the reply counts. */
 #ifndef ONCEDROP_FRONT_SERVICE_H
 #define ONCEDROP_FRONT_SERVICE_H
