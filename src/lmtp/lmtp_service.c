@@ -20,7 +20,7 @@
 #define AT_ONCE_MS 1000 /* a worker that lives less long died at once */
 #define FIRST_DELAY_MS 100
 #define LAST_DELAY_MS 10000
-#define GRACE_MS 5000 /* beyond the deadline of a delivery, and between SIGTERM and SIGKILL */
+#define GRACE_MS 2000 /* beyond the deadline of a delivery, and between SIGTERM and SIGKILL */
 
 /* A place for a worker; times by base_now_ms(). */
 struct place {

@@ -1,9 +1,41 @@
 # SPDX-License-Identifier: ISC
-"""The resident service: workers, connections, peers, signals."""
+"""The resident service: workers, the socket, kept connections, clients that wait, and signals."""
 
-from lab.lmtp import stored
-from lab.messages import message
-from lab.service import Service
+import contextlib
+import itertools
+import os
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+from lab import lab as lab_module
+from lab.lmtp import Gone, stored, stuffed
+from lab.messages import message, new_id
+from lab.process import free_port, is_listening, wait_until
+from lab.proxy import SERVER
+from lab.service import Service, exists
+
+
+def said(service, text):
+    wait_until(lambda: text in service.log(), f"the service says: {text}")
+
+
+def refused(service):
+    """A service that does not start; returns its output."""
+    assert service.finish() == 69, service.log()
+    return service.log()
+
+
+def gone(client):
+    """Whether the connection ends without another byte."""
+    return client.rest() == b""
+
+
+# The socket
 
 
 def test_delivers_by_unix_socket(site):
@@ -12,4 +44,403 @@ def test_delivers_by_unix_socket(site):
     for reply in service.deliver(message(), scuba, doug):
         stored(reply)
     assert site.count(scuba) == site.count(doug) == 1
+    assert os.stat(service.socket).st_mode & 0o7777 == 0o666
     assert service.stop() == 0
+    assert not os.path.exists(service.socket)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_delivers_by_tcp(site, host):
+    scuba, port = site.account("scuba"), free_port()
+    service = Service(site, settings={"service.socket": f"{host}:{port}"})
+    client = service.client(socket.create_connection((host.strip("[]"), port)))
+    stored(client.deliver(message(), scuba)[0])
+    assert service.stop() == 0
+
+
+@pytest.mark.parametrize("name, why", [
+    ("0.0.0.0:24", "from other machines"), ("[::]:24", "from other machines"), ("192.0.2.1:24", "from other machines"),
+    ("mail.example.org:24", "neither an absolute path nor"), ("run/lmtp", "neither an absolute path nor"),
+    ("127.0.0.1:0", "neither an absolute path nor"), ("[127.0.0.1]:24", "neither an absolute path nor"),
+    ("127.0.0.1:24x", "neither an absolute path nor"), ("/nonexistent/lmtp", "directory of service.socket must exist"),
+    ("/" + 110 * "a", "longer than"),
+])
+def test_sockets_that_are_refused(site, name, why):
+    assert why in refused(Service(site, settings={"service.socket": name}, wait=False))
+
+
+def test_systemds_socket(site):
+    """Connections that come while no service runs are served by the next one."""
+    scuba = site.account("scuba")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.join(site.directory, "service.socket"))
+        listener.listen()
+        service = Service(site, listener=listener, settings={"service.socket": "/nonexistent/lmtp"})
+        stored(service.deliver(message(), scuba)[0])
+        assert service.stop() == 0
+        waiting = service.connect(hello=False)
+        service.start()
+        waiting.hello()
+        stored(waiting.deliver(message(), scuba)[0])
+        assert os.path.exists(service.socket)
+
+
+@pytest.mark.parametrize("address, listens, why", [
+    (("0.0.0.0", 0), True, "from other machines"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
+])
+def test_systemds_sockets_that_are_refused(site, address, listens, why):
+    with open("/dev/null", "rb") if address is None else socket.socket() as listener:
+        if address:
+            listener.bind(address)
+        if address and listens:
+            listener.listen()
+        assert why in refused(Service(site, listener=listener, wait=False))
+
+
+def test_the_socket_of_a_dead_service_is_replaced(site):
+    scuba = site.account("scuba")
+    service = Service(site)
+    service.close()
+    assert os.path.exists(service.socket) and not is_listening(service.socket)
+    service.start()
+    stored(service.deliver(message(), scuba)[0])
+
+
+def test_a_second_service_on_the_same_socket_is_refused(site):
+    scuba = site.account("scuba")
+    service = Service(site)
+    second = Service(site, name="second", settings={"service.socket": service.socket}, wait=False)
+    assert "another oncedrop serve listens there" in refused(second)
+    stored(service.deliver(message(), scuba)[0])
+
+
+def test_what_is_not_ours_is_left_alone(site):
+    with socket.socket(socket.AF_UNIX) as listener:
+        name = os.path.join(site.directory, "others")
+        listener.bind(name)
+        listener.listen()
+        assert "somebody else listens there" in refused(Service(site, settings={"service.socket": name}, wait=False))
+        assert is_listening(name)
+    name = site.write("file", "precious")
+    service = Service(site, name="third", settings={"service.socket": name}, wait=False)
+    assert "is no socket" in refused(service)
+    with open(name, encoding="utf-8") as file:
+        assert file.read() == "precious"
+
+
+def test_a_socket_that_is_no_longer_ours_stays(site):
+    service = Service(site)
+    os.unlink(service.socket)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(service.socket)
+        assert service.stop() == 0
+        assert os.path.exists(service.socket)
+
+
+# Kept connections
+
+
+def test_sessions_are_kept_from_connection_to_connection(site):
+    scuba = site.account("scuba")
+    imap, database = site.imap_proxy(), site.database_proxy()
+    service = Service(site, workers=1)
+    for _ in range(4):
+        stored(service.deliver(message(), scuba)[0])
+    assert (imap.accepted, database.accepted) == (1, 1)
+    assert site.count(scuba) == 4
+
+
+@pytest.mark.parametrize("how", ["restarted", "idle", "imap"])
+def test_a_kept_session_that_was_lost_defers_nothing(site, how):
+    """The database was restarted, or has ended the idle session, or the IMAP server has."""
+    scuba = site.account("scuba")
+    imap, database = site.imap_proxy(), site.database_proxy()
+    if how == "idle":
+        site.settings["database.conninfo"] += " options='-c idle_session_timeout=300ms'"
+    service = Service(site, workers=1)
+    client = service.connect()
+    stored(client.deliver(message(), scuba)[0])
+    if how == "restarted":
+        site.lab.postgres.restart(signal.SIGINT)
+    elif how == "idle":
+        wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oncedrop %%'"
+                                      " AND datname = current_database()") == 0, "the session was ended")
+    else:
+        for connection in imap.connections:
+            connection.end()
+    stored(client.deliver(message(), scuba)[0])
+    client.close()
+    stored(service.deliver(message(), scuba)[0])
+    assert site.count(scuba) == 3
+    assert (imap.accepted, database.accepted) == ((2, 1) if how == "imap" else (1, database.accepted))
+
+
+# Workers that end
+
+
+def test_a_worker_killed_within_a_transaction(site):
+    scuba, mail = site.account("scuba"), message()
+    service = Service(site, workers=1)
+    client = service.connect()
+    client.envelope([scuba])
+    client.send(stuffed(mail)[:-5])
+    [worker] = service.workers()
+    os.kill(worker, signal.SIGKILL)
+    assert gone(client)
+    said(service, f"worker {worker} was ended by signal 9")
+    stored(service.deliver(mail, scuba)[0])
+    assert service.workers() != [worker] and site.count(scuba) == 1
+
+
+def test_a_worker_killed_during_the_append(site):
+    """What it was about to store is stored once, by a try after the hold-off."""
+    scuba, mail = site.account("scuba"), message()
+    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "2500ms", "imap.tls": "none",
+                          "imap.port": site.lab.dovecot.port})
+    service = Service(site, workers=1)
+    [worker] = service.workers()
+
+    def kill(connection, side, data):
+        if side == SERVER and b"APPENDUID" in data and exists(worker):
+            os.kill(worker, signal.SIGKILL)
+            wait_until(lambda: not exists(worker), "the worker is gone")
+        return data
+
+    imap = site.imap_proxy(kill)
+    service.reload()
+    [worker] = service.workers()
+    client = service.connect()
+    client.envelope([scuba])
+    client.send(stuffed(mail))
+    assert gone(client) and imap.accepted == 1
+    replies = []
+    wait_until(lambda: replies.append(service.deliver(mail, scuba)[0]) or replies[-1].code == 250, "delivered")
+    assert {reply.code for reply in replies[:-1]} <= {451}
+    assert site.count(scuba) == 1
+
+
+def test_the_deadline_ends_only_a_worker(site):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    service = Service(site, workers=2, settings={"delivery.deadline": "1s", "delivery.hold_off": "2s"})
+    stalled = site.imap_proxy()
+    stalled.stall()
+    service.reload()
+    workers = set(service.workers())
+    client = service.connect()
+    client.envelope([scuba])
+    client.send(stuffed(message()))
+    assert gone(client)
+    said(service, "the deadline is over")
+    wait_until(lambda: len(workers & set(service.workers())) == 1 and len(service.workers()) == 2, "one is replaced")
+    stalled.resume()
+    stored(service.deliver(message(), doug)[0])
+
+
+def test_workers_that_die_at_once_are_started_ever_more_slowly(site):
+    scuba = site.account("scuba")
+    service = Service(site, workers=1)
+    before = resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    os.kill(service.workers()[0], signal.SIGKILL)
+    begun = time.monotonic()
+    wait_until(lambda: service.log().count("a worker cannot begin") >= 4, "four have died")
+    assert time.monotonic() - begun >= 0.1 + 0.2 + 0.4
+    resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, before)
+    stored(service.deliver(message(), scuba)[0])
+
+
+def test_workers_end_with_their_parent(site):
+    """But not within a transaction."""
+    scuba, mail = site.account("scuba"), message()
+    service = Service(site)
+    workers = service.workers()
+    client = service.connect()
+    client.envelope([scuba])
+    service.process.kill()
+    service.process.wait()
+    wait_until(lambda: sum(map(exists, workers)) == 1, "the idle worker is gone")
+    client.send(stuffed(mail))
+    stored(client.reply())
+    assert client.reply().code == 421 and gone(client)
+    wait_until(lambda: not any(map(exists, workers)), "both are gone")
+
+
+# Signals
+
+
+def test_sighup_loads_the_configuration(site):
+    scuba = site.account("scuba")
+    service = Service(site, workers=2)
+    old, used = service.connect(), service.connect()
+    stored(used.deliver(message(), scuba)[0])
+    old.envelope([scuba])
+    service.reload({"delivery.size_limit": "123456", "service.workers": 3})
+    assert "SIZE 123456" in service.connect(hello=False).hello().text
+    assert used.reply().code == 421 and gone(used)
+    old.send(stuffed(message()))
+    stored(old.reply())
+    assert old.reply().code == 421 and gone(old)
+    wait_until(lambda: len(service.workers()) == 3, "the old workers are gone")
+    assert site.count(scuba) == 2
+
+
+def test_sighup_with_a_broken_configuration(site):
+    scuba = site.account("scuba")
+    service = Service(site)
+    workers = service.workers()
+    client = service.connect()
+    stored(client.deliver(message(), scuba)[0])
+    service.write_configuration({"delivery.deadline": "soon"})
+    service.signal(signal.SIGHUP)
+    said(service, "the old configuration stays in force: ")
+    assert "[delivery] deadline = soon" in service.log()
+    stored(client.deliver(message(), scuba)[0])
+    assert service.workers() == workers
+    service.reload({"delivery.deadline": "60s"})
+
+
+def test_sighup_does_not_move_the_socket(site):
+    service = Service(site)
+    other = os.path.join(site.directory, "other")
+    service.reload({"service.socket": other})
+    assert f"service.socket has changed from {service.socket} to {other}: this takes a restart" in service.log()
+    service.connect()
+
+
+def test_a_connection_that_was_just_accepted_outlives_a_reload(site):
+    """Postfix would defer a message whose MAIL is answered by 421."""
+    scuba = site.account("scuba")
+    service = Service(site, workers=1)
+    client = service.connect()
+    service.reload()
+    stored(client.deliver(message(), scuba)[0])
+    assert client.reply().code == 421 and gone(client)
+
+
+def test_sigterm_ends_transactions_first(site):
+    scuba, mail = site.account("scuba"), message()
+    service = Service(site, workers=3)
+    idle, fresh, busy = service.connect(), service.connect(), service.connect()
+    stored(idle.deliver(message(), scuba)[0])
+    busy.envelope([scuba])
+    service.signal(signal.SIGTERM)
+    assert idle.reply().code == 421 and gone(idle)
+    assert fresh.reply().code == 421 and gone(fresh)
+    assert service.process.poll() is None and not os.path.exists(service.socket)
+    busy.send(stuffed(mail))
+    stored(busy.reply())
+    assert busy.reply().code == 421 and gone(busy)
+    assert service.finish() == 0
+    assert site.count(scuba) == 2
+
+
+@pytest.mark.parametrize("how", ["a second signal", "the deadline"])
+def test_sigterm_breaks_transactions_off(site, how):
+    scuba = site.account("scuba")
+    deadline = "100ms" if how == "the deadline" else "60s"
+    service = Service(site, settings={"delivery.deadline": deadline, "delivery.hold_off": "300s"})
+    client = service.connect()
+    client.envelope([scuba])
+    service.signal(signal.SIGTERM)
+    said(service, "stopping")
+    if how == "a second signal":
+        service.signal(signal.SIGTERM)
+    assert gone(client)
+    assert service.finish() == 0
+    assert site.count(scuba) == 0
+
+
+def test_sigterm_under_load(site):
+    """Whoever got a 250 has the mail; everything is stored once when all others have tried again."""
+    scuba = site.account("scuba")
+    service = Service(site, workers=3)
+    answered, ids = [], []
+
+    def send():
+        with contextlib.suppress(Gone, OSError, AssertionError):    # it may end before, between and after replies
+            while True:
+                ids.append(new_id())
+                id = ids[-1]
+                if service.deliver(message(id=id), scuba)[0].code == 250:
+                    answered.append(id)
+
+    clients = [threading.Thread(target=send) for _ in range(6)]
+    for client in clients:
+        client.start()
+    wait_until(lambda: len(answered) > 30, "messages are delivered")
+    assert service.stop() == 0
+    for client in clients:
+        client.join()
+    stored_ids = {id for id in ids if any(id.encode() in one.raw for one in site.messages(scuba))}
+    assert stored_ids.issuperset(answered)
+    service.start()
+    for id in set(ids) - set(answered):
+        wait_until(lambda: service.deliver(message(id=id), scuba)[0].code == 250, "delivered by another try")
+    assert site.count(scuba) == len(ids)
+
+
+def test_systemd_is_told(site):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        name = os.path.join(site.directory, "notify")
+        notified.bind(name)
+        notified.settimeout(60)
+        service = Service(site, env={**site.environment(), "NOTIFY_SOCKET": name})
+        assert notified.recv(1000) == b"READY=1"
+        service.reload()
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        reloading, usec = notified.recv(1000).decode().split("\nMONOTONIC_USEC=")
+        assert reloading == "RELOADING=1" and now - 60_000_000 < int(usec) <= now
+        assert notified.recv(1000) == b"READY=1"
+        assert service.stop() == 0
+        assert notified.recv(1000) == b"STOPPING=1"
+
+
+# Clients that wait for others
+
+
+def test_an_idle_client_makes_room(site):
+    scuba = site.account("scuba")
+    service = Service(site, workers=1)
+    idle = service.connect()
+    stored(idle.deliver(message(), scuba)[0])
+    waiting = service.connect(hello=False)
+    assert idle.reply().code == 421 and gone(idle)
+    waiting.hello()
+    stored(waiting.deliver(message(), scuba)[0])
+
+
+def test_an_idle_client_stays_while_a_worker_is_free(site):
+    scuba = site.account("scuba")
+    service = Service(site, workers=2)
+    idle = service.connect()
+    stored(idle.deliver(message(), scuba)[0])
+    for _ in range(2):      # longer than it may be idle while others wait
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            stored(service.deliver(message(), scuba)[0])
+    stored(idle.deliver(message(), scuba)[0])
+
+
+def test_a_client_that_comes_back_for_more_lets_others_have_a_turn(site):
+    """At RSET, where it does no harm."""
+    scuba = site.account("scuba")
+    service = Service(site, workers=1)
+    busy = service.connect()
+    waiting = service.connect(hello=False)
+    codes = []
+    for _ in itertools.count():
+        stored(busy.deliver(message(), scuba)[0])
+        codes.append(busy.command("RSET").code)
+        if codes[-1] != 250:
+            break
+    assert codes[0] == 250 and codes[-1] == 421 and gone(busy)
+    waiting.hello()
+
+
+# Users
+
+
+def test_help_and_arguments(site):
+    assert site.run("serve", "now").exit == 64
+    done = subprocess.run([lab_module.program(), "help", "serve"], check=True, capture_output=True, text=True)
+    assert "service.workers" in done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A private Postfix that delivers to oncedrop by one of the three ways in, set up with the files of conf/postfix."""
+"""A private Postfix that delivers to oncedrop by one of the ways in, set up with the files of conf/postfix."""
 
 import collections
 import contextlib
@@ -21,7 +21,7 @@ from .messages import on_the_wire
 from .postfix_base import MAIN_CF, MASTER_CF, make_directories, postconf
 
 PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
-WAYS = ("mailbox_command", "pipe", "lmtp")
+WAYS = ("mailbox_command", "pipe", "lmtp")  # of most tests; "service" needs a service (lab/service.py)
 TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_closed")
 SERVICE_USER = "uucp"   # replaces the user and group "oncedrop"; every Debian has it, and it has no mail
 SUBMISSION = "submission"
@@ -68,6 +68,7 @@ class Postfix(process.Server):
         self.way = way
         self.edit = lambda name, text: text
         self.settings = {}
+        self.service_socket = None  # for the way "service"
         self.sent_copies = False    # with master.cf.sent_copies
         self.port = self.submission_port = None
         self.names = system_users()
@@ -150,6 +151,7 @@ class Postfix(process.Server):
             "example.org": self.domain,
             r"example\.org": self.domain.replace(".", r"\."),
             "submission inet": f"127.0.0.1:{self.submission_port} inet",
+            "/run/oncedrop/lmtp": self.service_socket or "/nonexistent",
             "smtpd_tls_security_level=encrypt": "smtpd_tls_security_level=none",
         }
         for documented, ours in values.items():

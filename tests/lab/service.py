@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -29,12 +30,29 @@ def exists(pid):
     return False
 
 
+@contextlib.contextmanager
+def connecting_as(user):
+    """Sockets that are connected meanwhile belong to this user (a name or a number); only for root."""
+    uid = user if isinstance(user, int) else pwd.getpwnam(user).pw_uid
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+# For an argv that is appended: passes standard input on as systemd passes a listening socket.
+PASS_SOCKET = ["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null', "sh"]
+
+
 class Service:
     """`oncedrop serve` with a site's configuration; it logs to a file. workers, settings: for this service alone. Started
-    at once, and ready when the constructor returns, unless wait=False."""
+    at once, and ready when the constructor returns, unless wait=False. listener: a socket to pass as systemd does."""
 
-    def __init__(self, site, workers=2, settings=(), name="service", wait=True, program=None, **popen):
+    def __init__(self, site, workers=2, settings=(), name="service", wait=True, program=None, listener=None, **popen):
+        os.chmod(site.directory, 0o711)     # for clients of other users
         self.site = site
+        self.listener = listener
         self.socket = os.path.join(site.directory, f"{name}.socket")
         self.settings = {"service.user": "", "service.socket": self.socket, "service.workers": workers,
                          "log.to": "stderr", **dict(settings)}
@@ -59,9 +77,10 @@ class Service:
     def start(self, wait=True):
         path = self.write_configuration()
         options = {"env": self.site.environment(), "cwd": "/", **self.popen}
+        words = [*(PASS_SOCKET if self.listener else []), self.program, "-c", path, "serve"]
         with open(self.log_file, "ab") as log:
-            self.process = subprocess.Popen([self.program, "-c", path, "serve"], stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, **options)
+            self.process = subprocess.Popen(words, stdin=self.listener or subprocess.DEVNULL, stdout=log, stderr=log,
+                                            **options)
         if wait:
             self.await_ready()
         return self
@@ -74,7 +93,8 @@ class Service:
         wait_until(ready, "the service is ready")
 
     def listens(self):
-        return not self.socket or is_listening(self.socket)
+        return "serving on" in self.log() and (self.settings["service.socket"] != self.socket or self.listener is not None
+                                               or is_listening(self.socket))
 
     def log(self):
         with open(self.log_file, encoding="utf-8", errors="replace") as file:
@@ -84,20 +104,19 @@ class Service:
         return children(self.process.pid)
 
     def worker_of(self, client):
-        """The process that serves a client: the one that has the other end of its socket. There is one connection to
-        look for at a time."""
-        number = os.fstat(client.socket.fileno()).st_ino
-        out = subprocess.run(["ss", "-xpnH"], check=True, capture_output=True, text=True).stdout
-        for line in out.splitlines():
-            words = line.split()
-            if len(words) > 8 and words[7] == str(number):
-                return int(line.partition("pid=")[2].partition(",")[0])
-        raise LookupError(f"nobody serves {number}:\n{out}")
+        """The process that serves a client on a unix socket."""
+        inode = os.fstat(client.socket.fileno()).st_ino
+        lines = subprocess.run(["ss", "-xpH"], check=True, capture_output=True, text=True).stdout.splitlines()
+        for words in map(str.split, lines):     # ... local address, its inode, peer's address, its inode, processes
+            if words[7] == str(inode) and "pid=" in words[-1]:
+                return int(words[-1].partition("pid=")[2].partition(",")[0])
+        raise LookupError(f"nobody serves {inode}: {lines}")
 
-    def connect(self, hello=True):
-        """A client, past LHLO."""
+    def connect(self, hello=True, user=None):
+        """A client, past LHLO. user: see connecting_as."""
         sock = socket.socket(socket.AF_UNIX)
-        sock.connect(self.socket)
+        with connecting_as(user) if user is not None else contextlib.nullcontext():
+            sock.connect(self.socket)
         return self.client(sock, hello)
 
     def client(self, sock, hello=True):
@@ -106,9 +125,9 @@ class Service:
             client.hello()
         return client
 
-    def deliver(self, message, *recipients, **more):
+    def deliver(self, message, *recipients, user=None, **more):
         """One message on a connection of its own; returns the replies."""
-        client = self.connect()
+        client = self.connect(user=user)
         replies = client.deliver(message, *recipients, **more)
         client.close()
         return replies

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: ISC
+"""Who may deliver to whom through the service's unix socket, by the user that connects."""
+
+import os
+import pwd
+
+import pytest
+from lab import setgid
+from lab.lmtp import stored
+from lab.messages import message
+from lab.service import Service
+
+USER, OTHER = setgid.USER, setgid.OTHER
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+
+
+@pytest.fixture
+def users(site):
+    """Addresses of two users of the system, whose accounts have their login names."""
+    site.settings["route.account"] = "%{user}"
+    for name in (USER, OTHER):
+        dovecot = site.lab.dovecot
+        dovecot.add_account(name, home=dovecot.path("mail", f"{name}.{site.number}"))
+    return [f"{name}@example.org" for name in (USER, OTHER)]
+
+
+def refused(reply):
+    return reply.code == 451 and f"user {USER} may not deliver to {OTHER}, only to the user's own account" in reply.text
+
+
+def test_root_is_believed(site, users):
+    service = Service(site)
+    for reply in service.deliver(message(), *users):
+        stored(reply)
+
+
+def test_a_user_delivers_only_to_itself(site, users):
+    """Others' mail is deferred, not bounced; and mail that claims to be from somebody makes no Sent copy."""
+    mail = message(sender=users[1], to=users[0])
+    service = Service(site, settings={"route.sent_copy": "from"})
+    own, other = service.deliver(mail, *users, sender=users[1], user=USER)
+    stored(own)
+    assert refused(other)
+    assert (site.count(USER), site.count(OTHER), site.count(OTHER, "Sent")) == (1, 0, 0)
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
+
+
+def test_a_user_of_the_same_worker_is_nobody_else(site, users):
+    """What is known of one connection does not remain for the next."""
+    service = Service(site, workers=1)
+    for reply in service.deliver(message(), *users):
+        stored(reply)
+    assert refused(service.deliver(message(), *users, user=USER)[1])
+    for reply in service.deliver(message(), *users):
+        stored(reply)
+
+
+@pytest.mark.parametrize("clients", [USER, f"postfix {USER}", f"nosuchuser,{USER}"])
+def test_configured_clients_are_believed(site, users, clients):
+    service = Service(site, settings={"service.clients": clients})
+    for reply in service.deliver(message(), *users, user=USER):
+        stored(reply)
+
+
+@pytest.mark.parametrize("clients", ["", f"{USER}x x{USER}", "postfix"])
+def test_others_are_not(site, users, clients):
+    service = Service(site, settings={"service.clients": clients})
+    assert refused(service.deliver(message(), *users, user=USER)[1])
+
+
+def test_a_user_without_a_name_is_refused(site):
+    number = next(uid for uid in range(61000, 65000) if uid not in {user.pw_uid for user in pwd.getpwall()})
+    service = Service(site)
+    client = service.connect(hello=False, user=number)
+    reply = client.reply()
+    assert reply.code == 421 and f"user id {number} has no name" in reply.text and client.rest() == b""
+    assert f"user id {number} has no name" in service.log()
+
+
+# The user that it runs as
+
+
+class Unprivileged(Service):
+    """Started by root for service.user, whose files it gets."""
+
+    def __init__(self, site, **settings):
+        self.gid = pwd.getpwnam(USER).pw_gid
+        self.give(site.password_file)
+        super().__init__(site, settings={"service.user": USER, **settings})
+
+    def give(self, path):
+        os.chmod(path, 0o640)
+        os.chown(path, 0, self.gid)
+
+    def write_configuration(self, more=()):
+        path = super().write_configuration(more)
+        self.give(path)
+        return path
+
+
+def test_root_becomes_the_service_user(site, users):
+    service = Unprivileged(site)
+    for pid in [service.process.pid, *service.workers()]:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            fields = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+        user = pwd.getpwnam(USER)
+        assert set(fields["Uid"].split()) == {str(user.pw_uid)} and set(fields["Gid"].split()) == {str(user.pw_gid)}
+        assert fields["Groups"].split() == [str(user.pw_gid)] and int(fields["CapEff"], 16) == 0
+    for reply in service.deliver(message(), *users) + service.deliver(message(), *users, user=USER):
+        stored(reply)
+    service.reload()
+    assert service.stop() == 0
+    assert os.path.exists(service.socket)   # the directory is root's
+    service.start()
+    stored(service.deliver(message(), users[0])[0])
+
+
+def test_a_configuration_that_it_could_not_read_again_is_refused(site):
+    path = site.write("private.conf", site.configuration() + f"[service]\nuser={USER}\nsocket={site.directory}/socket\n")
+    done = site.run("serve", options=["-c", path], config=False)
+    assert done.exit == 69 and "private.conf" in done.err, done
+
+
+def test_a_user_that_does_not_exist_is_refused(site):
+    done = site.run("serve", options=["-o", "service.user=nosuchuser", "-o", f"service.socket={site.directory}/socket"])
+    assert done.exit == 69 and "there is no user nosuchuser (service.user)" in done.err, done
