@@ -35,7 +35,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp replay resume schema check route config show list locks stats purge abandon version help'
+    local commands='deliver lmtp serve replay resume schema check route config show list locks stats purge abandon version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()

@@ -13,6 +13,7 @@
 #include "base/terminal.h"
 #include "cmd/check_postfix.h"
 #include "cmd/check_report.h"
+#include "cmd/check_service.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
 #include "ledger/ledger_check.h"
@@ -28,6 +29,7 @@
 #define ROUTE_MS 8000
 #define IMAP_MS 17000
 #define IMAP_ANSWER_MS 8000
+#define SERVICE_MS 3000
 #define POSTFIX_MS 7000
 
 /* Input of the steps, and what one finds out for another: shared between their processes. */
@@ -177,6 +179,12 @@ static void step_imap(void *context)
     check_imap(check->config, &check->place, check->fits);
 }
 
+static void step_service(void *context)
+{
+    const struct check *check = context;
+    check_service(check->config);
+}
+
 static void step_postfix(void *context)
 {
     const struct check *check = context;
@@ -207,6 +215,7 @@ static void run_steps(struct check *check)
                    step_ledger, check);
     run_route(check);
     check_step("imap", IMAP_MS, "answers are slow, and a delivery needs more of them", step_imap, check);
+    check_step("service", SERVICE_MS, "no worker of the service is free", step_service, check);
     check_step("postfix", POSTFIX_MS, "postconf does not finish", step_postfix, check);
 }
 

@@ -77,8 +77,8 @@ static void check_client(const struct config *config, const struct postconf *pos
                       text, (long long)config->delivery.deadline / 1000);
 }
 
-static void check_service(const struct config *config, const struct postconf *postconf,
-                          const struct postconf_service *service, int64_t max_connections)
+static void check_postfix_service(const struct config *config, const struct postconf *postconf,
+                                  const struct postconf_service *service, int64_t max_connections)
 {
     if (strcmp(service->daemon, "lmtp") == 0) {
         check_client(config, postconf, service);
@@ -164,7 +164,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
         if (!check_postfix_ours(&services[i]))
             continue;
         leads_here = true;
-        check_service(config, postconf, &services[i], max_connections);
+        check_postfix_service(config, postconf, &services[i], max_connections);
     }
     if (leads_here && domain != NULL)
         check_postfix_domain(postconf, domain);

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Who may deliver to whom through the service's unix socket, by the user that connects."""
+"""Who may deliver to whom through the service's unix socket, by the user that connects.
+
+Seen to fail with: everybody believed; names compared by their beginnings; root that stays root, or reads the
+configuration only as root."""
 
 import os
 import pwd

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A connection to the service's socket, and the names in service.clients. */
+#include "cmd/check_service.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cmd/check_report.h"
+
+/* Names that nobody has are warned of: a client by that name would be told to try again. */
+static void check_clients(const struct config *config)
+{
+    g_auto(GStrv) names = g_strsplit_set(config->service.clients, " \t,", -1);
+    for (char **name = names; *name != NULL; name++)
+        if ((*name)[0] != '\0' && getpwnam(*name) == NULL)
+            check_warning("service", "service.clients: there is no user %s", *name);
+}
+
+/* Reads the greeting; returns its length, 0 if the connection ended, negative on an error. */
+static ssize_t greeting(int fd, char *line, size_t size)
+{
+    ssize_t n;
+    do
+        n = read(fd, line, size - 1);
+    while (n < 0 && errno == EINTR);
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return n;
+}
+
+void check_service(const struct config *config)
+{
+    const char *path = config->service.socket;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char line[512];
+    if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path) || access(path, F_OK) != 0)
+        return;
+    strcpy(address.sun_path, path);
+    int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        check_item(false, "service", "%s: %s: start oncedrop serve, or remove what an ended one has left", path,
+                   strerror(errno));
+        return;
+    }
+    if (greeting(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
+        check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
+    else
+        check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,
+                   config->service.clients[0] != '\0' ? " and " : "", config->service.clients);
+    (void)!write(fd, "QUIT\r\n", 6);
+    check_clients(config);
+}
