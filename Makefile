@@ -5,7 +5,6 @@ SYSCONFDIR ?= /etc
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 LIBEXECDIR ?= $(PREFIX)/libexec
-MODULEDIR := $(LIBEXECDIR)/oncedrop
 BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION := $(PREFIX)/share/zsh/site-functions
 SHAREDIR := $(PREFIX)/share/oncedrop
@@ -29,7 +28,7 @@ PKGS := libpq glib-2.0 gnutls jansson
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 GMIME_LIBS = $(eval GMIME_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0))$(GMIME_LIBS)
-CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' -DMODULEDIR='"$(MODULEDIR)"' $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
 # With the decoder, where it is not a module.
@@ -41,19 +40,25 @@ Q := @
 say = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1)  $(2)";)
 endif
 
-SOURCES := $(sort $(wildcard src/*/*.c))
+SOURCES := $(sort $(filter-out src/front/%,$(wildcard src/*/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
+# The small program that users call, without any library but libc.
+FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
+FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
 SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
-all: $(BUILD)/oncedrop $(BUILD)/oncedrop-decode.so
+all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(BUILD)/oncedrop-decode.so
+
+$(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What decode_module.h says about the module.
 MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_content.o decode_entity.o decode_part.o)
 MODULE_SYMBOLS := src/message/decode_module.symbols
 
-$(BUILD)/oncedrop: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
+$(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--dynamic-list=$(MODULE_SYMBOLS) $(LDFLAGS) -o $@ \
 	  $(filter %.o,$^) $(LIBS)
 
@@ -72,12 +77,22 @@ $(BUILD)/message/decode.o $(BUILD)/message/decode_module.o: $(BUILD)/decode_buil
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(LOCATION) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# Changes when the flags do; everything is then recompiled.
+# Only these know where they are installed: `make install` with another PREFIX does not compile the others again.
+LOCATED := $(FRONT_OBJECTS) $(BUILD)/message/decode_module.o
+$(LOCATED): LOCATION := -DLIBEXECDIR='"$(LIBEXECDIR)"'
+$(LOCATED): $(BUILD)/libexecdir
+
+# These change when the flags do; what depends on them is then recompiled.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS))' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/libexecdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBEXECDIR)' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The schema's SQL files are built into the program.
@@ -110,9 +125,9 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
 	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(TEST_LIBS)
 
-# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The two files that read pipes
-# and headers are left out.
-SIMULATION_OBJECTS := $(filter-out $(BUILD)/delivery/answer.o $(BUILD)/delivery/received.o,$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
+# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that answer and
+# read headers are left out.
+SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,answer.o envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
 SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make append_copy append_collect sent_report answers_unrecorded outcome_row
@@ -167,23 +182,30 @@ fuzz:
 SHARED := $(sort $(foreach folder,application dovecot grafana pgbouncer postfix systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
-  -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g'
+  -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
 INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
-MODULE := $(DESTDIR)$(MODULEDIR)/oncedrop-decode.so
+FULL := $(DESTDIR)$(LIBEXECDIR)/oncedrop/oncedrop-main
+MODULE := $(DESTDIR)$(LIBEXECDIR)/oncedrop/oncedrop-decode.so
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
 # An existing configuration is not touched: a sample is installed beside it. A set-group-ID program stays so, otherwise
-# mailbox_command would defer all mail after an upgrade. It is replaced atomically, since Postfix may run it at any time; the module likewise.
+# mailbox_command would defer all mail after an upgrade; in older installations $(BINDIR)/oncedrop was that program. All
+# are replaced atomically, since Postfix may run them at any time; first what the others need.
 install: all
-	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MODULEDIR) $(DESTDIR)$(SYSCONFDIR)/oncedrop
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop
 	$(INSTALL) -m 755 $(BUILD)/oncedrop-decode.so $(MODULE).new && mv -f $(MODULE).new $(MODULE)
 	group='$(SETGID_GROUP)'; \
-	if [ -z "$$group" ] && [ -g $(INSTALLED) ]; then \
-	  group=$$(stat -c %g $(INSTALLED)); \
-	  echo "$(INSTALLED) stays set-group-ID $$(stat -c %G $(INSTALLED)); to end that: chmod g-s $(INSTALLED)"; \
-	fi; \
+	for program in $(FULL) $(INSTALLED); do \
+	  if [ -z "$$group" ] && [ -g $$program ]; then \
+	    group=$$(stat -c %g $$program); \
+	    said=stays; [ $$program = $(FULL) ] || said="becomes, instead of $(INSTALLED),"; \
+	    echo "$(FULL) $$said set-group-ID $$(stat -c %G $$program); to end that: chmod g-s $(FULL)"; \
+	  fi; \
+	done; \
+	$(INSTALL) -m 755 $(BUILD)/oncedrop-main $(FULL).new && \
+	if [ -n "$$group" ]; then chown "root:$$group" $(FULL).new && chmod 2755 $(FULL).new; fi && \
+	mv -f $(FULL).new $(FULL) && \
 	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && \
-	if [ -n "$$group" ]; then chown "root:$$group" $(INSTALLED).new && chmod 2755 $(INSTALLED).new; fi && \
 	mv -f $(INSTALLED).new $(INSTALLED) && \
 	$(INSTALL) -m 640 /dev/null $(SAMPLE) && \
 	if [ -n "$$group" ]; then chgrp "$$group" $(SAMPLE); fi && \
@@ -201,8 +223,8 @@ install: all
 	done
 
 uninstall:
-	rm -f $(INSTALLED) $(MODULE) $(SAMPLE)
-	-rmdir $(DESTDIR)$(MODULEDIR) 2>/dev/null
+	rm -f $(INSTALLED) $(FULL) $(MODULE) $(SAMPLE)
+	[ ! -d $(DESTDIR)$(LIBEXECDIR)/oncedrop ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBEXECDIR)/oncedrop
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done
@@ -280,9 +302,9 @@ clean:
 FORCE:
 .PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check format lint check-debian help clean \
   FORCE
--include $(OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
+-include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
-#: make             build/oncedrop
+#: make             build/oncedrop, and build/oncedrop-main, which it executes
 #: make demo        installs missing Debian packages, builds, and delivers a message to two people at once, with its own
 #:                  PostgreSQL and Dovecot
 #: make lab         runs private PostgreSQL, PgBouncer, Dovecot and Postfix servers (all three ways in) until Ctrl-C; shows
@@ -310,11 +332,12 @@ FORCE:
 #: make replay-load replays 10,000 messages, killed in between; runs the commands on a ledger of a million messages
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run)
-#: make install     the program, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
+#: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
 #:                  examples for Postfix, Dovecot, PgBouncer, systemd and Grafana, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
-#:                    SETGID_GROUP= a group that alone may read the configuration; the program is installed
-#:                    set-group-ID to it, for Postfix's mailbox_command, and stays so when it is installed again
+#:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
+#:                    SETGID_GROUP= a group that alone may read the configuration; the full program is installed
+#:                    set-group-ID to it, for mailbox_command without the service, and stays so when installed again
 #: make V=1         shows every command
 #: make uninstall   removes what `make install` has installed; configuration and ledger stay
 #: make unit        only the unit tests

@@ -7,9 +7,9 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
-#include "delivery/answer.h"
 #include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
 
@@ -32,7 +32,7 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
         lmtp_refuse(out >= 0 ? out : STDOUT_FILENO, "4.3.0 no file descriptor for the session");
         return outcome_row(OUTCOME_TROUBLE)->exit_status;
     }
-    int log_fd = answer_open();
+    int log_fd = output_open();
     if (argc != 1) {
         lmtp_refuse(out, "4.3.5 oncedrop lmtp takes no arguments");
         return outcome_row(OUTCOME_CONFIG)->exit_status;

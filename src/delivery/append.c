@@ -4,6 +4,7 @@
 #include "delivery/append.h"
 
 #include "base/deadline.h"
+#include "base/output.h"
 #include "message/message_comparison.h"
 
 #define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */

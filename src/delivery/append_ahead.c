@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The steps of an APPEND: the command line goes out while the database works on the claim, the message after the hold. */
+#include "base/output.h"
 #include "delivery/append.h"
 
 /* If the reader is gone by now, the message may be incomplete: it must not be stored, and never be resumed. */
@@ -96,7 +97,7 @@ struct made append_collect(struct delivery_work *work, size_t place, int64_t unt
     }
     append_take_result(work, place, result, doubt, &ahead->fault, &made);
     if (result == APPEND_NOT_SENT && !work->whole)
-        report_set(&made.report, OUTCOME_TROUBLE, DELIVERY_CUT);
+        report_set(&made.report, OUTCOME_TROUBLE, OUTPUT_CUT);
     return made;
 }
 

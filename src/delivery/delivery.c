@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "delivery/answers.h"
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
@@ -132,7 +133,7 @@ static bool hold(struct delivery_work *work)
     if (result == LEDGER_OK && !gone)
         return true;
     if (result == LEDGER_OK)
-        answers_rest(work, OUTCOME_TROUBLE, DELIVERY_CUT);
+        answers_rest(work, OUTCOME_TROUBLE, OUTPUT_CUT);
     else if (result == LEDGER_BUSY)
         answers_busy(work);
     else

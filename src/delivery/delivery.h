@@ -68,9 +68,6 @@ struct delivery {
     struct decoding *decoding;     /* NULL until delivery_begin or delivery_run */
 };
 
-/* The answer about a message on a pipe that Postfix has closed. */
-#define DELIVERY_CUT "the reader of our answer is gone: the message may be cut short"
-
 /* Adds the time since the last call, or since started_ms, to this phase. The phases add up to the whole time. */
 void delivery_spent(struct delivery *delivery, enum delivery_phase phase);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lmtp/lmtp_command.h"
+#include "lmtp/lmtp_deliver.h"
 #include "lmtp/lmtp_session.h"
 
 /* How long a client may be silent while others wait, and how long it may come back for more, in milliseconds. */
@@ -85,6 +86,11 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     case LMTP_VRFY:
         lmtp_stream_reply(lmtp->stream, "252 2.1.5 send some mail and see");
         return true;
+    case LMTP_XDELIVER:
+        if (!lmtp->terms->is_local || lmtp->transaction.sender != NULL)
+            break;
+        lmtp_deliver(lmtp, arguments);
+        return false;
     case LMTP_QUIT:
         lmtp_stream_reply(lmtp->stream, "221 2.0.0 %s bye", lmtp->host);
         return false;
@@ -234,6 +240,7 @@ void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_
         .terms = terms,
         .kept = kept,
         .stream = stream,
+        .fd = in,
         .begun_ms = now,
         .end_ms = now + terms->times.session,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),

@@ -17,6 +17,7 @@ enum lmtp_verb {
     LMTP_QUIT,
     LMTP_VRFY,
     LMTP_XFORWARD,
+    LMTP_XDELIVER,
     LMTP_HELO, /* HELO and EHLO: SMTP, which RFC 2033 forbids here */
 };
 

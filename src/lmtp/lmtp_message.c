@@ -56,7 +56,7 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-static bool open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
 {
     struct ledger **ledger = &lmtp->kept->ledger;
     if (*ledger == NULL)
@@ -93,7 +93,7 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     delivery_spent(&delivery, PHASE_READ);
     if (message == NULL)
         delivery_refuse(&delivery, refused->outcome, refused->text);
-    else if (!open_ledger(lmtp, delivery.queue_id, &fault))
+    else if (!lmtp_open_ledger(lmtp, delivery.queue_id, &fault))
         delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
     else
         run(lmtp, &delivery);

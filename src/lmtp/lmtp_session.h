@@ -16,6 +16,7 @@ struct lmtp {
     int64_t begun_ms, end_ms; /* of the session, by base_now_ms() */
     uint64_t messages;        /* received */
     int errors;
+    int fd; /* of the connection; what the client sends */
     bool greeted;
     struct lmtp_transaction transaction;
 };
@@ -23,5 +24,8 @@ struct lmtp {
 /* Reads the message after DATA, for a transaction with recipients; delivers it and replies for each of them. False: the
  * session is over. */
 bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
+
+/* Opens the session with the database, if there is none; false with the fault set. */
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault) OD_MUST;
 
 #endif

@@ -11,7 +11,7 @@
 #include "decode_build.h"
 
 #define NAME "oncedrop-decode.so"
-#define INSTALLED MODULEDIR "/" NAME
+#define INSTALLED LIBEXECDIR "/oncedrop/" NAME
 
 /* NULL unless the module is linked to the program. */
 #pragma weak decode_message_steps
@@ -45,7 +45,7 @@ decode_module_steps decode_module_load(struct fault *fault)
     if (!module)
         module = dlopen(INSTALLED, RTLD_NOW);
     if (!module) {
-        fault_set(fault, "cannot load the decoder, which make install puts into " MODULEDIR ": %s", dlerror());
+        fault_set(fault, "cannot load the decoder, which make install puts into " LIBEXECDIR "/oncedrop: %s", dlerror());
         return NULL;
     }
     build = dlsym(module, "decode_module_build");

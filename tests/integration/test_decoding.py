@@ -260,7 +260,8 @@ def test_every_charset(site):
 def copy_program(site, change):
     """Without its decoder, or with a changed one."""
     directory = site.lab.new_directory("program")
-    shutil.copy(lab_module.program(), directory)
+    for name in ("oncedrop", "oncedrop-main"):
+        shutil.copy(os.path.join(os.path.dirname(lab_module.program()), name), directory)
     if change:
         with open(os.path.join(os.path.dirname(lab_module.program()), MODULE), "rb") as file:
             module = file.read()

@@ -80,23 +80,31 @@ def edited(postfix, old, new):
 
 
 @contextlib.contextmanager
-def program_missing(postfix):
-    os.rename(postfix.program, postfix.program + ".away")
+def away(path):
+    os.rename(path, path + ".away")
     yield
-    os.rename(postfix.program + ".away", postfix.program)
+    os.rename(path + ".away", path)
+
+
+def program_missing(postfix):
+    return away(postfix.program)
+
+
+def full_program_missing(postfix):
+    return away(postfix.full_program)
 
 
 @contextlib.contextmanager
 def library_missing(postfix):
     """As in the middle of an upgrade: the loader's exit status is 127, which bounces without the status filters."""
-    with open(postfix.program, "rb") as file:
+    with open(postfix.full_program, "rb") as file:
         code = file.read()
-    with program_missing(postfix):
-        with open(postfix.program, "wb") as file:
+    with away(postfix.full_program):
+        with open(postfix.full_program, "wb") as file:
             file.write(code.replace(b"\0libpq.so", b"\0libqp.so"))
-        shutil.copystat(postfix.program + ".away", postfix.program)
+        shutil.copystat(postfix.full_program + ".away", postfix.full_program)
         yield
-        os.unlink(postfix.program)
+        os.unlink(postfix.full_program)
 
 
 def no_room_for_the_message(postfix):

@@ -248,11 +248,12 @@ def after_chatter(done):
 
 
 def test_the_environment_leads_nowhere(installed):
-    """Everything at once: the delivery goes where the configuration says, and leaves no file behind."""
+    """Everything at once: the delivery goes where the configuration says, and leaves no file behind. The front is no more
+    than any program that the user starts."""
     listener = installed.site.use(Listener())
     variables = hostile(installed, listener.port)
     before = set(os.listdir(installed.directory))
-    done = installed.deliver(message(body=b"0123456789abcde\n" * 100_000), env=variables)
+    done = installed.deliver(message(body=b"0123456789abcde\n" * 100_000), env=variables, words=[installed.full_program])
     expect.stored(after_chatter(done))
     assert listener.accepted == 0
     assert set(os.listdir(installed.directory)) == before
@@ -263,7 +264,7 @@ def test_the_environment_leads_nowhere(installed):
 def test_one_variable_leads_nowhere(installed, name):
     """One at a time, so that none hides another."""
     listener = installed.site.use(Listener())
-    done = installed.deliver(message(), env={name: hostile(installed, listener.port)[name]})
+    done = installed.deliver(message(), env={name: hostile(installed, listener.port)[name]}, words=[installed.full_program])
     expect.stored(done)
     assert listener.accepted == 0
 
@@ -563,5 +564,5 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_started_so_that_the_group_is_not_given(refusing, way):
-    refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.program]))
+    refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.full_program]))
     nothing_stored(refusing)

@@ -18,6 +18,11 @@ def program():
     return os.path.abspath(os.environ.get("ONCEDROP") or os.path.join(REPOSITORY, "build", "oncedrop"))
 
 
+def full_program():
+    """What it executes for everything but a delivery that it hands over."""
+    return program() + "-main"
+
+
 def is_sanitized():
     """A sanitizer keeps freed memory, so memory sizes mean nothing."""
     with open(program(), "rb") as file:

@@ -13,17 +13,16 @@ import signal
 import smtplib
 import ssl
 import subprocess
-import tempfile
 import time
 
 from . import lab as lab_module, process
+from .front import install, short_directory
 from .messages import on_the_wire
 from .postfix_base import MAIN_CF, MASTER_CF, make_directories, postconf
 
 PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
 WAYS = ("mailbox_command", "pipe", "lmtp")  # of most tests; "service" needs a service (lab/service.py)
 TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_closed")
-DEFAULT_CONFIGURATION = b"/etc/oncedrop/oncedrop.conf"
 SERVICE_USER = "uucp"   # replaces the user and group "oncedrop"; every Debian has it, and it has no mail
 SUBMISSION = "submission"
 
@@ -44,17 +43,6 @@ def missing():
 def system_users():
     """Users that every system has, for local(8) to deliver to; none of them can log in."""
     return [user.pw_name for user in pwd.getpwall() if 0 < user.pw_uid < 100 and user.pw_name != SERVICE_USER]
-
-
-def short_directory():
-    """A directory whose file "o.conf" has a name no longer than that of the default configuration, and where
-    set-group-ID programs are allowed."""
-    for parent in ("/tmp", "/var/tmp"):
-        if not os.statvfs(parent).f_flag & os.ST_NOSUID:
-            path = tempfile.mkdtemp(prefix="od-", dir=parent)
-            os.chmod(path, 0o711)
-            return path
-    raise RuntimeError("neither /tmp nor /var/tmp allows set-group-ID programs")
 
 
 def client_context(certificate):
@@ -102,20 +90,12 @@ class Postfix(process.Server):
     # What oncedrop's own installation would do
 
     def install_program(self):
-        """A copy of the program under test, set-group-ID, whose default configuration is ours: the same bytes except
-        for the name of that file. So master.cf needs no more arguments than in real life."""
-        with open(lab_module.program(), "rb") as file:
-            code = file.read()
-        ours = self.path("o.conf").encode()
-        if DEFAULT_CONFIGURATION + b"\0" not in code or len(ours) > len(DEFAULT_CONFIGURATION):
-            raise RuntimeError(f"no room for {ours} in {lab_module.program()}")
-        path = self.path("oncedrop")
-        with open(path, "wb") as file:
-            file.write(code.replace(b"\0" + DEFAULT_CONFIGURATION + b"\0",
-                                    b"\0" + ours.ljust(len(DEFAULT_CONFIGURATION), b"\0") + b"\0"))
-        os.chown(path, 0, self.gid)
-        os.chmod(path, 0o2755)
-        return path
+        """The programs, the full one set-group-ID, with our default configuration. So master.cf needs no more arguments
+        than in real life."""
+        program, self.full_program = install(self.directory)
+        os.chown(self.full_program, 0, self.gid)
+        os.chmod(self.full_program, 0o2755)
+        return program
 
     def secret(self, name, text):
         """A file that only root and the group of the program may read, replaced atomically."""
@@ -254,7 +234,7 @@ class Postfix(process.Server):
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if os.readlink(f"/proc/{pid}/exe") == self.program:
+                if os.readlink(f"/proc/{pid}/exe") in (self.program, self.full_program):
                     found.append(int(pid))
             except OSError:
                 pass

@@ -71,6 +71,7 @@ class Installed:
     def __init__(self, site, prefix):
         self.site = site
         self.program = os.path.join(prefix, "bin", "oncedrop")
+        self.full_program = os.path.join(prefix, "libexec", "oncedrop", "oncedrop-main")
         self.configuration = os.path.join(prefix, "etc", "oncedrop", "oncedrop.conf")
         self.password_file = os.path.join(prefix, "etc", "oncedrop", "password")
         self.gid = grp.getgrnam(GROUP).gr_gid

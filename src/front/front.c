@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The program that users call. A `deliver` is handed over to the service, if there is one; everything else, and every
+ * delivery that the service does not take, is done by the full program, which replaces this one. Needs no library but
+ * libc: most of the time of a delivery is the start of the full program. */
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/output.h"
+#include "front/front_message.h"
+#include "front/front_program.h"
+#include "front/front_request.h"
+#include "front/front_service.h"
+
+#define READ_MS 120000 /* for reading the message; the default of delivery.deadline */
+
+/* On the deadline, or a signal that asks us to end. */
+static void end_by_signal(int signal)
+{
+    static const char over[] = "4.3.0 the deadline is over\n";
+    static const char asked[] = "4.3.0 ended by a signal\n";
+    if (signal == SIGALRM)
+        output_exit(over, sizeof(over) - 1);
+    output_exit(asked, sizeof(asked) - 1);
+}
+
+static int answer(const char *text, int status)
+{
+    char line[FRONT_REPLY_MAX + 1];
+    size_t length = strlen(text);
+    memcpy(line, text, length);
+    line[length] = '\n';
+    output_give(line, length + 1, status);
+    return status;
+}
+
+static int defer(const char *text)
+{
+    char line[sizeof(((struct fault *)NULL)->text) + 8] = "4.3.0 ";
+    strcat(line, text);
+    return answer(line, EX_TEMPFAIL);
+}
+
+/* Gives the message to the full program. */
+static int deliver_otherwise(struct front_message *message, char **argv)
+{
+    struct fault fault;
+    return front_message_restore(message, &fault) ? front_program_execute(argv) : defer(fault.text);
+}
+
+/* With a socket that is not connected yet. */
+static int deliver(const struct front_request *request, int fd, char **argv)
+{
+    static struct front_answer reply;
+    struct front_message message;
+    struct fault fault;
+    int64_t started_ms = base_now_ms();
+    deadline_install(end_by_signal);
+    enum front_read read = deadline_arm(READ_MS, &fault) ? front_message_read(&message, &fault) : FRONT_READ_NOTHING;
+    if (read == FRONT_READ_NOTHING)
+        return front_program_execute(argv);
+    if (read == FRONT_READ_TROUBLE)
+        return defer(fault.text);
+    if (output_reader_gone())
+        return defer(OUTPUT_CUT);
+    switch (front_service_deliver(fd, request, &message, started_ms, &reply)) {
+    case FRONT_SERVICE_ANSWERED:
+        return answer(reply.text, reply.status);
+    case FRONT_SERVICE_NOT_TAKEN:
+        return deliver_otherwise(&message, argv);
+    case FRONT_SERVICE_GONE:
+        return defer(OUTPUT_CUT);
+    case FRONT_SERVICE_UNKNOWN:
+        break;
+    }
+    return defer("the service did not answer; it may have delivered the message");
+}
+
+int main(int argc, char **argv)
+{
+    static struct front_request request;
+    if (!front_request_parse(argc, argv, &request))
+        return front_program_execute(argv);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd > STDERR_FILENO)
+        return deliver(&request, fd, argv);
+    if (fd >= 0) /* in place of a closed standard descriptor, where nothing may be */
+        close(fd);
+    return front_program_execute(argv);
+}

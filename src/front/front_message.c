@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Most messages are small, and need no file: that saves a third of the system calls. */
+#include "front/front_message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "base/temporary.h"
+
+static unsigned char buffer[FRONT_MESSAGE_SMALL];
+
+/* Like read(2), but waits if another process made the shared descriptor non-blocking. */
+static ssize_t read_some(void *bytes, size_t size)
+{
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, bytes, size);
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n;
+        struct pollfd readable = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (errno == EAGAIN)
+            (void)poll(&readable, 1, -1); /* whatever it reports, the next read will show */
+    }
+}
+
+static bool use_memory(struct front_message *message, struct fault *fault)
+{
+    message->fd = temporary_memory();
+    if (message->fd >= 0 && temporary_write(message->fd, message->bytes, message->size))
+        return true;
+    fault_set(fault, "cannot keep the message in memory: %m");
+    return false;
+}
+
+static bool use_file(struct front_message *message, struct fault *fault)
+{
+    int memory OD_CLEANUP(base_close) = message->fd;
+    off_t at = 0;
+    message->fd = temporary_open();
+    if (message->fd < 0)
+        return temporary_fault(fault, "make a", errno);
+    while ((size_t)at < message->size)
+        if (sendfile(message->fd, memory, &at, message->size - (size_t)at) <= 0)
+            return temporary_fault(fault, "write the", errno);
+    return true;
+}
+
+/* Adds what is in the buffer beyond a small message. */
+static bool keep(struct front_message *message, size_t n, struct fault *fault)
+{
+    bool in_file = message->size >= FRONT_MESSAGE_FILE;
+    if (message->fd < 0 && !use_memory(message, fault))
+        return false;
+    if (!in_file && message->size + n >= FRONT_MESSAGE_FILE && !use_file(message, fault))
+        return false;
+    if (!temporary_write(message->fd, buffer, n))
+        return temporary_fault(fault, "write the", errno);
+    message->size += n;
+    return true;
+}
+
+/* The part that fits into the buffer; returns the last result of read(2), 0 at the end of input. */
+static ssize_t read_small(struct front_message *message)
+{
+    ssize_t n = 1;
+    while (n > 0 && message->size < sizeof(buffer)) {
+        n = read_some(buffer + message->size, sizeof(buffer) - message->size);
+        message->size += n > 0 ? (size_t)n : 0;
+    }
+    return n;
+}
+
+enum front_read front_message_read(struct front_message *ret, struct fault *fault)
+{
+    *ret = (struct front_message){.fd = -1, .bytes = buffer};
+    ssize_t n = read_small(ret);
+    if (n > 0 && !use_memory(ret, fault))
+        return FRONT_READ_TROUBLE;
+    while (n > 0) {
+        n = read_some(buffer, sizeof(buffer));
+        if (n > 0 && !keep(ret, (size_t)n, fault))
+            return FRONT_READ_TROUBLE;
+    }
+    if (n == 0)
+        return FRONT_READ_OK;
+    fault_set(fault, "cannot read the message: %m");
+    return ret->size == 0 ? FRONT_READ_NOTHING : FRONT_READ_TROUBLE;
+}
+
+bool front_message_restore(struct front_message *message, struct fault *fault)
+{
+    if (message->fd < 0 && !use_memory(message, fault))
+        return false;
+    if (lseek(message->fd, 0, SEEK_SET) == 0 && dup2(message->fd, STDIN_FILENO) == STDIN_FILENO)
+        return true;
+    fault_set(fault, "cannot read the message again: %m");
+    return false;
+}

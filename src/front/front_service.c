@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The steps of the dialogue. */
+#include "front/front_service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/output.h"
+
+static const char final_mark[] = "BDAT 0 LAST\r\n";
+
+/* A full queue of connections (EAGAIN) means that the service is busy. */
+static bool connect_to(int fd, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(address.sun_path))
+        return false;
+    strcpy(address.sun_path, path);
+    return connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+}
+
+static bool is_greeted(struct front_replies *replies, int64_t until_ms)
+{
+    char *line;
+    return front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && strncmp(line, "220 ", 4) == 0;
+}
+
+/* Waits until more can be sent; false if that takes too long, or the service has ended or said something: it can only
+ * be a refusal. */
+static bool wait_for_room(int fd, int64_t until_ms)
+{
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    int64_t left = until_ms - base_now_ms();
+    int ready = left > 0 ? poll(&room, 1, (int)left) : 0;
+    return (ready < 0 && errno == EINTR) || (ready > 0 && (room.revents & POLLOUT) != 0);
+}
+
+/* Whether sending may go on after this result of send(2) or sendfile(2). */
+static bool goes_on(int fd, ssize_t sent, int64_t until_ms)
+{
+    if (sent > 0 || (sent < 0 && errno == EINTR))
+        return true;
+    return sent < 0 && errno == EAGAIN && wait_for_room(fd, until_ms);
+}
+
+static bool send_bytes(int fd, struct iovec *pieces, size_t count, int64_t until_ms)
+{
+    while (count > 0) {
+        struct msghdr data = {.msg_iov = pieces, .msg_iovlen = count};
+        ssize_t n = sendmsg(fd, &data, MSG_NOSIGNAL);
+        if (!goes_on(fd, n, until_ms))
+            return false;
+        size_t sent = n > 0 ? (size_t)n : 0;
+        for (; count > 0 && sent >= pieces->iov_len; pieces++, count--)
+            sent -= pieces->iov_len;
+        if (count > 0) {
+            pieces->iov_base = (char *)pieces->iov_base + sent;
+            pieces->iov_len -= sent;
+        }
+    }
+    return true;
+}
+
+static bool send_file(int fd, const struct front_message *message, int64_t until_ms)
+{
+    off_t at = 0;
+    while ((size_t)at < message->size)
+        if (!goes_on(fd, sendfile(fd, message->fd, &at, message->size - (size_t)at), until_ms))
+            return false;
+    return true;
+}
+
+static bool send_message(int fd, const struct front_request *request, const struct front_message *message,
+                         int64_t started_ms, int64_t until_ms)
+{
+    char rest[96];
+    int length = snprintf(rest, sizeof(rest), " AGE=%lld\r\nBDAT %zu\r\n", (long long)(base_now_ms() - started_ms),
+                          message->size);
+    struct iovec pieces[] = {
+        {.iov_base = (char *)(uintptr_t)request->command, .iov_len = request->length}, /* not modified */
+        {.iov_base = rest, .iov_len = (size_t)length},
+        {.iov_base = message->bytes, .iov_len = message->fd < 0 ? message->size : 0},
+    };
+    return send_bytes(fd, pieces, 3, until_ms) && (message->fd < 0 || send_file(fd, message, until_ms));
+}
+
+/* Sends the message and learns that the service takes it, and how long that may take. */
+static bool is_taken(struct front_replies *replies, const struct front_request *request,
+                     const struct front_message *message, int64_t started_ms, int64_t until_ms, int64_t *ret_ms)
+{
+    char *line;
+    int64_t greeted_ms = base_now_ms() + FRONT_GREETING_MS;
+    bool at_once = message->fd < 0; /* it fits into the socket, and need not wait for the greeting */
+    return connect_to(replies->fd, request->socket) &&
+           (!at_once || send_message(replies->fd, request, message, started_ms, greeted_ms)) &&
+           is_greeted(replies, greeted_ms) &&
+           (at_once || send_message(replies->fd, request, message, started_ms, until_ms)) &&
+           front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
+}
+
+/* The last chance to see that the message may be cut short. FRONT_SERVICE_UNKNOWN: the mark was sent. */
+static enum front_service send_final_mark(int fd, int64_t until_ms)
+{
+    ssize_t sent;
+    do {
+        if (output_reader_gone())
+            return FRONT_SERVICE_GONE;
+        sent = send(fd, final_mark, strlen(final_mark), MSG_NOSIGNAL);
+    } while (sent < 0 && goes_on(fd, sent, until_ms));
+    return sent < 0 ? FRONT_SERVICE_NOT_TAKEN : FRONT_SERVICE_UNKNOWN;
+}
+
+enum front_service front_service_deliver(int fd, const struct front_request *request,
+                                         const struct front_message *message, int64_t started_ms,
+                                         struct front_answer *ret)
+{
+    struct fault fault;
+    char *line;
+    int64_t ms, until = base_now_ms() + FRONT_HAND_OVER_MS;
+    ret->replies.fd = fd;
+    ret->replies.used = ret->replies.end = 0;
+    if (!is_taken(&ret->replies, request, message, started_ms, until, &ms) ||
+        !deadline_arm(until - base_now_ms() + ms + FRONT_REPLY_MS, &fault))
+        return FRONT_SERVICE_NOT_TAKEN;
+    enum front_service result = send_final_mark(fd, until);
+    if (result != FRONT_SERVICE_UNKNOWN)
+        return result;
+    switch (front_reply_read(&ret->replies, base_now_ms() + ms + FRONT_REPLY_MS, output_pipe(), &line)) {
+    case FRONT_LINE_OK:
+        return front_reply_answers(line, &ret->status, &ret->text) ? FRONT_SERVICE_ANSWERED : FRONT_SERVICE_UNKNOWN;
+    case FRONT_LINE_GONE:
+        return FRONT_SERVICE_GONE;
+    case FRONT_LINE_NONE:
+    case FRONT_LINE_END:
+        break;
+    }
+    return FRONT_SERVICE_UNKNOWN;
+}

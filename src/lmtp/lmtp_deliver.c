@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Receives a delivery from the front, makes it, and answers as `deliver` would. */
+#include "lmtp/lmtp_deliver.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/deadline.h"
+#include "base/output.h"
+#include "delivery/envelope.h"
+#include "lmtp/lmtp_command.h"
+#include "message/message_builder.h"
+
+#define RECEIVE_MS 60000 /* the front gives up earlier */
+#define OLDEST_MS 3600000
+
+/* The front's connection; a process serves one at a time. */
+static int front_fd = -1;
+
+/* The front ends the connection when the reader of its output goes, and says nothing after the final mark. */
+static bool front_gone(void)
+{
+    struct pollfd front = {.fd = front_fd, .events = POLLRDHUP};
+    return poll(&front, 1, 0) != 0; /* an error counts as gone */
+}
+
+static bool parse_number(const char *text, int64_t *ret)
+{
+    size_t length = strspn(text, "0123456789");
+    if (length == 0 || length > 15 || text[length] != '\0')
+        return false;
+    *ret = strtoll(text, NULL, 10);
+    return true;
+}
+
+static char **string_field(struct envelope *envelope, const char *name)
+{
+    return strcmp(name, "SENDER") == 0      ? &envelope->sender
+           : strcmp(name, "RECIPIENT") == 0 ? &envelope->recipient
+           : strcmp(name, "ORIGINAL") == 0  ? &envelope->original
+           : strcmp(name, "QUEUEID") == 0   ? &envelope->queue_id
+           : strcmp(name, "LOGIN") == 0     ? &envelope->sasl_user
+                                            : NULL;
+}
+
+/* False: a parameter is unknown or invalid. */
+static bool parse_parameters(const char *arguments, struct envelope *envelope, int64_t *ret_age)
+{
+    for (;;) {
+        char *name OD_CLEANUP(base_free) = NULL;
+        char *value OD_CLEANUP(base_free) = NULL;
+        if (!lmtp_command_parameter(&arguments, &name, &value))
+            return true;
+        char **field = string_field(envelope, name);
+        int64_t *number = strcmp(name, "SIZE") == 0 ? &envelope->size : strcmp(name, "AGE") == 0 ? ret_age : NULL;
+        if (field != NULL && lmtp_command_xtext(value)) {
+            base_free(field);
+            *field = value;
+            value = NULL;
+        } else if (number == NULL || !parse_number(value, number)) {
+            return false;
+        }
+    }
+}
+
+/* The message on its way. */
+struct incoming {
+    struct message_builder *builder;
+    bool failed;
+    struct fault fault;
+};
+
+static bool feed_incoming(void *context, const void *bytes, size_t size)
+{
+    struct incoming *incoming = context;
+    if (!incoming->failed)
+        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
+    return !incoming->failed;
+}
+
+/* Reads chunks up to the final mark; false: it did not come, or something else did. */
+static bool receive(struct lmtp *lmtp, struct incoming *incoming)
+{
+    const int64_t until = base_now_ms() + RECEIVE_MS;
+    char line[64];
+    for (;;) {
+        if (lmtp_stream_line(lmtp->stream, line, sizeof(line), until) != LMTP_READ_OK)
+            return false;
+        if (strcmp(line, "BDAT 0 LAST") == 0)
+            return true;
+        int64_t size;
+        if (strncmp(line, "BDAT ", 5) != 0 || !parse_number(line + 5, &size) ||
+            lmtp_stream_bytes(lmtp->stream, (size_t)size, until, feed_incoming, incoming) != LMTP_READ_OK)
+            return false;
+    }
+}
+
+/* Runs the delivery, if there is nothing to report yet. */
+static void run(struct lmtp *lmtp, struct delivery *delivery, struct report *report)
+{
+    struct fault fault;
+    delivery_spent(delivery, PHASE_READ);
+    if (report->given || !deadline_arm(lmtp->config->delivery.deadline, &fault)) {
+        delivery_refuse(delivery, report->given ? report->outcome : OUTCOME_TROUBLE,
+                        report->given ? report->text : fault.text);
+    } else {
+        delivery_begin(delivery, &fault);
+        if (!lmtp_open_ledger(lmtp, delivery->queue_id, &fault)) {
+            delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
+        } else {
+            delivery->ledger = lmtp->kept->ledger;
+            delivery_run(delivery);
+        }
+    }
+    deadline_disarm();
+    *report = delivery->recipients[0].report;
+}
+
+static void reply(struct lmtp *lmtp, const struct report *report)
+{
+    char line[1024];
+    report_line(report, line, sizeof(line) - 1); /* as answer_give does */
+    lmtp_stream_reply(lmtp->stream, "250 %d %s", outcome_row(report->outcome)->exit_status, line);
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the front still reads this does not matter */
+}
+
+/* All of the message is there. */
+static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct incoming *incoming, int64_t started_ms)
+{
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    struct delivery_recipient recipient;
+    struct report report = {.given = false};
+    enum message_result result = MESSAGE_TROUBLE;
+    if (!incoming->failed)
+        result = message_builder_end(incoming->builder, &message, &incoming->fault);
+    if (!envelope_check(envelope, result, message, &incoming->fault, &report))
+        message_free(&message);
+    else if (envelope_complete(envelope, message, &report) && front_gone())
+        report_set(&report, OUTCOME_TROUBLE, OUTPUT_CUT);
+    struct delivery delivery = envelope_delivery(envelope, message, &recipient, started_ms);
+    delivery.config = lmtp->config;
+    delivery.sessions = lmtp->kept->sessions;
+    delivery.reader_gone = front_gone;
+    run(lmtp, &delivery, &report);
+    reply(lmtp, &report);
+    delivery_log(&delivery);
+    delivery_clear(&delivery);
+}
+
+void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
+{
+    struct envelope envelope OD_CLEANUP(envelope_clear) = {.only_login = base_strdup(lmtp->terms->only_login)};
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = NULL;
+    int64_t age = 0, now = base_now_ms();
+    if (!parse_parameters(arguments, &envelope, &age)) {
+        lmtp_stream_reply(lmtp->stream, "501 5.5.4 unknown or invalid parameter");
+        return;
+    }
+    if (envelope.only_login != NULL)
+        base_free(&envelope.sasl_user); /* the caller may be an ordinary user who says so */
+    builder = message_builder_new((size_t)lmtp->config->delivery.size_limit,
+                                  (const char *const *)lmtp->config->identity.ignore);
+    struct incoming incoming = {.builder = builder};
+    /* The deadline is set once before there is a database session, and again when the delivery runs. */
+    lmtp_stream_reply(lmtp->stream, "354 %lld", (long long)(2 * lmtp->config->delivery.deadline));
+    front_fd = lmtp->fd;
+    if (receive(lmtp, &incoming)) {
+        deliver(lmtp, &envelope, &incoming, now - (age < OLDEST_MS ? age : OLDEST_MS));
+        lmtp->messages++;
+    }
+}

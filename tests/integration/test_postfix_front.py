@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: ISC
+"""Postfix with the front and the service: mailbox_command without set-group-ID, and pipe(8). Postfix is stopped and
+aborted in the middle of messages; the service is started anew under load.
+
+Seen to fail with: no look at the output before the final mark; a service that stores a message without it."""
+
+import os
+import signal
+
+import pytest
+from lab import postfix as postfix_module
+from lab.messages import message
+from lab.process import wait_until
+from lab.service import Service
+from test_postfix_restart import stop_again_and_again
+from test_postfix_service import everything_arrived
+
+
+class Served(postfix_module.Postfix):
+    """The full program is not set-group-ID, so a recipient cannot deliver by it."""
+
+    def __init__(self, site, way):
+        super().__init__(site, way)
+        os.chmod(self.full_program, 0o755)
+        for directory in (site.lab.directory, site.directory):
+            os.chmod(directory, 0o755)
+        self.socket = os.path.join(site.directory, "service.socket")
+        self.edit = lambda name, text: text.replace(self.program + " deliver", f"{self.program} deliver -S {self.socket}")
+        self.service = None
+
+    def configure(self):
+        super().configure()
+        if getattr(self, "service", None):
+            self.service.reload()
+
+    def serve(self, **settings):
+        clients = postfix_module.SERVICE_USER if self.way == "pipe" else ""
+        self.service = Service(self.site, workers=2, settings={"service.clients": clients, **settings})
+        return self.service
+
+
+@pytest.fixture(params=["mailbox_command", "pipe"])
+def served(site, request):
+    new = Served(site, request.param)
+    yield new
+    new.close()
+
+
+def test_end_to_end(served):
+    service = served.serve()
+    [scuba] = served.accounts(1)
+    served.start()
+    mail = message()
+    queue_id = served.send(mail, [scuba])
+    [entry] = served.wait_for(1, queue_id)
+    assert (entry.dsn, entry.status) == ("2.0.0", "sent"), entry
+    assert "2.1.5 stored uid=1 mailbox=INBOX" in entry.text or served.way == "mailbox_command", entry
+    everything_arrived(served, [mail], [scuba])
+    assert service.log().count(f"to=<{scuba}>") == 1 and "status=stored" in service.log()
+    assert queue_id in service.log() or served.way == "mailbox_command"
+
+
+def test_no_service(served):
+    """A recipient may not read the configuration: mail waits. pipe(8)'s user may: the full program delivers."""
+    [scuba] = served.accounts(1)
+    served.start()
+    mail = message()
+    [entry] = served.wait_for(1, served.send(mail, [scuba]))
+    assert entry.status == ("sent" if served.way == "pipe" else "deferred"), entry
+    served.serve()
+    served.flush()
+    everything_arrived(served, [mail], [scuba])
+    assert served.bounces() == []
+
+
+def test_no_message_is_cut_and_none_comes_twice(served):
+    served.serve()
+    stop_again_and_again(served)
+
+
+@pytest.mark.parametrize("how", ["reload", "restart", "kill"])
+def test_the_service_starts_anew_under_load(served, how):
+    site = served.site
+    site.settings.update({"lock.wait": "5s", "delivery.deadline": "10s", "delivery.hold_off": "11s"})
+    served.configure()
+    scuba, doug = served.accounts(2)
+    service = served.serve()
+    served.start()
+    mails = [message(subject=f"Mail {number}") for number in range(20)]
+    for number, mail in enumerate(mails):
+        served.send(mail, [scuba, doug])
+        if number % 10 != 5:
+            continue
+        if how == "reload":
+            service.reload()
+        elif how == "restart":
+            assert service.stop() == 0
+            service.start()
+        else:
+            os.kill(wait_until(service.workers, "a worker")[0], signal.SIGKILL)
+    served.flush()
+    everything_arrived(served, mails, [scuba, doug])
+    assert {entry.status for entry in served.entries()} <= {"sent", "deferred"} and served.bounces() == []
+    assert service.log().count("status=stored") > len(mails)
