@@ -77,6 +77,7 @@ void ledger_close(struct ledger **ledger)
     if (*ledger == NULL)
         return;
     pg_close(&(*ledger)->pg);
+    base_free(&(*ledger)->holder);
     base_free(ledger);
 }
 

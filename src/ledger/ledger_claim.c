@@ -137,10 +137,11 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
         !lock_add_reassert(ledger->pg, ledger->config->lock.method, ledger_lock_key(claim->message), fault))
         return false;
     *ret = pg_mark(ledger->pg);
+    /* Settling will need a transaction number anyway. To have it from now on lets PostgreSQL see that this transaction is
+     * going to commit: commit_siblings counts only those that have one. */
     return pg_add(ledger->pg,
-                  "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
-                  " JOIN unnest($3::text[], $4::text[]) AS w(account, mailbox)"
-                  " ON w.account = c.account AND w.mailbox = c.mailbox"
+                  "SELECT pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
+                  " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint AND c.state = 'appending'",
                   5, params, fault);
 }

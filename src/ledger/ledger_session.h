@@ -15,6 +15,7 @@ struct ledger {
     char host[256];
     char application[64];
     bool in_transaction; /* open and not failed, so the lock is held */
+    char *holder;        /* the session that held the lock when it was not granted; NULL: unknown, or already told */
 };
 
 struct ledger_claimed {
@@ -81,6 +82,10 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
 
 /* Rolls the transaction back. */
 void ledger_rollback(struct ledger *ledger);
+
+/* Adds the question who holds the message's lock, for ledger_take_holder, which keeps the answer for ledger_holder. */
+bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault) OD_MUST;
+void ledger_take_holder(struct ledger *ledger, size_t mark);
 
 /* A random number from the kernel. */
 bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
