@@ -97,6 +97,11 @@ int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
  * lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 
+/* Locks table tally, so that counting and deleting do not overlap. Its trigger then trusts this transaction to subtract
+ * what it deletes. */
+#define LEDGER_TALLY_LOCK \
+    "SELECT pg_catalog.set_config('oncedrop.subtracts', 'yes', true) FROM @schema@.tally FOR UPDATE"
+
 #define LEDGER_ALL_TARGETS (SIZE_MAX - 1)
 
 /* Adds the hold: BEGIN, the lock, and a query that returns a row for each copy of the claim that is not settled and
