@@ -120,6 +120,7 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .first_age_ms = pg_int(result, row, 6),
             .owner = recipient_place(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
+            .elsewhere = found->copies[i].elsewhere,
             .uidvalidity = pg_int(result, row, 9),
             .uid = pg_int(result, row, 10),
         };

@@ -104,7 +104,7 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
 
 #define LEDGER_ALL_TARGETS (SIZE_MAX - 1)
 
-/* Adds the hold: BEGIN, the lock, and a query that returns a row for each copy of the claim that is not settled and
+/* Adds the hold: BEGIN, the lock, and a query that returns the state of each copy of the claim that is not settled and
  * still ours. target: only this one, or LEDGER_ALL_TARGETS. *ret is for ledger_take_hold. */
 bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
                      struct fault *fault) OD_MUST;
