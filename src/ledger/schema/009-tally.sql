@@ -44,6 +44,14 @@ CREATE INDEX delivery_duplicate ON @schema@.delivery (id) WHERE outcome = 'dupli
 -- index on identity, which is searched instead, and each of its rows was on another page.
 DROP INDEX @schema@.delivery_last_at, @schema@.message_lock_key;
 
+-- A try is updated once, at its end, and no index knows of that: with room on its page the update writes no index (of 50
+-- recipients' tries, 86 of 100 instead of 28). The state of a copy and the end of a delivery are what indexes are for.
+ALTER TABLE @schema@.try SET (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Each delivery leaves a dead row in these two. The default lets a fifth of the table die first.
+ALTER TABLE @schema@.delivery SET (autovacuum_vacuum_scale_factor = 0.05);
+ALTER TABLE @schema@.copy SET (autovacuum_vacuum_scale_factor = 0.05);
+
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
