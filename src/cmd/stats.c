@@ -4,6 +4,7 @@
 #include "cmd/stats.h"
 
 #include <glib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -91,6 +92,16 @@ static void stats_clear(struct stats *stats)
     ledger_table_free(&stats->hours);
 }
 
+/* After the answer: the next one comes sooner. No harm if it fails, as on a standby. */
+static void add_up(struct ledger *ledger)
+{
+    struct fault ignored;
+    bool due = false;
+    fflush(stdout);
+    if (ledger_total_is_due(ledger, &due, &ignored) && due)
+        due = ledger_total_up(ledger, &ignored);
+}
+
 int cmd_stats(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
@@ -111,5 +122,6 @@ int cmd_stats(const struct cmd_options *options, int argc, char **argv)
         stats_prometheus(&stats);
     else
         stats_page(&stats);
+    add_up(ledger);
     return 0;
 }

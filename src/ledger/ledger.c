@@ -77,6 +77,7 @@ void ledger_close(struct ledger **ledger)
     if (*ledger == NULL)
         return;
     pg_close(&(*ledger)->pg);
+    base_free(&(*ledger)->holder);
     base_free(ledger);
 }
 
@@ -147,8 +148,9 @@ bool ledger_random(int64_t *ret, struct fault *fault)
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
                           const struct pg_param *params, struct fault *fault)
 {
+    size_t mark = pg_mark(ledger->pg);
     bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     pg_finish(ledger->pg);
     if (result == NULL)
         ledger_add_remedy(ledger, role, fault);

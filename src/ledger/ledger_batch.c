@@ -110,10 +110,11 @@ bool ledger_batch_lock(struct ledger *ledger, const char *condition, size_t coun
 PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                               struct fault *fault)
 {
+    size_t mark = pg_mark(ledger->pg);
     bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
                 pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_take(ledger->pg, 0, fault) : NULL;
-    if (result != NULL && !pg_committed(ledger->pg, 1, fault))
+    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    if (result != NULL && !pg_committed(ledger->pg, mark + 1, fault))
         pg_clear(&result);
     pg_finish(ledger->pg);
     if (result != NULL)

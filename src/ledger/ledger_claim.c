@@ -137,11 +137,13 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
         !lock_add_reassert(ledger->pg, ledger->config->lock.method, ledger_lock_key(claim->message), fault))
         return false;
     *ret = pg_mark(ledger->pg);
+    /* The state is not a condition: for that PostgreSQL would read the index of what is not stored, which is full of rows
+     * of deliveries that have ended. Settling will need a transaction number anyway; to have it from now on lets
+     * PostgreSQL see that this transaction is going to commit: commit_siblings counts only those that have one. */
     return pg_add(ledger->pg,
-                  "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
-                  " JOIN unnest($3::text[], $4::text[]) AS w(account, mailbox)"
-                  " ON w.account = c.account AND w.mailbox = c.mailbox"
-                  " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint AND c.state = 'appending'",
+                  "SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
+                  " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
+                  " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint",
                   5, params, fault);
 }
 
@@ -153,7 +155,10 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
     if (ours == NULL)
         return LEDGER_TROUBLE;
     ledger->in_transaction = true;
-    return (size_t)PQntuples(ours) == count ? LEDGER_OK : LEDGER_BUSY;
+    size_t held = 0;
+    for (int row = 0; row < PQntuples(ours); row++)
+        held += ledger_state(PQgetvalue(ours, row, 0)) == COPY_APPENDING;
+    return held == count ? LEDGER_OK : LEDGER_BUSY;
 }
 
 bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,

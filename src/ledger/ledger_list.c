@@ -89,17 +89,19 @@ struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault)
 {
     return ledger_query(
         ledger,
-        "SELECT m.messages, m.bytes, c.stored, c.pending, c.appending, c.failed, c.abandoned, d.unfinished, d.oldest_unfinished,"
-        " d.duplicates FROM"
-        " (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message) m,"
-        " (SELECT count(*) FILTER (WHERE state = 'stored') AS stored, count(*) FILTER (WHERE state = 'pending') AS pending,"
+        "WITH c AS (SELECT count(*) FILTER (WHERE state = 'pending') AS pending,"
         " count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,"
-        " count(*) FILTER (WHERE state = 'abandoned') AS abandoned"
-        " FROM @schema@.copy) c,"
-        " (SELECT count(*) FILTER (WHERE finished_at IS NULL) AS unfinished,"
-        " coalesce(round(extract(epoch FROM clock_timestamp() - min(first_at) FILTER (WHERE finished_at IS NULL))"
-        "::numeric), 0) AS oldest_unfinished, count(*) FILTER (WHERE outcome = 'duplicate') AS duplicates"
-        " FROM @schema@.delivery) d",
+        " count(*) FILTER (WHERE state = 'abandoned') AS abandoned, count(*) AS all"
+        " FROM @schema@.copy WHERE state <> 'stored')"
+        " SELECT t.messages + m.messages AS messages, t.bytes + m.bytes AS bytes, t.copies + n.copies - c.all AS stored,"
+        " c.pending, c.appending, c.failed, c.abandoned, d.unfinished, d.oldest_unfinished, r.duplicates FROM"
+        " @schema@.tally t, c,"
+        " LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message"
+        " WHERE id > t.last_message) m,"
+        " LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > t.last_copy) n,"
+        " (SELECT count(*) AS unfinished, coalesce(round(extract(epoch FROM clock_timestamp() - min(first_at))::numeric), 0)"
+        " AS oldest_unfinished FROM @schema@.delivery WHERE finished_at IS NULL) d,"
+        " (SELECT count(*) AS duplicates FROM @schema@.delivery WHERE outcome = 'duplicate') r",
         0, NULL, fault);
 }
 

@@ -52,7 +52,8 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
         " h.session, h.ours, h.backend, h.usename AS \"user\", h.client, " SECONDS_SINCE("h.since") " AS held, h.hidden,"
         " coalesce(w.list, '[]') AS waiting"
         " FROM claims c FULL JOIN held h ON h.key = c.key LEFT JOIN waiting w ON w.key = coalesce(c.key, h.key)"
-        " LEFT JOIN LATERAL (SELECT id, message_id FROM @schema@.message WHERE lock_key = h.key AND c.key IS NULL"
+        " LEFT JOIN LATERAL (SELECT id, message_id FROM @schema@.message WHERE c.key IS NULL"
+        " AND identity BETWEEN int8send(h.key) AND int8send(h.key) || decode(repeat('ff', 24), 'hex')"
         " ORDER BY id DESC LIMIT 1) m ON true"
         " WHERE c.key IS NOT NULL OR h.ours OR w.ours OR m.id IS NOT NULL OR " LOOKS_LIKE_OURS("h.key") ")"
         " SELECT * FROM all_of_them ORDER BY max(age) OVER (PARTITION BY key) DESC NULLS LAST, key, age DESC",

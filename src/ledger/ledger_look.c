@@ -15,7 +15,7 @@
 
 /* Marks of the batch's statements. */
 struct look {
-    size_t settings, lock, message, copies, variant;
+    size_t settings, lock, message, variant;
 };
 
 int64_t ledger_lock_key(const struct ledger_message *message)
@@ -94,9 +94,6 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
     ret->message = pg_mark(ledger->pg);
     if (!add_message_query(ledger, message, fault))
         return false;
-    ret->copies = pg_mark(ledger->pg);
-    if (!add_copies_query(ledger, message, fault))
-        return false;
     ret->variant = pg_mark(ledger->pg);
     return add_variant_query(ledger, message, fault) && pg_send(ledger->pg, fault);
 }
@@ -123,44 +120,73 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .first_age_ms = pg_int(result, row, 6),
             .owner = recipient_place(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
+            .elsewhere = found->copies[i].elsewhere,
             .uidvalidity = pg_int(result, row, 9),
             .uid = pg_int(result, row, 10),
         };
     }
 }
 
-/* NULL with the fault set. */
+/* What the first batch tells: everything but the copies of a known message. NULL with the fault set. */
 static struct ledger_found *take_found(struct ledger *ledger, const struct ledger_message *message,
                                        const struct look *look, struct fault *fault)
 {
     size_t count = message->target_count, sent = sent_target(message);
     PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, look->message, fault);
-    PGresult *copies OD_CLEANUP(pg_clear) = row != NULL ? pg_take(ledger->pg, look->copies, fault) : NULL;
     PGresult *variant OD_CLEANUP(pg_clear) =
-        copies != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, look->variant, fault) : NULL;
-    if (copies == NULL || (sent != LEDGER_NO_TARGET && variant == NULL))
+        row != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, look->variant, fault) : NULL;
+    if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL))
         return NULL;
     struct ledger_found *found = base_alloc(sizeof(*found) + count * sizeof(found->copies[0]));
     found->known = PQntuples(row) == 1;
     found->received_at = found->known ? pg_int(row, 0, 0) : message->received_at;
     for (size_t i = 0; i < count; i++)
         found->copies[i].owner = LEDGER_OTHER;
-    for (int i = 0; i < PQntuples(copies); i++)
-        take_copy(message, copies, i, found);
     if (sent != LEDGER_NO_TARGET)
         found->copies[sent].elsewhere = PQntuples(variant) > 0;
     return found;
 }
 
-/* One try, in one round trip. What is known is read after the lock is taken, in separate statements, so that they see
- * the state under the lock; without the lock their results are ignored. After LEDGER_BUSY the caller must end the
- * transaction. */
+/* Only for a message that is known: for all others, and for a lock that is not granted, the server would load tables and
+ * plan a join for nothing, a tenth of a first delivery's time in it. */
+static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
+                        struct fault *fault)
+{
+    bool sent = add_copies_query(ledger, message, fault) && pg_send(ledger->pg, fault);
+    PGresult *copies OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    for (int i = 0; copies != NULL && i < PQntuples(copies); i++)
+        take_copy(message, copies, i, found);
+    return copies != NULL;
+}
+
+/* The end of a batch under the lock: the session, and with it the lock, must be there still. */
+static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
+{
+    if (pg_finish(ledger->pg) || !good)
+        return good;
+    fault_set(fault, "database: connection lost");
+    return false;
+}
+
+/* Reads what is known, in the state under the lock. NULL with the fault set. */
+static struct ledger_found *read_found(struct ledger *ledger, const struct ledger_message *message,
+                                       const struct look *look, struct fault *fault)
+{
+    struct ledger_found *found = take_found(ledger, message, look, fault);
+    bool good = end_batch(ledger, found != NULL, fault);
+    if (good && found->known)
+        good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);
+    if (!good)
+        base_free(&found);
+    return found;
+}
+
+/* One try. What is known is read after the lock is taken, in separate statements, so that they see the state under the
+ * lock; without the lock their results are ignored. After LEDGER_BUSY the caller must end the transaction. */
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
                                    struct ledger_found **ret, struct fault *fault)
 {
     struct look look;
-    struct ledger_found *found = NULL;
-    enum ledger_result result = LEDGER_TROUBLE;
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sent = send_look(ledger, message, &look, fault);
@@ -168,25 +194,20 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    if (lock != NULL && !lock_granted(lock))
-        result = LEDGER_BUSY;
-    else if (lock != NULL && (found = take_found(ledger, message, &look, fault)) != NULL)
-        result = LEDGER_OK;
-    if (!pg_finish(ledger->pg) && result == LEDGER_OK) {
-        fault_set(fault, "database: connection lost");
-        result = LEDGER_TROUBLE;
+    if (lock != NULL && !lock_granted(lock)) {
+        pg_finish(ledger->pg);
+        return LEDGER_BUSY;
     }
-    if (result == LEDGER_OK) {
+    struct ledger_found *found = lock != NULL ? read_found(ledger, message, &look, fault) : NULL;
+    if (found != NULL) {
         ledger->in_transaction = true;
         *ret = found;
-        return result;
+        return LEDGER_OK;
     }
-    if (result == LEDGER_BUSY)
-        return result;
+    pg_finish(ledger->pg);
     ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
-    base_free(&found);
-    return result;
+    return LEDGER_TROUBLE;
 }
 
 static void pause_ms(int64_t ms)
@@ -214,8 +235,8 @@ static bool just_claimed(const struct ledger_message *message, const struct ledg
 }
 
 /* Ends the transaction, and counts recipients for whom nothing else is written. Losing this row would do no harm, so
- * there is no wait for the disk. */
-static void end_held(struct ledger *ledger, size_t recipients)
+ * there is no wait for the disk. In the same round trip asks who holds the message's lock; message: NULL if we do. */
+static void end_held(struct ledger *ledger, const struct ledger_message *message, size_t recipients)
 {
     struct fault ignored;
     char number[24];
@@ -223,12 +244,16 @@ static void end_held(struct ledger *ledger, size_t recipients)
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
-    if (pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
-        pg_add(ledger->pg,
-               "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
-               " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
-               2, params, &ignored) &&
-        pg_send(ledger->pg, &ignored))
+    bool sent = pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
+                (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
+                pg_add(ledger->pg,
+                       "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
+                       " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
+                       2, params, &ignored) &&
+                pg_send(ledger->pg, &ignored);
+    if (sent && message != NULL)
+        ledger_take_holder(ledger, 1);
+    if (sent)
         pg_finish(ledger->pg);
 }
 
@@ -256,7 +281,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
             if (result == LEDGER_OK)
                 *ret = found;
             if (result == LEDGER_BUSY)
-                end_held(ledger, recipients_of(message));
+                end_held(ledger, message, recipients_of(message));
             return result;
         }
         ledger_rollback(ledger);
@@ -268,7 +293,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 void ledger_leave(struct ledger *ledger, size_t held)
 {
     if (held > 0)
-        end_held(ledger, held);
+        end_held(ledger, NULL, held);
     else
         ledger_rollback(ledger);
 }

@@ -3,8 +3,6 @@
  * Selects what is old; the condition is checked again under the locks of a batch (ledger_batch.h). */
 #include "ledger/ledger_purge.h"
 
-#include <stdlib.h>
-
 #include "ledger/ledger_batch.h"
 
 /* $1: milliseconds. last_at is checked because replayed messages arrived long ago but may have been recorded today. */
@@ -43,6 +41,27 @@ static void batch_clear(struct ledger_batch *batch)
     base_free(&batch->ids);
 }
 
+/* Deletes, and subtracts from what was counted. The copies are still there for this statement: they go at its end, by
+ * their foreign key. Returns how many messages these were. */
+static PGresult *delete_batch(struct ledger *ledger, const struct pg_param params[2], struct fault *fault)
+{
+    if (!pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL, fault)) {
+        ledger_rollback(ledger);
+        return NULL;
+    }
+    return ledger_batch_commit(
+        ledger,
+        "WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD
+        " RETURNING m.id, m.size), less AS (UPDATE @schema@.tally t SET messages = t.messages - m.messages,"
+        " bytes = t.bytes - m.bytes, copies = t.copies - c.copies FROM @schema@.tally k,"
+        " LATERAL (SELECT count(*) AS messages, coalesce(sum(g.size), 0) AS bytes FROM gone g"
+        " WHERE g.id <= k.last_message) m,"
+        " LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id"
+        " WHERE o.id <= k.last_copy) c)"
+        " SELECT count(*) FROM gone",
+        2, params, fault);
+}
+
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
 {
     char age[24];
@@ -52,12 +71,10 @@ bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struc
         return false;
     if (batch.ids != NULL) {
         params[1] = pg_array(batch.ids);
-        PGresult *result OD_CLEANUP(pg_clear) =
-            ledger_batch_commit(ledger, "DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD, 2,
-                                params, fault);
+        PGresult *result OD_CLEANUP(pg_clear) = delete_batch(ledger, params, fault);
         if (result == NULL)
             return false;
-        purge->deleted += strtoll(PQcmdTuples(result), NULL, 10);
+        purge->deleted += pg_int(result, 0, 0);
     }
     purge->ended = batch.ended;
     purge->after = batch.after;

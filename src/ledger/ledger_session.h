@@ -15,6 +15,7 @@ struct ledger {
     char host[256];
     char application[64];
     bool in_transaction; /* open and not failed, so the lock is held */
+    char *holder;        /* the session that held the lock when it was not granted; NULL: unknown, or already told */
 };
 
 struct ledger_claimed {
@@ -82,6 +83,10 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
 /* Rolls the transaction back. */
 void ledger_rollback(struct ledger *ledger);
 
+/* Adds the question who holds the message's lock, for ledger_take_holder, which keeps the answer for ledger_holder. */
+bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault) OD_MUST;
+void ledger_take_holder(struct ledger *ledger, size_t mark);
+
 /* A random number from the kernel. */
 bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 
@@ -92,9 +97,14 @@ int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
  * lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 
+/* Locks table tally, so that counting and deleting do not overlap. Its trigger then trusts this transaction to subtract
+ * what it deletes. */
+#define LEDGER_TALLY_LOCK \
+    "SELECT pg_catalog.set_config('oncedrop.subtracts', 'yes', true) FROM @schema@.tally FOR UPDATE"
+
 #define LEDGER_ALL_TARGETS (SIZE_MAX - 1)
 
-/* Adds the hold: BEGIN, the lock, and a query that returns a row for each copy of the claim that is not settled and
+/* Adds the hold: BEGIN, the lock, and a query that returns the state of each copy of the claim that is not settled and
  * still ours. target: only this one, or LEDGER_ALL_TARGETS. *ret is for ledger_take_hold. */
 bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
                      struct fault *fault) OD_MUST;

@@ -76,13 +76,43 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
                         0, NULL, fault);
 }
 
-/* Locks a row, so that only one process at a time adds up. */
-static bool add_until_lock(struct ledger *ledger, struct fault *fault)
+/* Locks a row, so that only one process at a time adds up, and another one, so that nothing is deleted meanwhile. */
+static bool add_locks(struct ledger *ledger, struct fault *fault)
 {
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.total AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)"
                   " ON CONFLICT (name, label, le) DO UPDATE SET value = t.value",
+                  0, NULL, fault) &&
+           pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL, fault);
+}
+
+/* No transaction lasts an hour: what got a number before a row that is older is there, or will never be. */
+static bool add_tally(struct ledger *ledger, struct fault *fault)
+{
+    return pg_add(ledger->pg,
+                  "WITH old AS MATERIALIZED (SELECT t.last_message, t.last_copy, coalesce((SELECT id FROM @schema@.copy"
+                  " WHERE id > t.last_copy AND first_at < pg_catalog.clock_timestamp() - interval '1 hour'"
+                  " ORDER BY id DESC LIMIT 1), t.last_copy) AS copy FROM @schema@.tally t),"
+                  " span AS MATERIALIZED (SELECT o.*, greatest(o.last_message, (SELECT max(message) FROM @schema@.copy"
+                  " WHERE id > o.copy - 1000 AND id <= o.copy)) AS message FROM old o)"
+                  " UPDATE @schema@.tally t SET last_message = s.message, messages = t.messages + m.messages,"
+                  " bytes = t.bytes + m.bytes, last_copy = s.copy, copies = t.copies + c.copies FROM span s,"
+                  " LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message"
+                  " WHERE id > s.last_message AND id <= s.message) m,"
+                  " LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND id <= s.copy) c",
                   0, NULL, fault);
+}
+
+bool ledger_total_is_due(struct ledger *ledger, bool *ret, struct fault *fault)
+{
+    struct ledger_table *due OD_CLEANUP(ledger_table_free) = ledger_query(
+        ledger,
+        "SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000"
+        " AND " UNTIL " < pg_catalog.clock_timestamp() - interval '2 hours'",
+        0, NULL, fault);
+    if (due != NULL)
+        *ret = due->rows > 0;
+    return due != NULL;
 }
 
 bool ledger_total_up(struct ledger *ledger, struct fault *fault)
@@ -91,10 +121,10 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
         return false;
     pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + LONGEST_MS);
     bool sent =
-        ledger_add_begin(ledger, LONGEST_MS, fault) && add_until_lock(ledger, fault) &&
+        ledger_add_begin(ledger, LONGEST_MS, fault) && add_locks(ledger, fault) && add_tally(ledger, fault) &&
         pg_add(ledger->pg,
                "WITH span AS MATERIALIZED (SELECT " UNTIL " AS since,"
-               " greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 day'), " UNTIL ") AS until),"
+               " greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), " UNTIL ") AS until),"
                " tries AS (" TRIES " WHERE t.started_at >= (SELECT since FROM span)"
                " AND t.started_at < (SELECT until FROM span)), " GROUPS ","
                " old AS (DELETE FROM @schema@.event WHERE at < (SELECT until FROM span) RETURNING name, count),"

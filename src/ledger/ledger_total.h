@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Counters that never decrease. They cost deliveries nothing: they are computed from the recorded tries and from table
- * total, to which purge adds the tries that it is about to delete. A try is counted once it cannot change any more. */
+ * total, to which older tries are added before purge deletes them. A try is counted once it cannot change any more. */
 #ifndef ONCEDROP_LEDGER_TOTAL_H
 #define ONCEDROP_LEDGER_TOTAL_H
 
@@ -23,8 +23,11 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
 
 enum { TOTAL_NAME, TOTAL_LABEL, TOTAL_LE, TOTAL_VALUE };
 
-/* Adds up tries older than a day, which purge may then delete. False with the fault set on trouble: nothing was
- * changed. */
+/* Adds up what is older than an hour: tries, which purge may then delete; messages and copies, so that ledger_totals
+ * (ledger_list.h) need not read them again. False with the fault set on trouble: nothing was changed. */
 bool ledger_total_up(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Whether so much was not added up yet that the figures take noticeably longer. False with the fault set on trouble. */
+bool ledger_total_is_due(struct ledger *ledger, bool *ret, struct fault *fault) OD_MUST;
 
 #endif

@@ -2,10 +2,11 @@
 """The examples in conf/ for the servers around oncedrop, unchanged except for names, ports and paths."""
 
 import os
+import subprocess
 
 import expect
 import pytest
-from lab import dovecot_config, lab as lab_module, pgbouncer
+from lab import dovecot_config, lab as lab_module, pgbouncer, process
 from lab.dovecot import Dovecot
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
@@ -70,6 +71,24 @@ def test_pgbouncer(site):
     answers = [delivery.finish().out.split()[1] for delivery in deliveries]
     assert sorted(answers) == ["duplicate"] * 7 + ["stored"]
     assert site.count(scuba) == 1
+
+
+def test_postgresql(site):
+    """The server knows every setting, and takes the file on a reload."""
+    server = site.lab.postgres
+    os.chmod(site.directory, 0o711)
+    sample = os.path.join(lab_module.REPOSITORY, "conf", "postgresql", "oncedrop.conf")
+    with open(sample, encoding="utf-8") as file:
+        settings = dict(line.split(" = ") for line in file.read().splitlines() if line and not line.startswith("#"))
+    assert settings
+    copy = site.write("postgresql.conf", "".join(f"{name} = {value}\n" for name, value in settings.items()))
+    os.chown(copy, server.user.pw_uid, server.user.pw_gid)
+    told = subprocess.run([server.program("postgres"), "-D", server.path("data"), f"--config-file={copy}", "-C", "commit_delay"],
+                          capture_output=True, text=True, check=False, cwd="/", **process.run_as(server.user))
+    assert told.returncode == 0 and told.stdout == settings["commit_delay"] + "\n", told
+    context = {row.name: row.context for row in site.sql("SELECT name, context FROM pg_settings WHERE name = ANY (%s)",
+                                                         (list(settings),))}
+    assert context.keys() == settings.keys() and not {"postmaster", "internal"} & set(context.values()), context
 
 
 def setting(postfix, name):

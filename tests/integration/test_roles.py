@@ -41,6 +41,7 @@ FORBIDDEN = {
     "a table for itself": "LOCK TABLE oncedrop.copy IN ACCESS EXCLUSIVE MODE",
     "a table shared": "LOCK TABLE oncedrop.message IN SHARE MODE",
     "a table of its own": "CREATE TABLE oncedrop.mine (a int)",
+    "what was counted": "UPDATE oncedrop.tally SET copies = 0",
     "an older version": "DELETE FROM oncedrop.schema_version",
     "a newer version": "INSERT INTO oncedrop.schema_version (version) VALUES (99)",
     "its rights": "GRANT ALL ON oncedrop.message TO oncedrop_delivery",
