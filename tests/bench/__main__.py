@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 
@@ -25,7 +26,7 @@ class Bench:
 
     def __init__(self, arguments):
         self.rounds, self.long, self.tiny = arguments.rounds, arguments.long, arguments.tiny
-        self.runner = None
+        self.runner, self.runners = None, []
         self.servers = servers_module.Servers(not arguments.untuned)
         try:
             self.runner = measure.Runner(self.servers.user)     # before there are threads and large memory
@@ -36,9 +37,16 @@ class Bench:
             self.close()
             raise
 
+    def several_runners(self, count):
+        """As many processes of the delivering user's, for deliveries at the same time."""
+        while len(self.runners) < count:
+            self.runners.append(measure.Runner(self.servers.user))
+        return self.runners[:count]
+
     def close(self):
-        if self.runner:
-            self.runner.close()
+        for runner in [self.runner, *self.runners]:
+            if runner:
+                runner.close()
         self.servers.stop()
 
 
@@ -87,6 +95,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)   # the servers end, and the directory goes
     try:
         main()
     except KeyboardInterrupt:

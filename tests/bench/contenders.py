@@ -34,9 +34,9 @@ class OneShot:
     sender = None
     path = ""
 
-    def __init__(self, servers, runner, name):
+    def __init__(self, servers, runner, name, accounts=ACCOUNTS):
         self.servers, self.runner, self.name = servers, runner, name
-        self.mailboxes = servers.accounts(plain(name) + "-", ACCOUNTS)
+        self.mailboxes = servers.accounts(plain(name) + "-", accounts)
         self.turn = itertools.cycle(self.mailboxes)
         self.delivered = 0
 
@@ -60,8 +60,8 @@ class OneShot:
 class Oncedrop(OneShot):
     """more: further settings; sent: with a copy for the sender."""
 
-    def __init__(self, servers, runner, name, program, sent=False, more=None):
-        super().__init__(servers, runner, name)
+    def __init__(self, servers, runner, name, program, sent=False, more=None, **rest):
+        super().__init__(servers, runner, name, **rest)
         self.program, self.sender = program, sent
         self.path = program.path
         self.configuration = program.configuration(plain(name), **(more or {}), **(
@@ -86,8 +86,8 @@ class Fdm(OneShot):
 
     path = measure.agents_path("fdm")
 
-    def __init__(self, servers, runner, name):
-        super().__init__(servers, runner, name)
+    def __init__(self, servers, runner, name, **rest):
+        super().__init__(servers, runner, name, **rest)
         self.directory = servers.new_directory("fdm")
         os.chown(self.directory, servers.user.pw_uid, servers.user.pw_gid)
         for account in self.mailboxes:

@@ -2,9 +2,11 @@
 """Processes timed as the delivering user, samples, and rounds in which everybody has a turn."""
 
 import collections
+import contextlib
 import multiprocessing
 import os
 import random
+import signal
 import statistics
 import threading
 import time
@@ -27,16 +29,20 @@ class Runner:
         theirs.close()
 
     def serve(self, pipe, user):
-        self.ours.close()
+        # An interrupt is the parent's business, who ends us. Whoever it forks later has its end of the pipe, too: it is not
+        # by the end of the pipe that we learn of its own.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if os.getuid() == 0:
             os.setgroups([])
             os.setgid(user.pw_gid)
             os.setuid(user.pw_uid)
+        process.LIBC.prctl(process.PR_SET_PDEATHSIG, signal.SIGKILL)    # not before setuid(2), which clears it
         os.chdir("/")
         while True:
             try:
                 pipe.send(run(*pipe.recv()))
-            except (EOFError, KeyboardInterrupt):
+            except (EOFError, TypeError):   # our parent died, or said None
                 os._exit(0)
 
     def run(self, words, environment, message):
@@ -45,22 +51,25 @@ class Runner:
         return self.ours.recv()
 
     def close(self):
-        self.ours.close()
+        with contextlib.suppress(OSError):
+            self.ours.send(None)
+        self.child.join(5)
+        self.child.kill()
         self.child.join()
+        self.ours.close()
 
 
 def run(words, environment, message):
-    feeder, (stdin, feed), (output, stdout) = None, os.pipe(), os.pipe()
+    feeding, (stdin, feed), (output, stdout) = None, os.pipe(), os.pipe()
     actions = [(os.POSIX_SPAWN_DUP2, stdin, 0), (os.POSIX_SPAWN_DUP2, stdout, 1), (os.POSIX_SPAWN_DUP2, stdout, 2)]
     if len(message) <= ROOM:
         os.write(feed, message)
         os.close(feed)
     else:
-        feeder = threading.Thread(target=pour, args=(feed, message))
+        feeding = True
     started = time.perf_counter()
     pid = os.posix_spawn(words[0], words, environment, file_actions=actions)
-    if feeder:
-        feeder.start()
+    feeder = in_background(pour, feed, message) if feeding else None
     os.close(stdin)
     os.close(stdout)
     with open(output, "rb") as file:
@@ -72,9 +81,15 @@ def run(words, environment, message):
     return Done(status, seconds, said)
 
 
-def pour(descriptor, message):
+def in_background(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def pour(descriptor, message, close=True):
     try:
-        with open(descriptor, "wb") as file:
+        with open(descriptor, "wb", closefd=close) as file:
             file.write(message)
     except BrokenPipeError:
         pass

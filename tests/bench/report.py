@@ -48,9 +48,9 @@ def summary(row):
 def table(results, part, seconds):
     lines = ["", f"{part + f'  ({seconds:.0f} s)':38} {'median':>8} {'quartiles':>15} {'min':>7} {'max':>7}"]
     case = None
-    for (its_part, its_case, contender), row in results.rows.items():
-        if its_part != part:
-            continue
+    mine = [(its_case, contender, row) for (its_part, its_case, contender), row in results.rows.items() if its_part == part]
+    cases = list(dict.fromkeys(its_case for its_case, _, _ in mine))
+    for its_case, contender, row in sorted(mine, key=lambda one: cases.index(one[0])):
         if its_case != case:
             case = its_case
             lines.append(f"  {case}, {row['unit']}, n = {len(row['samples'])}")

@@ -219,10 +219,15 @@ class Program:
         shutil.copy(path, self.path)    # the delivering user might not reach the original
         os.chmod(self.path, 0o755)
         self.password = self.write("password", servers.dovecot.password + "\n")
-        self.database = servers.postgres.create_database(lab_module.OWNER)
+        self.database = None
         self.install()
 
+    def with_new_ledger(self):
+        """The same program with another, empty ledger."""
+        return Program(self.servers, self.name, self.path)
+
     def install(self):
+        self.database = self.servers.postgres.create_database(lab_module.OWNER)
         owner = self.servers.postgres.conninfo(self.database, lab_module.OWNER)
         done = subprocess.run([self.path, "-c", self.configuration("owner", **{"database.conninfo": owner}), "schema",
                                "install"], env=self.servers.environment(), capture_output=True, text=True, check=False)
@@ -255,6 +260,11 @@ class Program:
             group, _, setting = key.partition(".")
             groups.setdefault(group, []).append(f"{setting}={value}\n")
         return self.write(f"{name}.conf", "".join(f"[{group}]\n{''.join(lines)}" for group, lines in groups.items()))
+
+    def operator(self):
+        """The configuration of somebody who runs `stats`."""
+        return self.configuration("operator", **{"database.conninfo": self.servers.postgres.conninfo(
+            self.database, lab_module.OPERATOR)})
 
     def words(self, *arguments, configuration=None):
         return [self.path, "-c", configuration or self.configuration(), *arguments]
