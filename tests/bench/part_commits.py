@@ -54,14 +54,14 @@ class Counter:
         return self.commits(since), self.syncs() - syncs
 
 
-def one_by_one(bench, program):
+def one_by_one(bench, program, messages):
     """A process for each message, 20 at a time."""
     agent = agents.Oncedrop(bench.servers, bench.runner, f"{program.name} commits", program)
     runners = bench.several_runners(AT_ONCE)
 
     def share(pair):
         runner, account = pair
-        for _ in range(MESSAGES // AT_ONCE):
+        for _ in range(messages // AT_ONCE):
             done = runner.run(agent.words(account), agent.environment(account), agents.mail(account))
             measure.must(done.exit == 0, f"{agent.name}: {done}")
 
@@ -105,21 +105,21 @@ def measure_part(bench, results):
 
 
 def measure_all(bench, results, counter):
-    count = bench.rounds or ROUNDS
+    count, messages = bench.rounds or ROUNDS, AT_ONCE if bench.tiny else MESSAGES
     accounts = bench.servers.accounts("commits-", RECIPIENTS + 1)
     for program in bench.programs:
         def add(case, sample, unit="per message"):
             results.add("commits", case, program.name, unit, sample)
 
         contender = part_lmtp.Oncedrop(bench, program)
-        ways = {"lmtp": lambda: part_lmtp.rate(bench, contender, accounts[:AT_ONCE], MESSAGES, AT_ONCE, False),
-                "deliver": one_by_one(bench, program)}
+        ways = {"lmtp": lambda: part_lmtp.rate(bench, contender, accounts[:AT_ONCE], messages, AT_ONCE, False),
+                "deliver": one_by_one(bench, program, messages)}
         for _ in range(count):
             for name, work in ways.items():
                 commits, syncs = counter.during(work)
-                add(f"commits, {name}", commits / MESSAGES)
+                add(f"commits, {name}", commits / messages)
                 if counter.has_syncs():
-                    add(f"syncs, {name}", syncs / MESSAGES)
+                    add(f"syncs, {name}", syncs / messages)
         for sent in (False, True):
             work, close = many_recipients(bench, program, accounts, sent)
             try:
