@@ -38,9 +38,12 @@ def fill_mailbox(bench, account, messages):
     """As if they had been there for long: Dovecot has its index of them."""
     directory = os.path.join(bench.servers.maildir(account), "cur")
     data = agents.mail(account, size=1000)
+    sizes = f"S={len(data)},W={len(data) + data.count(bytes([10]))}"
     user = bench.servers.user
     for number in range(messages):
-        path = os.path.join(directory, f"{1700000000 + number}.M{number}P1.bench,S={len(data)}:2,S")
+        # Names as various as real ones: Dovecot has a hash table of them.
+        name = f"{1700000000 + number * 37}.M{number * 7919 % 1000000:06}P{1000 + number * 13 % 30000}.bench"
+        path = os.path.join(directory, f"{name},{sizes}:2,S")
         with open(path, "wb") as file:
             file.write(data)
         os.chown(path, user.pw_uid, user.pw_gid)
@@ -48,7 +51,7 @@ def fill_mailbox(bench, account, messages):
     os.utime(directory, (1700000000, 1700000000))
     with bench.servers.dovecot.session(account) as session:
         session.select("INBOX")
-        session.fetch("1:*", "(UID)")
+        session.uid("FETCH", "1:*", "(UID)")
 
 
 def mailboxes(bench, results, count):

@@ -37,6 +37,8 @@ TARGETS = [
            ("postfix", "to empty queue", "pipe dovecot-lda")),
     *[Target(f"deliver: mailbox of {count} ÷ of none", ("growth", f"deliver, mailbox of {count}", "{}"),
              ("growth", "deliver, mailbox of 0", "{}"), most=1.1) for count in ("10,000", "100,000")],
+    *[Target(f"fdm: mailbox of {count} ÷ of none (the server)", ("growth", f"deliver, mailbox of {count}", "fdm, IMAP"),
+             ("growth", "deliver, mailbox of 0", "fdm, IMAP")) for count in ("10,000", "100,000")],
     *[Target(f"deliver: ledger of {count} ÷ of none", ("growth", f"deliver, ledger of {count}", "{}"),
              ("growth", "deliver, ledger of 0", "{}"), most=1.1) for count in ("100,000", "1,000,000")],
     *[Target(f"lmtp: ledger of {count} ÷ of none", ("growth", f"lmtp, ledger of {count}", "{}"),
