@@ -71,7 +71,7 @@ def measure_part(bench, results):
             results.add("contention", "a delivery", contender.name, "ms", delivered * 1000)
             results.add("contention", "lock held, exit 75", contender.name, "ms", refused * 1000)
 
-    measure.rounds(here, bench.rounds or ROUNDS, once, warm=2)
+    measure.rounds(here, bench.rounds or ROUNDS, once, warm=0 if bench.tiny else 2)
     runners = bench.several_runners(AT_ONCE)
     waits = [(wait, agents.Oncedrop(bench.servers, bench.runner, f"{program.name} wait {wait}", program,
                                     more={"lock.wait": wait}))
@@ -85,4 +85,4 @@ def measure_part(bench, results):
             results.add("contention", f"of {AT_ONCE} at once, deferred", agent.name, "deliveries", deferred)
         measure.must(wait == "0s" or not deferred, f"{agent.name}: {deferred} deferred")
 
-    measure.rounds(waits, bench.rounds or ROUNDS // 2, all_ten)
+    measure.rounds(waits, bench.rounds or ROUNDS // 2, all_ten, warm=0 if bench.tiny else 1)

@@ -17,6 +17,6 @@ def measure_part(bench, results):
             results.add("deliver", "3 kB", agent.name, "ms", seconds * 1000)
 
     # First each account's mailbox is made.
-    measure.rounds(agents_here, bench.rounds or ROUNDS, once, warm=1 if bench.tiny else agents.ACCOUNTS)
+    measure.rounds(agents_here, bench.rounds or ROUNDS, once, warm=0 if bench.tiny else agents.ACCOUNTS)
     for agent in agents_here:
         agent.verify()
