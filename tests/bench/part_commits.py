@@ -5,7 +5,6 @@ Commits are counted in the WAL itself (pg_waldump(1)): those that wrote somethin
 Syncs are those of pg_stat_wal, which PostgreSQL 14 to 17 have."""
 
 import concurrent.futures
-import os
 import re
 import subprocess
 
