@@ -23,6 +23,8 @@ RECIPIENTS = (1, 2, 10, 50, 100)
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = {"1 kB": 1000, "100 KiB": 100 * KIB, "1 MiB": MIB, "10 MiB": 10 * MIB, "100 MiB": 100 * MIB}
 
+REMEMBERED = ("1 kB", "1 MiB", "100 MiB")      # with memory
+
 
 def measure_part(bench, results):
     count = bench.rounds or ROUNDS
@@ -252,4 +254,5 @@ def sizes(bench, results, count):
             results.add("growth", f"anonymous memory, {size}", names[contender.name], "MiB", data)
 
         measure.rounds(here, count if its_bytes < 10 * MIB else max(count // 4, 1), once)
-        measure.rounds(here, 1, memory, warm=0)
+        if size in REMEMBERED:
+            measure.rounds(here, 1, memory, warm=0)

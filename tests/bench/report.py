@@ -78,17 +78,19 @@ def verdict(target, met):
     if met is None:
         return ""
     limit = f"≤ {target.most:g}" if target.most is not None else f"≥ {target.least:g}"
-    return f"{limit:>8}  {'met' if met else 'MISSED'}"
+    return f"{limit:>7} {'met' if met else 'NOT met'}"
 
 
 def ratios(doc):
     """The table of targets, for each program that was measured."""
-    known, lines = medians(doc), []
+    lines = []
     for program in ("oncedrop", "other"):
-        rows = [f"  {target.name:50} {number(ratio):>7} {verdict(target, met)}"
-                for target, ratio, met in targets.found(known, program)]
+        rows = []
+        for target, ratio, spread, met in targets.found(doc["rows"], program):
+            quartiles = f"{number(spread[0])} - {number(spread[1])}" if spread else ""
+            rows.append(f"  {target.name:44} {number(ratio):>5} {quartiles:>11} {verdict(target, met)}".rstrip())
         if rows:
-            lines += ["", f"{'Ratios of medians: ' + program:52} {'':>7} {'target':>8}", *rows]
+            lines += ["", f"{'Ratios: ' + program:46} {'':>5} {'quartiles':>11} {'target':>7}", *rows]
     return "\n".join(lines)
 
 
@@ -106,9 +108,9 @@ def comparison(old, new):
             change = after[key] / before[key] if before[key] else None
             name = f"{': '.join(key)}, {row['unit']}"
             lines.append(f"{name[:52]:52} {number(before[key]):>8} {number(after[key]):>8} {number(change):>9}")
-    was = {target.name: ratio for target, ratio, _ in targets.found(before, "oncedrop")}
+    was = {target.name: ratio for target, ratio, _, _ in targets.found(old["rows"], "oncedrop")}
     lines += ["", f"{'Ratios':50} {'old':>6} {'new':>6}  {'target':>7}"]
-    for target, ratio, met in targets.found(after, "oncedrop"):
+    for target, ratio, _, met in targets.found(new["rows"], "oncedrop"):
         lines.append(f"{target.name:50} {number(was.get(target.name)):>6} {number(ratio):>6} {verdict(target, met)}")
     return "\n".join(line.rstrip() for line in lines)
 

@@ -2,6 +2,7 @@
 """The ratios of medians that matter, by the names of what is compared; a target where there is one. {} is the program."""
 
 import collections
+import statistics
 
 # above, below: (part, case, contender) of a row; below None: the median itself. most, least: the target.
 Target = collections.namedtuple("Target", "name above below most least", defaults=(None, None))
@@ -37,7 +38,7 @@ TARGETS = [
            ("postfix", "to empty queue", "pipe dovecot-lda")),
     *[Target(f"deliver: mailbox of {count} ÷ of none", ("growth", f"deliver, mailbox of {count}", "{}"),
              ("growth", "deliver, mailbox of 0", "{}"), most=1.1) for count in ("10,000", "100,000")],
-    *[Target(f"fdm: mailbox of {count} ÷ of none (the server)", ("growth", f"deliver, mailbox of {count}", "fdm, IMAP"),
+    *[Target(f"fdm: mailbox of {count} ÷ of none", ("growth", f"deliver, mailbox of {count}", "fdm, IMAP"),
              ("growth", "deliver, mailbox of 0", "fdm, IMAP")) for count in ("10,000", "100,000")],
     *[Target(f"deliver: ledger of {count} ÷ of none", ("growth", f"deliver, ledger of {count}", "{}"),
              ("growth", "deliver, ledger of 0", "{}"), most=1.1) for count in ("100,000", "1,000,000")],
@@ -66,14 +67,25 @@ def filled(key, program):
     return key and (*key[:2], key[2].format(program))
 
 
-def found(medians, program):
-    """medians: (part, case, contender) → number. Yields (target, ratio, whether it is met or None) of what was measured."""
+def spread(above, below):
+    """The quartiles of the ratios of each round, in which both had the same conditions; None if there are too few."""
+    if not below or len(above) != len(below) or len(above) < 2 or 0 in below:
+        return None
+    quartiles = statistics.quantiles([one / other for one, other in zip(above, below)], n=4, method="inclusive")
+    return quartiles[0], quartiles[2]
+
+
+def found(rows, program):
+    """rows: of a document. Yields (target, ratio of medians, spread, whether it is met or None) of what was measured."""
+    by_key = {(row["part"], row["case"], row["contender"]): row for row in rows}
     for target in TARGETS:
-        above, below = filled(target.above, program), filled(target.below, program)
-        if above not in medians or (below and not medians.get(below)):
+        if program == "other" and "{}" not in target.above[2]:
+            continue    # has been said
+        above, below = by_key.get(filled(target.above, program)), by_key.get(filled(target.below, program))
+        if above is None or (target.below and (below is None or not below["median"])):
             continue
-        ratio = medians[above] / (medians[below] if below else 1)
+        ratio = above["median"] / (below["median"] if below else 1)
         met = None
         if target.most is not None or target.least is not None:
             met = (target.most is None or ratio <= target.most) and (target.least is None or ratio >= target.least)
-        yield target, ratio, met
+        yield target, ratio, spread(above["samples"], below["samples"] if below else []), met
