@@ -67,6 +67,16 @@ def arguments_given():
     return given
 
 
+def write(document, directory):
+    print(report.ratios(document))
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "bench.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+    with open(os.path.join(directory, "bench.svg"), "w", encoding="utf-8") as file:
+        file.write(report.plot(document))
+    print(f"Written: {directory}/bench.json and bench.svg", flush=True)
+
+
 def main():
     given = arguments_given()
     if given.compare:
@@ -82,16 +92,9 @@ def main():
             started = time.monotonic()
             importlib.import_module(f"part_{part}").measure_part(bench, results)
             print(report.table(results, part, time.monotonic() - started), flush=True)
+        write(report.document(results, machine), given.directory)
     finally:
         bench.close()
-    document = report.document(results, machine)
-    print(report.ratios(document), flush=True)
-    os.makedirs(given.directory, exist_ok=True)
-    with open(os.path.join(given.directory, "bench.json"), "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-    with open(os.path.join(given.directory, "bench.svg"), "w", encoding="utf-8") as file:
-        file.write(report.plot(document))
-    print(f"Written: {given.directory}/bench.json and bench.svg")
 
 
 if __name__ == "__main__":

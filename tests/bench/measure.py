@@ -29,8 +29,8 @@ class Runner:
         theirs.close()
 
     def serve(self, pipe, user):
-        # An interrupt is the parent's business, who ends us. Whoever it forks later has its end of the pipe, too: it is not
-        # by the end of the pipe that we learn of its own.
+        # An interrupt is the parent's business, who ends us. Whoever it forks later has its end of the
+        # pipe, too, so the end of the pipe is no sign of its own.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if os.getuid() == 0:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 """(g) Commits and WAL syncs per message: with 20 at a time one sync may serve several commits.
 
-Commits are counted in the WAL itself (pg_waldump(1)): those that wrote something, by anybody; autovacuum is off meanwhile.
+Commits are counted in the WAL itself (pg_waldump(1)): those that wrote something, by anybody; autovacuum is off
+meanwhile.
 Syncs are those of pg_stat_wal, which PostgreSQL 14 to 17 have."""
 
 import concurrent.futures
@@ -41,8 +42,9 @@ class Counter:
         """How many COMMIT records there are after this position of the WAL."""
         # Nobody may have written what follows a record yet; pg_waldump ends there with status 1.
         said = subprocess.run(
-            [self.server.program("pg_waldump"), "-p", self.server.path("data", "pg_wal"), "-r", "Transaction", "-s", since,
-             "-e", self.ask("SELECT pg_current_wal_flush_lsn()")], capture_output=True, text=True, check=False, cwd="/")
+            [self.server.program("pg_waldump"), "-p", self.server.path("data", "pg_wal"), "-r", "Transaction",
+             "-s", since, "-e", self.ask("SELECT pg_current_wal_flush_lsn()")],
+            capture_output=True, text=True, check=False, cwd="/")
         measure.must(not said.stderr or "COMMIT" in said.stdout, f"pg_waldump: {said}")
         return len(re.findall(r"desc: COMMIT ", said.stdout))
 
@@ -73,7 +75,7 @@ def one_by_one(bench, program, messages):
 
 
 def many_recipients(bench, program, accounts, sent):
-    """One message to all of them; with a copy for the sender, who has logged in: Postfix says so in its Received field."""
+    """One message to all of them; sent: with a copy for the sender, whose From is believed."""
     settings = {"route.sent_copy": "from"} if sent else {}
     contender = part_lmtp.Oncedrop(bench, program, **settings)
     connection = contender.connect()

@@ -35,7 +35,8 @@ class Pure:
 
     def __init__(self, bench, program):
         self.bench, self.program, self.name = bench, program, program.name
-        self.agent = agents.Oncedrop(bench.servers, bench.runner, f"{program.name} lock", program, more={"lock.wait": "0s"})
+        self.agent = agents.Oncedrop(bench.servers, bench.runner, f"{program.name} lock", program,
+                                     more={"lock.wait": "0s"})
 
     def refused(self):
         account = self.agent.mailboxes[0]

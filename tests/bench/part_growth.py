@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""(d) What grows with the mailbox, the ledger, the number of recipients and the size of a message, and what does not."""
+"""(d) What grows with the mailbox, the ledger, the number of recipients and the size of a message."""
 
 import os
 import subprocess
@@ -60,8 +60,9 @@ def mailboxes(bench, results, count):
     """fdm is there to see what grows on the server."""
     here = []
     for number in (*MAILBOXES, *([LARGE_MAILBOX] if bench.long else [])):
-        here += [(number, agents.Oncedrop(bench.servers, bench.runner, f"{program.name} box {number}", program, accounts=1),
-                  program.name) for program in bench.programs]
+        for program in bench.programs:
+            name = f"{program.name} box {number}"
+            here.append((number, agents.Oncedrop(bench.servers, bench.runner, name, program, accounts=1), program.name))
         if agents.Fdm.path:
             here.append((number, agents.Fdm(bench.servers, bench.runner, f"fdm box {number}", accounts=1), "fdm, IMAP"))
     for number, agent, _ in here:
@@ -106,7 +107,8 @@ def ledgers(bench, results, count):
                     raise
                 results.note(f"{program.name} has no ledger of {rows:,}: its schema is another one ({error})")
                 continue
-            here.append((rows, other, agents.Oncedrop(bench.servers, bench.runner, f"{program.name} ledger {rows}", other)))
+            name = f"{program.name} ledger {rows}"
+            here.append((rows, other, agents.Oncedrop(bench.servers, bench.runner, name, other)))
 
     def once(contender, number):
         rows, program, agent = contender
@@ -119,7 +121,8 @@ def ledgers(bench, results, count):
         rows, program, _ = contender
         name = f"ledger of {rows:,}"
         rate = part_lmtp.rate(bench, part_lmtp.Oncedrop(bench, program), accounts, LMTP_MESSAGES, 1, True)
-        done = bench.runner.run(program.words("stats", configuration=program.operator()), bench.servers.environment(), b"")
+        words = program.words("stats", configuration=program.operator())
+        done = bench.runner.run(words, bench.servers.environment(), b"")
         measure.must(done.exit == 0, f"stats: {done}")
         if number >= 0:
             results.add("growth", f"lmtp, {name}", program.name, "/s", rate, larger=True)

@@ -4,7 +4,6 @@ the same accounts, and Dovecot stores for both."""
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -121,7 +120,7 @@ def sink(bench):
     user = ["-u", bench.servers.user.pw_name] if os.getuid() == 0 else []
     if user:
         os.chown(os.path.dirname(path), bench.servers.user.pw_uid, -1)
-    with subprocess.Popen([shutil.which("smtp-sink", path="/usr/sbin:/usr/bin"), "-c", "-L", *user, f"unix:{path}", "100"],
+    with subprocess.Popen([measure.agents_path("smtp-sink"), "-c", "-L", *user, f"unix:{path}", "100"],
                           stdout=subprocess.DEVNULL) as running:
         try:
             process.wait_until(lambda: process.is_listening(path), "smtp-sink is listening")
@@ -183,7 +182,8 @@ def measure_part(bench, results):
                 # Other accounts in each round, and all of them in the end.
                 offset = number * messages % count
                 turned = accounts[offset:] + accounts[:offset]
-                found = rate(bench, contender, turned, messages if number >= 0 else max(count // 10, connections), connections, count == 20)
+                few = max(count // 10, connections)
+                found = rate(bench, contender, turned, messages if number >= 0 else few, connections, count == 20)
                 if number >= 0:
                     results.add("lmtp", case, contender.name, "/s", found, larger=True)
 

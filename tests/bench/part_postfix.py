@@ -75,8 +75,9 @@ def contenders(bench):
     for program in bench.programs:
         words = " ".join(program.words())
         found += [
-            Contender(bench, next(numbers), f"pipe {program.name}", PIPE, recipients=1, flags="ORX", argv=f"{words} deliver"
-                      " -f ${sender} -d ${recipient} -a ${original_recipient} -q ${queue_id} -s ${size} -u ${sasl_username}"),
+            Contender(bench, next(numbers), f"pipe {program.name}", PIPE, recipients=1, flags="ORX",
+                      argv=f"{words} deliver -f ${{sender}} -d ${{recipient}} -a ${{original_recipient}}"
+                           " -q ${queue_id} -s ${size} -u ${sasl_username}"),
             Contender(bench, next(numbers), f"lmtp {program.name}", SPAWN + LMTP, "unix:private/{name}-server",
                       argv=f"{words} lmtp")]
     dovecot = bench.servers.dovecot
@@ -112,7 +113,8 @@ class Postfix(process.Server):
                                                                  "setgid_group")}}
         transports = ", ".join(f"{{{one.domain} = {one.transport}}}" for one in self.here)
         main = [postfix_base.MAIN_CF.format(**own),
-                MAIN_CF.format(directory=self.directory, domains=" ".join(one.domain for one in self.here), transports=transports),
+                MAIN_CF.format(directory=self.directory, domains=" ".join(one.domain for one in self.here),
+                               transports=transports),
                 *[LIMITS.format(name=one.service, at_once=AT_ONCE, recipients=one.recipients) for one in self.here]]
         master = [postfix_base.MASTER_CF.format(**own), *[one.master for one in self.here]]
         for name, texts in (("main.cf", main), ("master.cf", master), ("accounts", [ACCOUNTS_MAP])):

@@ -31,7 +31,7 @@ def flat(settings):
 def heading(machine):
     lines = [f"{machine['date']}, {machine['host']}: {machine['processors']} × {machine['processor']},"
              f" {machine['system']}, load {machine['load']}",
-             f"A page written and synced: {number(machine['fsync_ms'])} ms ({machine['disk']}); fsync is on everywhere.",
+             f"A page written and synced: {number(machine['fsync_ms'])} ms ({machine['disk']}); fsync is on.",
              f"Servers {'tuned' if machine['tuned'] else 'NOT tuned'}. PostgreSQL: {flat(machine['postgresql'])}."
              f" Dovecot: {flat(machine['dovecot'])}."]
     return "\n".join(map(wrapped, lines))
@@ -48,7 +48,8 @@ def summary(row):
 def table(results, part, seconds):
     lines = ["", f"{part + f'  ({seconds:.0f} s)':38} {'median':>8} {'quartiles':>15} {'min':>7} {'max':>7}"]
     case = None
-    mine = [(its_case, contender, row) for (its_part, its_case, contender), row in results.rows.items() if its_part == part]
+    mine = [(its_case, contender, row) for (its_part, its_case, contender), row in results.rows.items()
+            if its_part == part]
     cases = list(dict.fromkeys(its_case for its_case, _, _ in mine))
     for its_case, contender, row in sorted(mine, key=lambda one: cases.index(one[0])):
         if its_case != case:
@@ -153,4 +154,5 @@ def plot(doc):
         y += BAR // 2
     wide = LEFT + WIDE + RIGHT
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{y + 10}" font-family="sans-serif"'
-            f' font-size="11"><rect width="{wide}" height="{y + 10}" fill="white"/>\n' + "\n".join(shapes) + "\n</svg>\n")
+            f' font-size="11"><rect width="{wide}" height="{y + 10}" fill="white"/>\n'
+            + "\n".join(shapes) + "\n</svg>\n")

@@ -11,8 +11,9 @@ import time
 
 from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer, postgres, process
 
-# What conf/postgresql, conf/dovecot and conf/pgbouncer recommend. UNTUNED=yes leaves all of it out. For Dovecot: settings
-# at the top level, then those of services. In 2.4 service_count is called restart_request_count, and 0 "unlimited".
+# What conf/postgresql, conf/dovecot and conf/pgbouncer recommend. UNTUNED=yes leaves all of it out. For Dovecot:
+# settings at the top level, then those of services. In 2.4 service_count is called
+# restart_request_count, and 0 "unlimited".
 TUNED = {
     "postgresql": {"shared_buffers": "256MB", "commit_delay": "200", "commit_siblings": "3", "max_wal_size": "2GB",
                    "jit": "off"},
@@ -26,8 +27,8 @@ TUNED = {
 }
 
 # Always: what makes a commit and a stored message durable. The lab's other tests do without.
-DURABLE = {"postgresql": {"fsync": "on", "shared_buffers": "128MB", "synchronous_commit": "on", "max_connections": "200",
-                          "autovacuum_naptime": "10s"},
+DURABLE = {"postgresql": {"fsync": "on", "shared_buffers": "128MB", "synchronous_commit": "on",
+                          "max_connections": "200", "autovacuum_naptime": "10s"},
            "dovecot": {"mail_fsync": "optimized"}}
 
 HBA = "local all {user} peer map=bench\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The ratios of medians that matter, by the names of what is compared; a target where there is one. {} is the program."""
+"""The ratios of medians that matter, by the names of what is compared, and their targets. {} is the program."""
 
 import collections
 import statistics
@@ -28,9 +28,10 @@ TARGETS = [
     Target("deliver ÷ maildrop", deliver("{}"), deliver("maildrop")),
     Target("deliver ÷ the script", deliver("{}"), deliver("script")),
     Target("deliver: with Sent ÷ without", deliver("{} + Sent"), deliver("{}"), most=1.2),
-    Target("deliver: PgBouncer, with Sent ÷ without", deliver("{} PgBouncer + Sent"), deliver("{} PgBouncer"), most=1.2),
-    *[Target(f"lmtp ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{}"), lmtp(case.format(count), "dovecot"),
-             least=least)
+    Target("deliver: PgBouncer, with Sent ÷ without", deliver("{} PgBouncer + Sent"),
+           deliver("{} PgBouncer"), most=1.2),
+    *[Target(f"lmtp ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{}"),
+             lmtp(case.format(count), "dovecot"), least=least)
       for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
     Target("Postfix: LMTP ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {}"),
            ("postfix", "to empty queue", "lmtp dovecot"), least=0.8),
@@ -48,13 +49,16 @@ TARGETS = [
       for count in ("100,000", "1,000,000")],
     Target("one more recipient ÷ one more bare APPEND", ("growth", "one recipient more", "{}"),
            ("growth", "one recipient more", "bare APPEND"), most=1.0),
-    *[Target(f"deliver: {size} ÷ fdm, IMAP", ("growth", f"deliver, {size}", "{}"), ("growth", f"deliver, {size}", "fdm, IMAP"),
+    *[Target(f"deliver: {size} ÷ fdm, IMAP", ("growth", f"deliver, {size}", "{}"),
+             ("growth", f"deliver, {size}", "fdm, IMAP"),
              most=1.5 if size == "100 MiB" else None) for size in ("1 kB", "1 MiB", "100 MiB")],
-    Target("memory: 100 MiB ÷ fdm, IMAP", ("growth", "memory, 100 MiB", "{}"), ("growth", "memory, 100 MiB", "fdm, IMAP")),
+    Target("memory: 100 MiB ÷ fdm, IMAP", ("growth", "memory, 100 MiB", "{}"),
+           ("growth", "memory, 100 MiB", "fdm, IMAP")),
     Target("exit 75 on a held lock ÷ a delivery", ("contention", "lock held, exit 75", "{}"),
            ("contention", "a delivery", "{}"), most=0.5),
     Target("replay -j 1 ÷ bare APPEND", ("replay", "stored", "{} -j 1"), ("replay", "stored", "bare APPEND")),
-    Target("replay -j 4 ÷ bare APPEND", ("replay", "stored", "{} -j 4"), ("replay", "stored", "bare APPEND"), least=0.7),
+    Target("replay -j 4 ÷ bare APPEND", ("replay", "stored", "{} -j 4"), ("replay", "stored", "bare APPEND"),
+           least=0.7),
     Target("replay -j 4, known: messages/s", ("replay", "known", "{} -j 4"), None, least=5000),
     Target("WAL syncs per message, lmtp, 20 at a time", ("commits", "syncs, lmtp", "{}"), None, most=0.5),
     Target("WAL syncs per message, deliver, 20 at a time", ("commits", "syncs, deliver", "{}"), None, most=0.5),
@@ -76,7 +80,7 @@ def spread(above, below):
 
 
 def found(rows, program):
-    """rows: of a document. Yields (target, ratio of medians, spread, whether it is met or None) of what was measured."""
+    """rows: of a document. Yields (target, ratio of medians, spread, whether it is met) of what was measured."""
     by_key = {(row["part"], row["case"], row["contender"]): row for row in rows}
     for target in TARGETS:
         if program == "other" and "{}" not in target.above[2]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""The benchmark itself, in its tiny form: `make bench` must work when somebody wants a figure. Which contenders there are
-depends on what is installed; oncedrop always is.
+"""The benchmark itself, in its tiny form: `make bench` must work when somebody wants a figure. Which contenders there
+are depends on what is installed; oncedrop always is.
 
-Seen to fail with: a contender that loses its messages (not one is stored); a comparison by the wrong document; a plot that
-is no XML; a ratio upside down; a directory left behind."""
+Seen to fail with: a contender that stores nothing; a comparison with the documents exchanged; a plot that is no XML; a
+ratio upside down; SIGTERM not caught."""
 
 import json
 import os
@@ -18,8 +18,8 @@ from lab import lab as lab_module
 BENCH = os.path.join(lab_module.REPOSITORY, "tests", "bench")
 pytestmark = pytest.mark.xdist_group("bench")      # measured once
 PARTS = ("deliver", "contention")
-MACHINE = {"date": "2026-01-01 00:00", "host": "h", "system": "Debian", "processors": 2, "processor": "<p&q>", "load": 0,
-           "disk": "ext4", "fsync_ms": 1, "postgresql": {}, "dovecot": {}, "tuned": True}
+MACHINE = {"date": "2026-01-01 00:00", "host": "h", "system": "Debian", "processors": 2, "processor": "<p&q>",
+           "load": 0, "disk": "ext4", "fsync_ms": 1, "postgresql": {}, "dovecot": {}, "tuned": True}
 
 
 def bench(*arguments):
@@ -29,7 +29,8 @@ def bench(*arguments):
 
 def document(path, **medians):
     """A bench.json with these medians of one-shot deliveries."""
-    rows = [{"part": "deliver", "case": "3 kB", "contender": contender, "unit": "ms", "larger": False, "n": 1, "samples": [],
+    rows = [{"part": "deliver", "case": "3 kB", "contender": contender, "unit": "ms", "larger": False, "n": 1,
+             "samples": [],
              **dict.fromkeys(("median", "min", "max", "q1", "q3"), median)} for contender, median in medians.items()]
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"machine": MACHINE, "rows": rows}, file)
