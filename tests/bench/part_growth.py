@@ -12,6 +12,7 @@ import part_lmtp
 from lab import ledgers as ledgers_module, process
 
 ROUNDS = 20
+SELDOM = 5
 MAILBOXES = (0, 10000)          # and with LONG
 LARGE_MAILBOX = 100000
 LEDGERS = (0, 100000)
@@ -129,7 +130,7 @@ def ledgers(bench, results, count):
             results.add("growth", f"stats, {name}", program.name, "s", done.seconds)
 
     measure.rounds(here, count, once, warm=agents.ACCOUNTS)
-    measure.rounds(here, bench.rounds or 3, seldom)
+    measure.rounds(here, bench.rounds or SELDOM, seldom)
 
 
 # Recipients

@@ -290,7 +290,7 @@ def file_system(path):
             _, point, kind, *_ = line.split(" ")
             if os.path.commonpath([point, os.path.realpath(path)]) == point and len(point) >= len(found[0]):
                 found = (point, kind)
-    return found[1]
+    return found[1] or "unknown"
 
 
 def fsync_ms(directory, times=50):
