@@ -29,12 +29,17 @@ in_flow_delay = 0
 smtpd_recipient_restrictions = permit_mynetworks, reject
 smtpd_client_connection_rate_limit = 0
 """
-# smtp-source puts a running number before the recipient: of every 20 in turn.
+# smtp-source puts a running number before the recipient, or after it (since 3.10): of every 20 in turn.
 ACCOUNTS_MAP = r"""
 /^[0-9]*[02468]([0-9])to(@.*)$/ user000$1$2
 /^[0-9]*[13579]([0-9])to(@.*)$/ user001$1$2
 /^([0-9])to(@.*)$/ user000$1$2
+/^to[0-9]*[02468]([0-9])(@.*)$/ user000$1$2
+/^to[0-9]*[13579]([0-9])(@.*)$/ user001$1$2
+/^to([0-9])(@.*)$/ user000$1$2
 """
+# As in every master.cf: without it LMTP connections are not kept from message to message.
+SCACHE = "scache unix - - n - 1 scache"
 # Each contender has a domain of its own.
 LIMITS = """{name}_destination_concurrency_limit = {at_once}
 {name}_destination_recipient_limit = {recipients}
@@ -104,6 +109,7 @@ class Postfix(process.Server):
         self.port = process.free_port()
         for name in ("etc", "outside"):
             os.mkdir(self.path(name), 0o755)
+        os.chown(self.path("outside"), bench.servers.user.pw_uid, -1)
         postfix_base.make_directories(queue_directory=self.path("queue"), data_directory=self.path("data"))
 
     def launch(self):
@@ -116,7 +122,7 @@ class Postfix(process.Server):
                 MAIN_CF.format(directory=self.directory, domains=" ".join(one.domain for one in self.here),
                                transports=transports),
                 *[LIMITS.format(name=one.service, at_once=AT_ONCE, recipients=one.recipients) for one in self.here]]
-        master = [postfix_base.MASTER_CF.format(**own), *[one.master for one in self.here]]
+        master = [postfix_base.MASTER_CF.format(**own), SCACHE, *[one.master for one in self.here]]
         for name, texts in (("main.cf", main), ("master.cf", master), ("accounts", [ACCOUNTS_MAP])):
             with open(self.path("etc", name), "w", encoding="utf-8") as file:
                 file.write("\n".join(texts))
