@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+import machine as machine_module  # noqa: E402
 import measure  # noqa: E402
 import report  # noqa: E402
 import servers as servers_module  # noqa: E402
@@ -44,6 +45,8 @@ class Bench:
         return self.runners[:count]
 
     def close(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)       # a second one would leave something behind
         for runner in [self.runner, *self.runners]:
             if runner:
                 runner.close()
@@ -86,7 +89,7 @@ def main():
     results = measure.Results()
     bench = Bench(given)
     try:
-        machine = servers_module.machine(bench.servers)
+        machine = machine_module.describe(bench.servers)
         print(report.heading(machine), flush=True)
         for part in given.parts or PARTS:
             started = time.monotonic()

@@ -4,11 +4,9 @@
 import functools
 import os
 import shutil
-import socket
-import statistics
 import subprocess
-import time
 
+import machine
 from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer, postgres, process
 
 # What conf/postgresql, conf/dovecot and conf/pgbouncer recommend. UNTUNED=yes leaves all of it out. For Dovecot:
@@ -106,15 +104,17 @@ def settings_in(block, old):
 class Dovecot(dovecot.Dovecot):
     tuned = True
 
+    def settings(self):
+        return {**DURABLE["dovecot"], **(TUNED["dovecot"] if self.tuned else {})}
+
     def configuration(self, **values):
         old = dovecot_config.is_old()
-        blocks = [DURABLE["dovecot"], TUNED["dovecot"] if self.tuned else {}]
         text = super().configuration(**values)
         if old:     # no quota; what stands later would not count within an earlier block
             text = text.replace("mail_plugins = quota\n", "").replace("mail_plugins = $mail_plugins imap_quota\n", "")
         return "\n".join([text, (DOVECOT_2_3 if old else DOVECOT_2_4).format(),
                           DOVECOT.format(directory=self.directory),
-                          *[line for block in blocks for line in settings_in(block, old)], ""])
+                          *settings_in(self.settings(), old), ""])
 
     @property
     def lmtp_socket(self):
@@ -154,7 +154,7 @@ class Servers(lab_module.Lab):
 
     def __init__(self, tuned=True):
         # On a file system in memory a commit would cost nothing.
-        super().__init__("/tmp" if file_system("/tmp") not in ("tmpfs", "ramfs") else "/var/tmp")
+        super().__init__("/tmp" if machine.file_system("/tmp") not in ("tmpfs", "ramfs") else "/var/tmp")
         self.tuned = tuned
         self.user = process.account_for("nobody")
 
@@ -278,52 +278,3 @@ class Program:
                 return cursor.fetchall() if cursor.description else []
         finally:
             session.close()
-
-
-# The machine
-
-def file_system(path):
-    """The type of the file system that a path is on."""
-    found = ("", "")
-    with open("/proc/mounts", encoding="utf-8") as file:
-        for line in file:
-            _, point, kind, *_ = line.split(" ")
-            if os.path.commonpath([point, os.path.realpath(path)]) == point and len(point) >= len(found[0]):
-                found = (point, kind)
-    return found[1] or "unknown"
-
-
-def fsync_ms(directory, times=50):
-    """The median time in milliseconds of a page written and synced, as for a commit."""
-    path, took = os.path.join(directory, "fsync"), []
-    with open(path, "wb", buffering=0) as file:
-        file.write(bytes(8192 * times))
-        os.fsync(file.fileno())
-        for number in range(times):
-            started = time.perf_counter()
-            os.pwrite(file.fileno(), os.urandom(8192), 8192 * number)
-            os.fdatasync(file.fileno())
-            took.append((time.perf_counter() - started) * 1000)
-    os.unlink(path)
-    return statistics.median(took)
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else os.uname().machine
-
-
-def machine(servers):
-    """What the figures belong to."""
-    with open("/etc/os-release", encoding="utf-8") as file:
-        system = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
-    return {
-        "date": time.strftime("%Y-%m-%d %H:%M"), "host": socket.gethostname(),
-        "system": system.get("PRETTY_NAME", "").strip('"'), "processors": os.cpu_count(), "processor": processor(),
-        "load": round(os.getloadavg()[0], 2), "disk": file_system(servers.directory),
-        "fsync_ms": round(fsync_ms(servers.directory), 3),
-        "postgresql": servers.postgres.settings, "dovecot": {**DURABLE["dovecot"],
-                                                            **(TUNED["dovecot"] if servers.tuned else {})},
-        "tuned": servers.tuned,
-    }
