@@ -254,6 +254,15 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
+# PARTS="deliver lmtp postfix growth contention replay commits" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
+# COMPARE="OLD.json NEW.json"
+bench:
+	@$(if $(COMPARE),,tests/install-packages bench)
+	@$(if $(COMPARE),,$(MAKE) --no-print-directory -j "$$(nproc)" all)
+	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/bench --directory $(BUILD)/bench $(if $(PARTS),--parts $(PARTS)) \
+	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(LONG),--long) $(if $(UNTUNED),--untuned) \
+	  $(if $(OTHER),--other $(abspath $(OTHER))) $(if $(COMPARE),--compare $(COMPARE))
+
 # SECONDS=600 HOSTS=3 DELIVERIES=100 SEED=
 soak:
 	@tests/install-packages check
@@ -300,7 +309,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak replay-load check format lint check-debian help clean \
+.PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak bench replay-load check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -330,6 +339,11 @@ FORCE:
 #: make mutants     breaks the program in each way of tests/mutants/*.patch and reports whether the tests notice:
 #:                  PART= (only those with one of these words in their names) JOBS= (in parallel); 15 minutes
 #: make replay-load replays 10,000 messages, killed in between; runs the commands on a ledger of a million messages
+#: make bench       compares with dovecot-lda, Dovecot's LMTP server, fdm and maildrop, which it installs, in turns on private
+#:                  servers with fsync; 10 minutes; writes build/bench/bench.json and bench.svg:
+#:                    PARTS="deliver lmtp postfix growth contention replay commits"  ROUNDS= (turns of each)
+#:                    LONG=yes (also a million messages)  OTHER=/path/to/an/older/oncedrop  UNTUNED=yes (plain servers)
+#:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run)
 #: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the

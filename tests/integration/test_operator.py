@@ -24,7 +24,7 @@ import time
 import expect
 import psycopg2
 import pytest
-from lab import lab as lab_module
+from lab import lab as lab_module, ledgers as ledgers_module
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 from lab.site import new_site
@@ -536,34 +536,6 @@ def test_purge_without_the_right_names_the_remedy(site):
 
 # A large ledger
 
-FILL = """
-    INSERT INTO oncedrop.message (identity, digest, lock_key, message_id, sender, "from", subject, size, in_reply_to,
-                                  received_at)
-    SELECT sha256(convert_to('i' || n, 'UTF8')), sha256(convert_to('d' || n, 'UTF8')), n * 7919::bigint,
-           'bulk.' || n || '@test.example', 'lisa@elsewhere.example', 'lisa@elsewhere.example', 'Number ' || n,
-           1000 + n %% 5000,
-           CASE WHEN n %% 5 = 0 THEN 'bulk.' || n - 1 || '@test.example' END,
-           now() - (%(rows)s - n) * %(step)s * interval '1 second'
-      FROM generate_series(1, %(rows)s) AS n;
-    INSERT INTO oncedrop.address (message, role, position, address)
-    SELECT id, 'from', 1, 'lisa@elsewhere.example' FROM oncedrop.message;
-    INSERT INTO oncedrop.part (message, path, type, size, sha256, text)
-    SELECT id, '1', 'text/plain', 6, digest, 'Number ' || id FROM oncedrop.message;
-    INSERT INTO oncedrop.raw (message, chunk, data) SELECT id, 0, digest FROM oncedrop.message WHERE id %% 5000 <> 0;
-    INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
-                                   finished_at, whole)
-    SELECT id, 'user' || id %% 1000 || '@example.org', 'user' || id %% 1000 || '@example.org', 'INBOX', 'Q' || id,
-           'host', 'stored', received_at, received_at, CASE WHEN id %% 5000 <> 0 THEN received_at END, true
-      FROM oncedrop.message;
-    INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at,
-                               attempt_at, stored_at, uidvalidity, uid)
-    SELECT message, account, mailbox, 'inbox',
-           CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END,
-           1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
-    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
-                              database_ms, imap_ms)
-    SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
-"""
 DAYS = 60
 ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
 
@@ -575,7 +547,7 @@ def large(lab, ledgers):
     site.settings["record.abandon_after"] = "3650d"
     session = lab.postgres.connect(site.database)
     with session.cursor() as cursor:
-        cursor.execute(FILL, {"rows": ROWS, "step": DAYS * 86400 / ROWS})
+        ledgers_module.fill(cursor, ROWS, DAYS)
         cursor.execute("VACUUM ANALYZE")
     session.close()
     done = site.run("purge", "--older-than", f"{2 * DAYS}d")    # as each day

@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: ISC
-"""replay of many messages: killed and restarted, within limited memory, and as fast as the server allows; and its dry
-run, which predicts what then happens to every message of the corpus.
+"""replay of many messages: killed and restarted, within limited memory; and its dry run, which predicts what then
+happens to every message of the corpus. How fast it is: `make bench`.
 
 ONCEDROP_REPLAY_MESSAGES says how many (10,000 by `make replay-load`).
 
 Seen to fail with: a claim that does not set doubt (copies made twice after a kill); an answer kept by the parent for
 ever (memory); a dry run that forgets what it would have stored before."""
 
-import base64
 import collections
-import concurrent.futures
 import contextlib
 import json
 import os
 import signal
-import socket
-import ssl
 import threading
 import time
 
 import expect
 import pytest
-from lab import corpus, dovecot, lab as lab_module
+from lab import corpus, lab as lab_module
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
 
@@ -129,62 +125,6 @@ class Mail:
             assert found == sorted(map(on_the_wire, mails)), f"{account} has {len(found)} of {len(mails)} messages"
 
 
-# The server alone
-
-class Imap:
-    """The minimum of an IMAP client for APPEND."""
-
-    def __init__(self, site, account):
-        context = ssl.create_default_context(cafile=site.lab.authority.certificate)
-        plain = socket.create_connection(("127.0.0.1", site.lab.dovecot.tls_port))
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket = context.wrap_socket(plain, server_hostname="localhost")
-        self.stream = self.socket.makefile("rb")
-        self.stream.readline()
-        self.send(b"a AUTHENTICATE PLAIN\r\n")
-        self.until(b"+")
-        self.send(base64.b64encode(f"{account}\0{dovecot.MASTER}\0{site.lab.dovecot.password}".encode()) + b"\r\n")
-        self.until(b"a OK")
-
-    def send(self, data):
-        self.socket.sendall(data)
-
-    def until(self, start):
-        while True:
-            line = self.stream.readline()
-            if line.startswith(start):
-                return
-            if not line.startswith(b"* "):
-                raise RuntimeError(f"{line} instead of {start}")
-
-    def append(self, wire):
-        self.send(b"b APPEND INBOX {%d}\r\n" % len(wire))
-        self.until(b"+")
-        self.send(wire + b"\r\n")
-        self.until(b"b OK")
-
-    def close(self):
-        self.stream.close()
-        self.socket.close()
-
-
-def append_all(site, boxes):
-    for account, mails in boxes:
-        imap = Imap(site, account)
-        for mail in mails:
-            imap.append(on_the_wire(mail))
-        imap.close()
-
-
-def bare_rate(site, mail):
-    """Messages per second with nothing but APPEND, on as many connections, to other accounts."""
-    boxes = [(site.account(f"bare{number}"), mails) for number, mails in enumerate(mail.by_account.values())]
-    started = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        list(pool.map(lambda job: append_all(site, boxes[job::JOBS]), range(JOBS)))
-    return sum(len(mails) for _, mails in boxes) / (time.monotonic() - started)
-
-
 # Killed and restarted
 
 def stored_copies(site):
@@ -261,11 +201,10 @@ def test_many_messages_killed_twice(site, kind, capsys):
     assert other.exit == 0 and counts(other) == all_known(1), other.err
     mail.is_there_once(site)
 
-    bare = bare_rate(site, mail)
     grown = [one.growth() for one in (memory, of_again) if one.enough()]    # the first may have been over too soon
     with capsys.disabled():
         print(f"\nreplay of {MESSAGES} messages ({kind}): {rate:.0f}/s stored, {of_again.rate:.0f}/s known;"
-              f" the bare server: {bare:.0f}/s; memory grew by {max(grown) >> 10} KiB"
+              f" memory grew by {max(grown) >> 10} KiB"
               f" to {max(memory.largest, of_again.largest) >> 20} MiB at most")
     if not lab_module.is_sanitized():
         assert max(grown) < GROWTH

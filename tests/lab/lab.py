@@ -30,9 +30,9 @@ def is_sanitized():
 
 
 class Lab:
-    def __init__(self):
+    def __init__(self, parent="/tmp"):
         os.umask(0o022)     # as root the servers are other users, and must read what is made for them
-        self.directory = process.private_directory()
+        self.directory = process.private_directory(parent)
         self.numbers = itertools.count(1)
         self.servers = []
 

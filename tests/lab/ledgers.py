@@ -37,6 +37,41 @@ EMPTY = """
     SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'oncedrop'::regnamespace;
 """
 
+# A large ledger; some of its copies are pending, and some have failed.
+FILL = """
+    INSERT INTO oncedrop.message (identity, digest, lock_key, message_id, sender, "from", subject, size, in_reply_to,
+                                  received_at)
+    SELECT sha256(convert_to('i' || n, 'UTF8')), sha256(convert_to('d' || n, 'UTF8')), n * 7919::bigint,
+           'bulk.' || n || '@test.example', 'lisa@elsewhere.example', 'lisa@elsewhere.example', 'Number ' || n,
+           1000 + n %% 5000,
+           CASE WHEN n %% 5 = 0 THEN 'bulk.' || n - 1 || '@test.example' END,
+           now() - (%(rows)s - n) * %(step)s * interval '1 second'
+      FROM generate_series(1, %(rows)s) AS n;
+    INSERT INTO oncedrop.address (message, role, position, address)
+    SELECT id, 'from', 1, 'lisa@elsewhere.example' FROM oncedrop.message;
+    INSERT INTO oncedrop.part (message, path, type, size, sha256, text)
+    SELECT id, '1', 'text/plain', 6, digest, 'Number ' || id FROM oncedrop.message;
+    INSERT INTO oncedrop.raw (message, chunk, data) SELECT id, 0, digest FROM oncedrop.message WHERE id %% 5000 <> 0;
+    INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
+                                   finished_at, whole)
+    SELECT id, 'user' || id %% 1000 || '@example.org', 'user' || id %% 1000 || '@example.org', 'INBOX', 'Q' || id,
+           'host', 'stored', received_at, received_at, CASE WHEN id %% 5000 <> 0 THEN received_at END, true
+      FROM oncedrop.message;
+    INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at,
+                               attempt_at, stored_at, uidvalidity, uid)
+    SELECT message, account, mailbox, 'inbox',
+           CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END,
+           1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
+    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+                              database_ms, imap_ms)
+    SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
+"""
+
+
+def fill(cursor, rows, days):
+    """Records this many messages, evenly over the last days, for 1,000 accounts."""
+    cursor.execute(FILL, {"rows": rows, "step": days * 86400 / rows})
+
 
 class Ledgers:
     def __init__(self, postgres, template):

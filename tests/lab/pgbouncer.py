@@ -41,9 +41,12 @@ class PgBouncer(process.Server):
         with open(self.path("users"), "w", encoding="ascii") as file:
             file.writelines(f'"{role}" "{password}"\n' for role, password in self.passwords.items())
         with open(self.path("pgbouncer.ini"), "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(
-                directory=self.directory, port=self.port, upstream=self.postgres.port, pool_size=self.pool_size))
+            file.write(self.configuration())
         self.spawn([process.find_program("pgbouncer"), self.path("pgbouncer.ini")], **process.run_as(self.user))
+
+    def configuration(self):
+        return CONFIGURATION.format(directory=self.directory, port=self.port, upstream=self.postgres.port,
+                                    pool_size=self.pool_size)
 
     def answers(self):
         role, password = next(iter(self.passwords.items()))

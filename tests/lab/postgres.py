@@ -24,6 +24,7 @@ class Postgres(process.Server):
         self.user = process.account_for("postgres", "nobody")
         self.password = secrets.token_urlsafe()
         self.port = None
+        self.settings = {}      # in place of those below
         self.counter = itertools.count(1)
         os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
 
@@ -65,6 +66,7 @@ class Postgres(process.Server):
             "log_line_prefix": "%m [%p] %u@%d ",
             "log_lock_waits": "on",
             "timezone": "UTC",
+            **self.settings,
         }
         self.spawn([self.program("postgres"), "-D", self.path("data"),
                     *[f"--{name}={value}" for name, value in settings.items()]], **process.run_as(self.user))

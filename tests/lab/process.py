@@ -111,10 +111,10 @@ def run_as(user):
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def private_directory():
+def private_directory(parent="/tmp"):
     """A new directory that every server's user can traverse. Its path is short because of the length limit of unix
     socket names."""
-    path = tempfile.mkdtemp(prefix="oncedrop-", dir="/tmp")
+    path = tempfile.mkdtemp(prefix="oncedrop-", dir=parent)
     os.chmod(path, 0o711)
     return path
 

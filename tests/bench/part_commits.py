@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: ISC
+"""(g) Commits and WAL syncs per message: with 20 at a time one sync may serve several commits.
+
+Commits are counted in the WAL itself (pg_waldump(1)): those that wrote something, by anybody; autovacuum is off
+meanwhile.
+Syncs are those of pg_stat_wal, which PostgreSQL 14 to 17 have."""
+
+import concurrent.futures
+import re
+import subprocess
+
+import contenders as agents
+import measure
+import part_lmtp
+
+ROUNDS = 3
+AT_ONCE = 20
+MESSAGES = 200
+RECIPIENTS = 50
+
+
+class Counter:
+    def __init__(self, server):
+        self.server = server
+
+    def ask(self, query):
+        session = self.server.connect("postgres")
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(query)
+                return cursor.fetchone()[0]
+        finally:
+            session.close()
+
+    def has_syncs(self):
+        return 140000 <= self.ask("SELECT current_setting('server_version_num')::int") < 180000
+
+    def syncs(self):
+        return self.ask("SELECT wal_sync FROM pg_stat_wal") if self.has_syncs() else 0
+
+    def commits(self, since):
+        """How many COMMIT records there are after this position of the WAL."""
+        # Nobody may have written what follows a record yet; pg_waldump ends there with status 1.
+        said = subprocess.run(
+            [self.server.program("pg_waldump"), "-p", self.server.path("data", "pg_wal"), "-r", "Transaction",
+             "-s", since, "-e", self.ask("SELECT pg_current_wal_flush_lsn()")],
+            capture_output=True, text=True, check=False, cwd="/")
+        measure.must(not said.stderr or "COMMIT" in said.stdout, f"pg_waldump: {said}")
+        return len(re.findall(r"desc: COMMIT ", said.stdout))
+
+    def during(self, work):
+        """Does the work; returns the numbers of commits and of syncs."""
+        since, syncs = self.ask("SELECT pg_current_wal_insert_lsn()"), self.syncs()
+        work()
+        return self.commits(since), self.syncs() - syncs
+
+
+def one_by_one(bench, program, messages):
+    """A process for each message, 20 at a time."""
+    agent = agents.Oncedrop(bench.servers, bench.runner, f"{program.name} commits", program)
+    runners = bench.several_runners(AT_ONCE)
+
+    def share(pair):
+        runner, account = pair
+        for _ in range(messages // AT_ONCE):
+            done = runner.run(agent.words(account), agent.environment(account), agents.mail(account))
+            measure.must(done.exit == 0, f"{agent.name}: {done}")
+
+    def work():
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(share, zip(runners, agent.mailboxes)))
+
+    work()
+    return work
+
+
+def many_recipients(bench, program, accounts, sent):
+    """One message to all of them; sent: with a copy for the sender, whose From is believed."""
+    settings = {"route.sent_copy": "from"} if sent else {}
+    contender = part_lmtp.Oncedrop(bench, program, **settings)
+    connection = contender.connect()
+    sender = accounts[0] if sent else "lisa@elsewhere.example"
+
+    def work():
+        connection.deliver([part_lmtp.envelope(accounts[1:RECIPIENTS + 1], sender=sender)])
+
+    def close():
+        connection.close()
+        contender.ended()
+
+    work()
+    return work, close
+
+
+def measure_part(bench, results):
+    counter = Counter(bench.servers.postgres)
+    if not counter.has_syncs():
+        results.note("WAL syncs are not counted: this PostgreSQL has none in pg_stat_wal.")
+    bench.servers.postgres.admin("ALTER SYSTEM SET autovacuum = off")
+    bench.servers.postgres.admin("SELECT pg_reload_conf()")
+    try:
+        measure_all(bench, results, counter)
+    finally:
+        bench.servers.postgres.admin("ALTER SYSTEM RESET autovacuum")
+        bench.servers.postgres.admin("SELECT pg_reload_conf()")
+
+
+def measure_all(bench, results, counter):
+    count, messages = bench.rounds or ROUNDS, AT_ONCE if bench.tiny else MESSAGES
+    accounts = bench.servers.accounts("commits-", RECIPIENTS + 1)
+    for program in bench.programs:
+        def add(case, sample, unit="per message"):
+            results.add("commits", case, program.name, unit, sample)
+
+        contender = part_lmtp.Oncedrop(bench, program)
+        ways = {"lmtp": lambda: part_lmtp.rate(bench, contender, accounts[:AT_ONCE], messages, AT_ONCE, False),
+                "deliver": one_by_one(bench, program, messages)}
+        for _ in range(count):
+            for name, work in ways.items():
+                commits, syncs = counter.during(work)
+                add(f"commits, {name}", commits / messages)
+                if counter.has_syncs():
+                    add(f"syncs, {name}", syncs / messages)
+        for sent in (False, True):
+            work, close = many_recipients(bench, program, accounts, sent)
+            try:
+                for _ in range(count):
+                    add(f"commits, {RECIPIENTS} recipients{' + Sent' if sent else ''}", counter.during(work)[0])
+            finally:
+                close()

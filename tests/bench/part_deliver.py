@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: ISC
+"""(a) A process for each message: oncedrop, by itself and through PgBouncer, with and without a copy for the sender,
+beside other delivery agents."""
+
+import contenders as agents
+import measure
+
+ROUNDS = 40
+
+
+def measure_part(bench, results):
+    agents_here = agents.contenders(bench.servers, bench.runner, bench.programs)
+
+    def once(agent, number):
+        seconds = agent.deliver()
+        if number >= 0:
+            results.add("deliver", "3 kB", agent.name, "ms", seconds * 1000)
+
+    # First each account's mailbox is made.
+    measure.rounds(agents_here, bench.rounds or ROUNDS, once, warm=0 if bench.tiny else agents.ACCOUNTS)
+    for agent in agents_here:
+        agent.verify()

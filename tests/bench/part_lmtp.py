@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: ISC
+"""(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, beside Dovecot's LMTP server: the same client,
+the same accounts, and Dovecot stores for both."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import threading
+import time
+
+import measure
+from contenders import mail
+from lab import process
+from lab.lmtp import stuffed
+
+ROUNDS = 3
+MESSAGES = {20: 300, 1000: 600}
+TIMEOUT = 120
+
+
+class Connection:
+    """Pipelines (RFC 2920): the next envelope goes with the end of a message."""
+
+    def __init__(self, sock):
+        self.socket = sock
+        self.socket.settimeout(TIMEOUT)
+        self.stream = sock.makefile("rb")
+        self.reply(b"220")
+        self.socket.sendall(b"LHLO client.test\r\n")
+        self.reply(b"250")
+
+    def reply(self, code):
+        while True:
+            line = self.stream.readline()
+            measure.must(line.startswith(code), f"LMTP: {line!r} instead of {code!r}")
+            if line[3:4] == b" ":
+                return
+
+    def deliver(self, envelopes):
+        """envelopes: (start, stuffed message, how many recipients), ready to be sent. Each reply must be a success."""
+        self.socket.sendall(envelopes[0][0])
+        for number, (_, data, recipients) in enumerate(envelopes):
+            for _ in range(recipients + 1):
+                self.reply(b"250")
+            self.reply(b"354")
+            following = envelopes[number + 1][0] if number + 1 < len(envelopes) else b""
+            self.socket.sendall(data + following)
+            for _ in range(recipients):
+                self.reply(b"250")
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.socket.sendall(b"QUIT\r\n")
+            self.stream.readline()
+        self.stream.close()
+        self.socket.close()
+
+
+def envelope(recipients, **more):
+    to = b"".join(b"RCPT TO:<%s>\r\n" % one.encode() for one in recipients)
+    return (b"MAIL FROM:<lisa@elsewhere.example>\r\n" + to + b"DATA\r\n", stuffed(mail(recipients[0], **more)),
+            len(recipients))
+
+
+class Oncedrop:
+    """`oncedrop lmtp` on one end of a socket pair, as spawn(8) starts it."""
+
+    stores = True
+
+    def __init__(self, bench, program, **settings):
+        self.bench, self.name = bench, program.name
+        self.words = program.words("lmtp", configuration=program.configuration("lmtp", **settings))
+        self.processes = []
+
+    def connect(self):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.processes.append(subprocess.Popen(
+                self.words, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, cwd="/",
+                env=self.bench.servers.environment(), **process.run_as(self.bench.servers.user)))
+        return Connection(ours)
+
+    def ended(self):
+        """After the connections are closed: nothing of it goes on beside the next contender."""
+        while self.processes:
+            self.processes.pop().wait(TIMEOUT)
+
+
+class Server:
+    """An LMTP server that is there already, on a unix socket."""
+
+    def __init__(self, name, path, stores=True):
+        self.name, self.path, self.stores = name, path, stores
+
+    def connect(self):
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(self.path)
+        return Connection(sock)
+
+    def ended(self):
+        pass
+
+
+def contenders(bench, **settings):
+    """Everybody who speaks LMTP. A resident service is added here."""
+    found = [Oncedrop(bench, program, **settings) for program in bench.programs]
+    if os.path.exists(bench.servers.dovecot.lmtp_socket) and measure.agents_path("lmtp"):
+        found.append(Server("dovecot", bench.servers.dovecot.lmtp_socket))
+    return found
+
+
+@contextlib.contextmanager
+def sink(bench):
+    """Postfix's smtp-sink(1), which answers and forgets: how fast the client is by itself. None without Postfix."""
+    if not measure.agents_path("smtp-sink"):
+        yield None
+        return
+    path = os.path.join(bench.servers.new_directory("sink"), "s")
+    user = ["-u", bench.servers.user.pw_name] if os.getuid() == 0 else []
+    if user:
+        os.chown(os.path.dirname(path), bench.servers.user.pw_uid, -1)
+    with subprocess.Popen([measure.agents_path("smtp-sink"), "-c", "-L", *user, f"unix:{path}", "100"],
+                          stdout=subprocess.DEVNULL) as running:
+        try:
+            process.wait_until(lambda: process.is_listening(path), "smtp-sink is listening")
+            yield Server("the client alone", path, stores=False)
+        finally:
+            running.terminate()
+
+
+def shares(items, count):
+    return [items[number::count] for number in range(count)]
+
+
+def rate(bench, contender, accounts, messages, connections, warm):
+    """Messages per second. warm: first each account has a message on the connection that will serve it."""
+    open_now = [contender.connect() for _ in range(connections)]
+    targets = [accounts[number % len(accounts)] for number in range(messages)]
+    batches = shares([envelope([account]) for account in targets], connections)
+    before = [sorted(set(share)) for share in shares(targets, connections)] if warm else [[] for _ in batches]
+    failed = []
+
+    def work(connection, batch):
+        try:
+            if batch:
+                connection.deliver(batch)
+        except Exception as error:      # pylint: disable=broad-except
+            failed.append(error)
+
+    def all_at_once(work_lists):
+        threads = [threading.Thread(target=work, args=pair) for pair in zip(open_now, work_lists)]
+        started = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter() - started
+
+    stored = bench.servers.stored(accounts) if contender.stores else 0
+    all_at_once([[envelope([account]) for account in share] for share in before])
+    seconds = all_at_once(batches)
+    for connection in open_now:
+        connection.close()
+    contender.ended()
+    measure.must(not failed, f"{contender.name}: {failed}")
+    if contender.stores:
+        stored = bench.servers.stored(accounts) - stored
+        measure.must(stored == messages + sum(map(len, before)), f"{contender.name}: stored {stored}")
+    return messages / seconds
+
+
+def measure_part(bench, results):
+    here = contenders(bench)
+    for count, messages in ({20: 20} if bench.tiny else MESSAGES).items():
+        accounts = bench.servers.accounts(f"lmtp{count}-", count)
+        rate(bench, here[-1], accounts, count, 4, False)   # makes the mailboxes
+        for connections in (1, 4):
+            case = f"{count:,} accounts, {connections} connection{'s' * (connections > 1)}"
+
+            def once(contender, number):
+                # Other accounts in each round, and all of them in the end.
+                offset = number * messages % count
+                turned = accounts[offset:] + accounts[:offset]
+                few = max(count // 10, connections)
+                found = rate(bench, contender, turned, messages if number >= 0 else few, connections, count == 20)
+                if number >= 0:
+                    results.add("lmtp", case, contender.name, "/s", found, larger=True)
+
+            with sink(bench) as alone:
+                measure.rounds([*here, *([alone] if alone else [])], bench.rounds or ROUNDS, once)

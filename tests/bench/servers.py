@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: ISC
+"""The private servers of the benchmark: the lab's, with both commits synchronous, and tuned as conf/ recommends."""
+
+import functools
+import os
+import shutil
+import subprocess
+
+import machine
+from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer, postgres, process
+
+# What conf/postgresql, conf/dovecot and conf/pgbouncer recommend. UNTUNED=yes leaves all of it out. For Dovecot:
+# settings at the top level, then those of services. In 2.4 service_count is called
+# restart_request_count, and 0 "unlimited".
+TUNED = {
+    "postgresql": {"shared_buffers": "256MB", "commit_delay": "200", "commit_siblings": "3", "max_wal_size": "2GB",
+                   "jit": "off"},
+    "dovecot": {
+        "auth_cache_size": "10M",
+        "imap-login": {"service_count": "0", "process_min_avail": "2"},
+        "imap": {"service_count": "200", "process_min_avail": "2"},
+        "lmtp": {"process_min_avail": "2"},
+    },
+    "pgbouncer": {"default_pool_size": "20"},
+}
+
+# Always: what makes a commit and a stored message durable. The lab's other tests do without.
+DURABLE = {"postgresql": {"fsync": "on", "shared_buffers": "128MB", "synchronous_commit": "on",
+                          "max_connections": "200", "autovacuum_naptime": "10s"},
+           "dovecot": {"mail_fsync": "optimized"}}
+
+COMPANIONS = ("oncedrop-main", "oncedrop-decode.so")   # what the program executes and loads
+
+HBA = "local all {user} peer map=bench\n"
+IDENT = "bench {user} {user}\nbench {bouncer} {user}\n"
+
+PGBOUNCER = """
+[databases]
+* = host={upstream} port={upstream_port}
+[pgbouncer]
+listen_addr =
+listen_port = {port}
+unix_socket_dir = {directory}
+auth_type = hba
+auth_hba_file = {directory}/hba
+auth_file = {directory}/users
+pool_mode = transaction
+max_client_conn = 200
+log_connections = 0
+log_disconnections = 0
+"""
+
+DOVECOT_2_3 = """
+protocols = imap lmtp
+lmtp_save_to_detail_mailbox = no
+"""
+DOVECOT_2_4 = """
+protocols {{
+  lmtp = yes
+}}
+mail_plugins {{
+  quota = no
+}}
+protocol imap {{
+  mail_plugins {{
+    quota = no
+    imap_quota = no
+  }}
+}}
+"""
+# Both delivery agents look up their users as the one user who owns all mail.
+DOVECOT = """
+postmaster_address = postmaster@bench.example
+hostname = bench.example
+service auth {{
+  unix_listener auth-userdb {{
+    mode = 0666
+  }}
+}}
+service stats {{
+  unix_listener stats-writer {{
+    mode = 0666
+  }}
+}}
+service lmtp {{
+  unix_listener {directory}/lmtp {{
+    mode = 0666
+  }}
+}}
+"""
+
+
+def settings_in(block, old):
+    """The lines of a block of Dovecot's configuration; a dictionary in it is a service."""
+    lines = []
+    for name, value in block.items():
+        if isinstance(value, dict):
+            lines += [f"service {name} {{", *settings_in(value, old), "}"]
+        elif name == "service_count" and not old:
+            lines.append(f"restart_request_count = {'unlimited' if value == '0' else value}")
+        else:
+            lines.append(f"{name} = {value}")
+    return lines
+
+
+class Dovecot(dovecot.Dovecot):
+    tuned = True
+
+    def settings(self):
+        return {**DURABLE["dovecot"], **(TUNED["dovecot"] if self.tuned else {})}
+
+    def configuration(self, **values):
+        old = dovecot_config.is_old()
+        text = super().configuration(**values)
+        if old:     # no quota; what stands later would not count within an earlier block
+            text = text.replace("mail_plugins = quota\n", "").replace("mail_plugins = $mail_plugins imap_quota\n", "")
+        return "\n".join([text, (DOVECOT_2_3 if old else DOVECOT_2_4).format(),
+                          DOVECOT.format(directory=self.directory),
+                          *settings_in(self.settings(), old), ""])
+
+    @property
+    def lmtp_socket(self):
+        return self.path("lmtp")
+
+
+class Postgres(postgres.Postgres):
+    def __init__(self, directory, client, tuned):
+        super().__init__(directory)
+        self.client = client
+        self.settings = {**DURABLE["postgresql"], **(TUNED["postgresql"] if tuned else {})}
+
+    def initialise(self):
+        super().initialise()
+        # As on a real site deliveries come by the unix socket, and so does PgBouncer.
+        self.put_first("pg_hba.conf", HBA.format(user=self.client))
+        self.put_first("pg_ident.conf", IDENT.format(user=self.client, bouncer=self.user.pw_name))
+
+
+class PgBouncer(pgbouncer.PgBouncer):
+    tuned = True
+
+    def configuration(self):
+        with open(self.path("hba"), "w", encoding="ascii") as file:
+            file.write("local all all peer\n")
+        text = PGBOUNCER.format(directory=self.directory, port=self.port, upstream=self.postgres.directory,
+                                upstream_port=self.postgres.port)
+        return text + "".join(f"{name} = {value}\n" for name, value in
+                              (TUNED["pgbouncer"] if self.tuned else {}).items())
+
+    def answers(self):
+        return process.is_listening(self.path(f".s.PGSQL.{self.port}"))
+
+
+class Servers(lab_module.Lab):
+    """All of it, started when first used. user: who delivers, and owns the mail."""
+
+    def __init__(self, tuned=True):
+        # On a file system in memory a commit would cost nothing.
+        super().__init__("/tmp" if machine.file_system("/tmp") not in ("tmpfs", "ramfs") else "/var/tmp")
+        self.tuned = tuned
+        self.user = process.account_for("nobody")
+
+    @functools.cached_property
+    def postgres(self):
+        server = self.start(Postgres(self.directory, self.user.pw_name, self.tuned))
+        server.create_role(lab_module.OWNER)
+        server.admin(f"ALTER ROLE {lab_module.OWNER} CREATEROLE")
+        server.create_role(f'"{self.user.pw_name}"')
+        server.create_role(lab_module.OPERATOR)
+        return server
+
+    @functools.cached_property
+    def dovecot(self):
+        server = Dovecot(self.directory, self.certificate)
+        server.tuned = self.tuned
+        return self.start(server)
+
+    @functools.cached_property
+    def pgbouncer(self):
+        server = PgBouncer(self.directory, self.postgres, {self.user.pw_name: self.user.pw_name})
+        server.tuned = self.tuned
+        return self.start(server)
+
+    def accounts(self, prefix, count):
+        """New accounts with empty INBOXes."""
+        names = [f"{prefix}{number:04}@bench.example" for number in range(count)]
+        for name in names:
+            self.dovecot.add_account(name)
+        return names
+
+    def maildir(self, account):
+        """The account's Maildir, made if it is not there."""
+        path = self.dovecot.path("mail", account, "Maildir")
+        for name in ("cur", "new", "tmp"):
+            os.makedirs(os.path.join(path, name), exist_ok=True)
+        for name in (os.path.dirname(path), path, *[os.path.join(path, one) for one in ("cur", "new", "tmp")]):
+            os.chown(name, self.user.pw_uid, self.user.pw_gid)
+        return path
+
+    def stored(self, accounts):
+        """How many messages their INBOXes have."""
+        paths = [self.dovecot.path("mail", account, "Maildir", name) for account in accounts for name in ("cur", "new")]
+        return sum(len(os.listdir(path)) for path in paths if os.path.isdir(path))
+
+    def stop(self):
+        super().stop()
+        assert not os.path.exists(self.directory), self.directory
+
+    def environment(self):
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C",
+                "MAIL_CONFIG": self.postfix_settings}
+
+
+class Program:
+    """A build of oncedrop with a ledger of its own; name: "oncedrop", or "other" for the older one."""
+
+    def __init__(self, servers, name, path):
+        self.servers, self.name = servers, name
+        self.directory = servers.new_directory(name)
+        os.chmod(self.directory, 0o755)
+        self.path = os.path.join(self.directory, "oncedrop")
+        shutil.copy(path, self.path)    # the delivering user might not reach the original
+        os.chmod(self.path, 0o755)
+        for name in COMPANIONS:
+            if os.path.exists(beside := os.path.join(os.path.dirname(path), name)):
+                shutil.copy(beside, self.directory)
+        self.password = self.write("password", servers.dovecot.password + "\n")
+        self.database = None
+        self.install()
+
+    def with_new_ledger(self):
+        """The same program with another, empty ledger."""
+        return Program(self.servers, self.name, self.path)
+
+    def install(self):
+        self.database = self.servers.postgres.create_database(lab_module.OWNER)
+        owner = self.servers.postgres.conninfo(self.database, lab_module.OWNER)
+        done = subprocess.run([self.path, "-c", self.configuration("owner", **{"database.conninfo": owner}), "schema",
+                               "install"], env=self.servers.environment(), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"schema install: {done}")
+        self.servers.postgres.admin(f'GRANT oncedrop_delivery TO "{self.servers.user.pw_name}"')
+        self.servers.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
+
+    def write(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(text)
+        os.chown(path, self.servers.user.pw_uid, self.servers.user.pw_gid)
+        return path
+
+    def conninfo(self, server=None):
+        """By the unix socket of PostgreSQL, or of PgBouncer."""
+        server = server or self.servers.postgres
+        return f"host={server.directory} port={server.port} dbname={self.database} user={self.servers.user.pw_name}"
+
+    def configuration(self, name="oncedrop", **settings):
+        """Writes a configuration as README sets it up: IMAP without TLS on this host; returns its path."""
+        dovecot_server = self.servers.dovecot
+        settings = {"database.conninfo": self.conninfo(), "imap.host": "127.0.0.1", "imap.port": dovecot_server.port,
+                    "imap.tls": "none", "imap.master_user": dovecot.MASTER, "imap.password_file": self.password,
+                    "route.sent_copy": "off", "lock.wait": "10s", "log.to": "stderr", **settings}
+        groups = {}
+        for key, value in settings.items():
+            group, _, setting = key.partition(".")
+            groups.setdefault(group, []).append(f"{setting}={value}\n")
+        return self.write(f"{name}.conf", "".join(f"[{group}]\n{''.join(lines)}" for group, lines in groups.items()))
+
+    def operator(self):
+        """The configuration of somebody who runs `stats`."""
+        return self.configuration("operator", **{"database.conninfo": self.servers.postgres.conninfo(
+            self.database, lab_module.OPERATOR)})
+
+    def words(self, *arguments, configuration=None):
+        return [self.path, "-c", configuration or self.configuration(), *arguments]
+
+    def sql(self, query, parameters=None):
+        session = self.servers.postgres.connect(self.database)
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(query, parameters)
+                return cursor.fetchall() if cursor.description else []
+        finally:
+            session.close()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: ISC
+"""The ratios of medians that matter, by the names of what is compared, and their targets. {} is the program."""
+
+import collections
+import statistics
+
+# above, below: (part, case, contender) of a row; below None: the median itself. most, least: the target.
+Target = collections.namedtuple("Target", "name above below most least", defaults=(None, None))
+
+
+def deliver(contender):
+    return "deliver", "3 kB", contender
+
+
+def lmtp(case, contender):
+    return "lmtp", case, contender
+
+
+ONE, FOUR = "{} accounts, 1 connection", "{} accounts, 4 connections"
+
+TARGETS = [
+    Target("deliver: service ÷ fdm, IMAP", deliver("{} service"), deliver("fdm, IMAP"), most=0.5),
+    Target("deliver: service ÷ dovecot-lda", deliver("{} service"), deliver("dovecot-lda"), most=0.5),
+    Target("deliver ÷ fdm, IMAP", deliver("{}"), deliver("fdm, IMAP"), most=1.6),
+    Target("deliver ÷ dovecot-lda", deliver("{}"), deliver("dovecot-lda"), most=1.6),
+    Target("deliver: PgBouncer ÷ fdm, IMAP", deliver("{} PgBouncer"), deliver("fdm, IMAP"), most=1.2),
+    Target("deliver: PgBouncer ÷ dovecot-lda", deliver("{} PgBouncer"), deliver("dovecot-lda"), most=1.2),
+    Target("deliver ÷ maildrop", deliver("{}"), deliver("maildrop")),
+    Target("deliver ÷ the script", deliver("{}"), deliver("script")),
+    Target("deliver: with Sent ÷ without", deliver("{} + Sent"), deliver("{}"), most=1.2),
+    Target("deliver: PgBouncer, with Sent ÷ without", deliver("{} PgBouncer + Sent"),
+           deliver("{} PgBouncer"), most=1.2),
+    *[Target(f"lmtp ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{}"),
+             lmtp(case.format(count), "dovecot"), least=least)
+      for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
+    Target("Postfix: LMTP ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {}"),
+           ("postfix", "to empty queue", "lmtp dovecot"), least=0.8),
+    Target("Postfix: pipe ÷ pipe + dovecot-lda", ("postfix", "to empty queue", "pipe {}"),
+           ("postfix", "to empty queue", "pipe dovecot-lda")),
+    *[Target(f"deliver: mailbox of {count} ÷ of none", ("growth", f"deliver, mailbox of {count}", "{}"),
+             ("growth", "deliver, mailbox of 0", "{}"), most=1.1) for count in ("10,000", "100,000")],
+    *[Target(f"fdm: mailbox of {count} ÷ of none", ("growth", f"deliver, mailbox of {count}", "fdm, IMAP"),
+             ("growth", "deliver, mailbox of 0", "fdm, IMAP")) for count in ("10,000", "100,000")],
+    *[Target(f"deliver: ledger of {count} ÷ of none", ("growth", f"deliver, ledger of {count}", "{}"),
+             ("growth", "deliver, ledger of 0", "{}"), most=1.1) for count in ("100,000", "1,000,000")],
+    *[Target(f"lmtp: ledger of {count} ÷ of none", ("growth", f"lmtp, ledger of {count}", "{}"),
+             ("growth", "lmtp, ledger of 0", "{}"), least=0.95) for count in ("100,000", "1,000,000")],
+    *[Target(f"stats, ledger of {count}: seconds", ("growth", f"stats, ledger of {count}", "{}"), None, most=0.3)
+      for count in ("100,000", "1,000,000")],
+    Target("one more recipient ÷ one more bare APPEND", ("growth", "one recipient more", "{}"),
+           ("growth", "one recipient more", "bare APPEND"), most=1.0),
+    *[Target(f"deliver: {size} ÷ fdm, IMAP", ("growth", f"deliver, {size}", "{}"),
+             ("growth", f"deliver, {size}", "fdm, IMAP"),
+             most=1.5 if size == "100 MiB" else None) for size in ("1 kB", "1 MiB", "100 MiB")],
+    Target("memory: 100 MiB ÷ fdm, IMAP", ("growth", "memory, 100 MiB", "{}"),
+           ("growth", "memory, 100 MiB", "fdm, IMAP")),
+    Target("exit 75 on a held lock ÷ a delivery", ("contention", "lock held, exit 75", "{}"),
+           ("contention", "a delivery", "{}"), most=0.5),
+    Target("replay -j 1 ÷ bare APPEND", ("replay", "stored", "{} -j 1"), ("replay", "stored", "bare APPEND")),
+    Target("replay -j 4 ÷ bare APPEND", ("replay", "stored", "{} -j 4"), ("replay", "stored", "bare APPEND"),
+           least=0.7),
+    Target("replay -j 4, known: messages/s", ("replay", "known", "{} -j 4"), None, least=5000),
+    Target("WAL syncs per message, lmtp, 20 at a time", ("commits", "syncs, lmtp", "{}"), None, most=0.5),
+    Target("WAL syncs per message, deliver, 20 at a time", ("commits", "syncs, deliver", "{}"), None, most=0.5),
+    Target("commits, 50 recipients", ("commits", "commits, 50 recipients", "{}"), None, most=2),
+    Target("commits, 50 recipients + Sent", ("commits", "commits, 50 recipients + Sent", "{}"), None, most=3),
+]
+
+
+def filled(key, program):
+    return key and (*key[:2], key[2].format(program))
+
+
+def spread(above, below):
+    """The quartiles of the ratios of each round, in which both had the same conditions; None if there are too few."""
+    if not below or len(above) != len(below) or len(above) < 2 or 0 in below:
+        return None
+    quartiles = statistics.quantiles([one / other for one, other in zip(above, below)], n=4, method="inclusive")
+    return quartiles[0], quartiles[2]
+
+
+def found(rows, program):
+    """rows: of a document. Yields (target, ratio of medians, spread, whether it is met) of what was measured."""
+    by_key = {(row["part"], row["case"], row["contender"]): row for row in rows}
+    for target in TARGETS:
+        if program == "other" and "{}" not in target.above[2]:
+            continue    # has been said
+        above, below = by_key.get(filled(target.above, program)), by_key.get(filled(target.below, program))
+        if above is None or (target.below and (below is None or not below["median"])):
+            continue
+        ratio = above["median"] / (below["median"] if below else 1)
+        met = None
+        if target.most is not None or target.least is not None:
+            met = (target.most is None or ratio <= target.most) and (target.least is None or ratio >= target.least)
+        yield target, ratio, spread(above["samples"], below["samples"] if below else []), met

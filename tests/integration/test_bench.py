@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: ISC
+"""The benchmark itself, in its tiny form: `make bench` must work when somebody wants a figure. Which contenders there
+are depends on what is installed; oncedrop always is.
+
+Seen to fail with: a contender that stores nothing; a comparison with the documents exchanged; a plot that is no XML; a
+ratio upside down; SIGTERM not caught."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+from lab import lab as lab_module
+
+BENCH = os.path.join(lab_module.REPOSITORY, "tests", "bench")
+pytestmark = pytest.mark.xdist_group("bench")      # measured once
+PARTS = ("deliver", "contention")
+MACHINE = {"date": "2026-01-01 00:00", "host": "h", "system": "Debian", "processors": 2, "processor": "<p&q>",
+           "load": 0, "disk": "ext4", "fsync_ms": 1, "postgresql": {}, "dovecot": {}, "tuned": True}
+
+
+def bench(*arguments):
+    return subprocess.run([sys.executable, "-B", BENCH, *arguments], capture_output=True, text=True, timeout=300,
+                          check=False, env={**os.environ, "ONCEDROP": lab_module.program()})
+
+
+def document(path, **medians):
+    """A bench.json with these medians of one-shot deliveries."""
+    rows = [{"part": "deliver", "case": "3 kB", "contender": contender, "unit": "ms", "larger": False, "n": 1,
+             "samples": [],
+             **dict.fromkeys(("median", "min", "max", "q1", "q3"), median)} for contender, median in medians.items()]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"machine": MACHINE, "rows": rows}, file)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """One run; where it wrote, and what it said."""
+    directory = tmp_path_factory.mktemp("bench")
+    done = bench("--tiny", "--rounds", "1", "--parts", *PARTS, "--directory", str(directory))
+    assert done.returncode == 0, done
+    return directory, done.stdout
+
+
+def test_every_contender_has_its_samples(measured):
+    directory, said = measured
+    with open(directory / "bench.json", encoding="utf-8") as file:
+        rows = json.load(file)["rows"]
+    assert {row["part"] for row in rows} == set(PARTS)
+    assert {len(row["samples"]) for row in rows} == {1}
+    medians = {(row["case"], row["contender"]): row["median"] for row in rows}
+    assert medians["3 kB", "oncedrop"] > 0 and medians["3 kB", "oncedrop + Sent"] > 0
+    assert medians["of 10 at once, deferred", "oncedrop wait 5s"] == 0
+    assert "exit 75 on a held lock ÷ a delivery" in said and "fsync is on" in said
+    assert max(map(len, said.splitlines()[:-1])) <= 80
+
+
+def test_the_plot_has_a_bar_for_each_row(measured):
+    directory, _ = measured
+    with open(directory / "bench.json", encoding="utf-8") as file:
+        rows = json.load(file)["rows"]
+    drawn = xml.etree.ElementTree.parse(directory / "bench.svg").getroot()
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}rect")) == len(rows) + 1
+
+
+def test_two_documents_are_compared(tmp_path):
+    old = document(tmp_path / "old.json", **{"oncedrop": 20, "dovecot-lda": 10})
+    new = document(tmp_path / "new.json", **{"oncedrop": 15, "dovecot-lda": 10})
+    said = " ".join(bench("--compare", old, new).stdout.split())
+    assert "deliver: 3 kB: oncedrop, ms 20.0 15.0 0.75" in said
+    assert "deliver ÷ dovecot-lda 2.00 1.50 ≤ 1.6 met" in said
+
+
+def test_an_unknown_part_is_refused():
+    done = bench("--parts", "delivery")
+    assert done.returncode == 2 and "no such part: delivery" in done.stderr
+
+
+def servers_of(pid):
+    """The processes that it has started, and the directories that their command lines name."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        children = file.read().split()
+    lines = []
+    for child in children:
+        with open(f"/proc/{child}/cmdline", encoding="utf-8") as file:
+            lines.append(file.read())
+    return children, set(re.findall(r"/tmp/oncedrop-[^/]+|/var/tmp/oncedrop-[^/]+", " ".join(lines)))
+
+
+def test_it_leaves_nothing_when_it_is_stopped():
+    with subprocess.Popen([sys.executable, "-B", BENCH, "--tiny", "--rounds", "100000", "--parts", "deliver"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          env={**os.environ, "ONCEDROP": lab_module.program()}) as running:
+        assert "×" in running.stdout.readline()
+        children, directories = servers_of(running.pid)
+        running.terminate()
+        assert running.wait(60) != 0
+    assert len(children) >= 3 and directories
+    assert not any(os.path.exists(f"/proc/{child}") for child in children)
+    assert not any(map(os.path.exists, directories))
