@@ -3,7 +3,6 @@
 
 import functools
 import os
-import shutil
 import subprocess
 
 import machine
@@ -28,8 +27,6 @@ TUNED = {
 DURABLE = {"postgresql": {"fsync": "on", "shared_buffers": "128MB", "synchronous_commit": "on",
                           "max_connections": "200", "autovacuum_naptime": "10s"},
            "dovecot": {"mail_fsync": "optimized"}}
-
-COMPANIONS = ("oncedrop-main", "oncedrop-decode.so")   # what the program executes and loads
 
 HBA = "local all {user} peer map=bench\n"
 IDENT = "bench {user} {user}\nbench {bouncer} {user}\n"
@@ -218,12 +215,7 @@ class Program:
         self.servers, self.name = servers, name
         self.directory = servers.new_directory(name)
         os.chmod(self.directory, 0o755)
-        self.path = os.path.join(self.directory, "oncedrop")
-        shutil.copy(path, self.path)    # the delivering user might not reach the original
-        os.chmod(self.path, 0o755)
-        for name in COMPANIONS:
-            if os.path.exists(beside := os.path.join(os.path.dirname(path), name)):
-                shutil.copy(beside, self.directory)
+        self.path = lab_module.copy_program(self.directory, path)   # the delivering user might not reach the original
         self.password = self.write("password", servers.dovecot.password + "\n")
         self.database = None
         self.install()

@@ -6,7 +6,6 @@ has."""
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 
@@ -19,7 +18,7 @@ from lab.process import wait_until
 # These must not be found in any column of the record.
 SECRETS = "SELECT count(*) FROM oncedrop.{} t WHERE t::text LIKE %s"
 TABLES = ("message", "address", "part", "delivery", "copy")
-MODULE = "oncedrop-decode.so"
+MODULE = "-decode.so"
 CANARY = "canary-in-the-heap"
 
 
@@ -259,15 +258,15 @@ def test_every_charset(site):
 
 def copy_program(site, change):
     """Without its decoder, or with a changed one."""
-    directory = site.lab.new_directory("program")
-    for name in ("oncedrop", "oncedrop-main"):
-        shutil.copy(os.path.join(os.path.dirname(lab_module.program()), name), directory)
-    if change:
-        with open(os.path.join(os.path.dirname(lab_module.program()), MODULE), "rb") as file:
-            module = file.read()
-        with open(os.path.join(directory, MODULE), "wb") as file:
-            file.write(change(module))
-    return os.path.join(directory, os.path.basename(lab_module.program()))
+    path = lab_module.copy_program(site.lab.new_directory("program"))
+    if not change:
+        os.unlink(path + MODULE)
+        return path
+    with open(path + MODULE, "r+b") as file:
+        module = file.read()
+        file.seek(0)
+        file.write(change(module))
+    return path
 
 
 def of_another_build(module):
@@ -282,6 +281,6 @@ def test_program_without_its_decoder_defers(site, monkeypatch, change):
         patch.setenv("ONCEDROP", program)
         done = site.deliver(bytes, account)
         assert (done.exit, done.out) == (75, "4.3.0 the decoder cannot be loaded; oncedrop check tells why\n")
-        assert re.search(rf"(?s)failed +decoder .*{MODULE}", site.run("check").out)
+        assert re.search(rf"(?s)failed +decoder .*oncedrop{MODULE}", site.run("check").out)
     assert site.count(account) == 0
     expect.stored(site.deliver(bytes, account))

@@ -36,12 +36,10 @@ def install(directory):
     ours = os.path.join(directory, "o.conf").encode()
     if DEFAULT_CONFIGURATION + b"\0" not in code or len(ours) > len(DEFAULT_CONFIGURATION):
         raise RuntimeError(f"no room for {ours} in {lab_module.full_program()}")
-    shutil.copy(lab_module.program(), paths[0])
+    lab_module.copy_program(directory)
     with open(paths[1], "wb") as file:
         file.write(code.replace(b"\0" + DEFAULT_CONFIGURATION + b"\0",
                                 b"\0" + ours.ljust(len(DEFAULT_CONFIGURATION), b"\0") + b"\0"))
-    for path in paths:
-        os.chmod(path, 0o755)
     return paths
 
 

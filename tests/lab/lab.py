@@ -23,6 +23,18 @@ def full_program():
     return program() + "-main"
 
 
+def copy_program(directory, path=None):
+    """Copies a program, the one under test if none is given, with what it executes and loads, if it has that. Returns the
+    path of the copy."""
+    path = path or program()
+    copy = os.path.join(directory, "oncedrop")
+    for name, new in ((path, copy), (path + "-main", copy + "-main"), (path + "-decode.so", copy + "-decode.so")):
+        if os.path.exists(name):
+            shutil.copy(name, new)
+            os.chmod(new, 0o755)
+    return copy
+
+
 def is_sanitized():
     """A sanitizer keeps freed memory, so memory sizes mean nothing."""
     with open(program(), "rb") as file:
