@@ -39,18 +39,23 @@ static size_t first_target(const struct delivery_work *work)
 }
 
 /* Begins APPENDs on sessions of different accounts. done: [targets] leave these out; NULL: none. Those that are open are
- * not kept waiting for one that cannot be opened, or only slowly: the others are for the next round. */
-static void begin_round(struct delivery_work *work, const bool *done)
+ * not kept waiting for one that cannot be opened, or only slowly: the others are for the next round. False: nothing was
+ * begun. */
+static bool begin_round(struct delivery_work *work, const bool *done)
 {
     int64_t until = base_now_ms() + OPENING_MS;
+    bool any = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
         bool wanted = is_made(work, target) && !is_searched(work, target) && (done == NULL || !done[target]);
         if (!wanted || !sessions_available(work->delivery->sessions, work->targets.list[target].account))
             continue;
-        if (!append_begin(work, target, SESSIONS_KEPT) || base_now_ms() >= until)
-            return;
+        bool open = append_begin(work, target, SESSIONS_KEPT);
+        any |= work->ahead[target].begun;
+        if (!open || base_now_ms() >= until)
+            break;
     }
+    return any;
 }
 
 void inboxes_begin(struct delivery_work *work)
@@ -61,7 +66,7 @@ void inboxes_begin(struct delivery_work *work)
     if (is_searched(work, first))
         append_open(work, first);
     else
-        begin_round(work, NULL);
+        (void)!begin_round(work, NULL);
 }
 
 void inboxes_cancel(struct delivery_work *work)
@@ -147,10 +152,7 @@ static bool next_round(struct making *making)
         if (!time && is_left(making, i))
             note(making, i, left_for_later(work, i));
     }
-    if (!any || !time)
-        return false;
-    begin_round(work, making->done);
-    return true;
+    return any && time && begin_round(work, making->done);
 }
 
 /* A target to be searched has the session of its account for itself, so it has a turn of its own: before all others if

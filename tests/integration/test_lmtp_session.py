@@ -91,9 +91,10 @@ def test_the_session_that_ends_is_the_one_unused_longest(site):
 
 def test_a_talkative_server_is_heard_in_each_command(site):
     """Unsolicited responses are limited for each command, not for the session."""
-    def talk(client, tag, _arguments):
-        client.send("* OK a line of a server that likes to talk\r\n" * 2000 + f"{tag} OK done")
-    server = site.use(FakeImap(script={"NOOP": talk}))
+    def talk(client, tag, arguments):
+        client.send("* OK a line of a server that likes to talk\r\n" * 2000)
+        server.do_append(client, tag, arguments)
+    server = site.use(FakeImap(script={"APPEND": talk}))
     site.settings.update({"imap.tls": "none", "imap.port": server.port})
     session = start(site)
     for _ in range(4):
