@@ -28,8 +28,8 @@ struct lmtp_kept {
 
 struct lmtp_kept lmtp_kept_new(const struct config *config) OD_MUST;
 
-/* To be called while there is no connection: ends an IMAP session that nobody has used for imap.idle. Returns when to
- * call it again, by base_now_ms(); INT64_MAX: not before the next connection. */
+/* For a process that has nothing else to do: ends what was not used for long. Returns when to call it again, by
+ * base_now_ms(); INT64_MAX: not before there was something to do. */
 int64_t lmtp_kept_rest(struct lmtp_kept *kept) OD_MUST;
 
 /* Ends all sessions, and the decoding process. */
@@ -39,7 +39,6 @@ void lmtp_kept_clear(struct lmtp_kept *kept);
 struct lmtp_terms {
     struct lmtp_times times;
     const char *only_login; /* see delivery.h; NULL: the client may deliver to everybody */
-    bool is_local;          /* on a unix socket: `deliver` may hand over to us */
     int stop_fd;            /* readable: no new transaction; -1: none */
     int others_fd;          /* readable: other clients wait for this process; -1: there are none */
 };

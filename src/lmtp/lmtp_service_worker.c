@@ -18,7 +18,7 @@
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_peer.h"
 
-#define ERROR_MS 100  /* before the next try if no descriptor is left */
+#define ERROR_MS 100 /* before the next try if no descriptor is left */
 
 /* Postfix's clients come back on the same connection for long; a user's brings a message and goes. */
 static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
@@ -47,7 +47,6 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
     const struct lmtp_terms terms = {
         .times = peer.believed ? believed_times : user_times,
         .only_login = peer.login,
-        .is_local = peer.is_local,
         .stop_fd = stop_fd,
         .others_fd = listen_fd,
     };
@@ -84,8 +83,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
     struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
-    int64_t rest_ms = INT64_MAX; /* when to call lmtp_kept_rest again */
-    for (;;) {
+    for (int64_t rest_ms = 0;;) {
         struct epoll_event events[2];
         int64_t left = rest_ms - base_now_ms();
         int n = epoll_wait(epoll_fd, events, 2, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
@@ -93,8 +91,11 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
             if (events[i].data.fd == stop_fd)
                 return true;
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
-        if (fd >= 0)
+        if (fd >= 0) {
             serve(config, fd, listen_fd, stop_fd, &kept);
-        rest_ms = n == 0 ? lmtp_kept_rest(&kept) : base_now_ms();
+            rest_ms = 0;
+        } else if (n == 0) {
+            rest_ms = lmtp_kept_rest(&kept);
+        }
     }
 }

@@ -27,8 +27,6 @@ struct lmtp_stream {
     int in, out;
     size_t at, end; /* read but not used yet */
     GString *replies;
-    int64_t (*idle)(void *context); /* may be NULL */
-    void *idle_context;
     unsigned char buffer[BUFFER_SIZE];
     unsigned char text[BUFFER_SIZE + 2]; /* of the message, unstuffed; may begin with a CR held back before */
 };
@@ -62,12 +60,6 @@ static int wait_for(int fd, short events, int64_t until_ms)
     }
 }
 
-void lmtp_stream_idle(struct lmtp_stream *stream, int64_t (*idle)(void *context), void *context)
-{
-    stream->idle = idle;
-    stream->idle_context = context;
-}
-
 bool lmtp_stream_flush(struct lmtp_stream *stream)
 {
     int64_t until = base_now_ms() + WRITE_MS;
@@ -92,20 +84,15 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
         {.fd = stop_fd, .events = POLLIN},
         {.fd = others_fd, .events = POLLIN},
     };
-    int64_t idle_ms = stream->idle != NULL ? 0 : INT64_MAX; /* when it is called next */
     if (stream->at < stream->end || !lmtp_stream_flush(stream))
         return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
     for (;;) {
-        int64_t left = (idle_ms < until_ms ? idle_ms : until_ms) - base_now_ms();
+        int64_t left = until_ms - base_now_ms();
         int n = poll(waited, 3, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n == 0 && base_now_ms() >= until_ms)
+        if (n == 0)
             return LMTP_WAIT_TIMEOUT;
-        if (n == 0) {
-            idle_ms = stream->idle(stream->idle_context);
-            continue;
-        }
         if (n < 0 || waited[0].revents != 0)
             return LMTP_WAIT_INPUT;
         return waited[1].revents != 0 ? LMTP_WAIT_STOP : LMTP_WAIT_OTHERS;
@@ -233,21 +220,6 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
         size_t length = unstuff(stream, &state);
         if (length > 0)
             (void)feed(context, stream->text, length);
-    }
-    return LMTP_READ_OK;
-}
-
-enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
-                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context)
-{
-    while (size > 0) {
-        enum lmtp_read result = fill(stream, until_ms);
-        if (result != LMTP_READ_OK)
-            return result;
-        size_t left = stream->end - stream->at, n = left < size ? left : size;
-        (void)feed(context, stream->buffer + stream->at, n);
-        stream->at += n;
-        size -= n;
     }
     return LMTP_READ_OK;
 }

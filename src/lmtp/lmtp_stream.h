@@ -12,10 +12,6 @@ struct lmtp_stream;
 struct lmtp_stream *lmtp_stream_new(int in, int out) OD_MUST;
 void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descriptors */
 
-/* While lmtp_stream_wait waits and nothing has arrived, `idle` is called for work that can be put off. It returns when to
- * be called again, by base_now_ms(), or INT64_MAX: no more in this wait. Never called in the middle of a message. */
-void lmtp_stream_idle(struct lmtp_stream *stream, int64_t (*idle)(void *context), void *context);
-
 enum lmtp_read {
     LMTP_READ_OK,
     LMTP_READ_TOO_LONG, /* the whole line was read and dropped; also for a line with a NUL */
@@ -43,10 +39,6 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
  * waits, by base_now_ms(). */
 enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
-
-/* Reads this many bytes, as they are, and passes them to feed as above. until_ms: by base_now_ms(). */
-enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
-                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
 
 /* Adds a reply, "code text" and CR LF; control characters become blanks. A '-' after the code means that more lines
  * follow. */
