@@ -155,7 +155,7 @@ static void reload(struct running *running)
     if (config != NULL && make_places(running, (size_t)config->service.workers, &fault)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
         say_if_changed("user", service->config->service.user, config->service.user);
-        struct config *old OD_CLEANUP(config_free) = service->config;
+        config_free(&service->config);
         service->config = g_steal_pointer(&config);
         log_info("the configuration was loaded anew: %d workers", (int)running->places->len);
         start_workers(running);
