@@ -10,7 +10,7 @@ _oncedrop_settings() {
 # The options of a command.
 _oncedrop_options() {
     case $1 in
-        deliver) echo '-f -d -a -q -s -u' ;;
+        deliver) echo '-f -d -a -q -s -u -S' ;;
         replay) echo '-d -f -j --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
         check | locks | route) echo '--json' ;;
@@ -27,7 +27,7 @@ _oncedrop_options() {
 _oncedrop_takes_value() {
     case "$1 $2" in
         ' -c' | ' -o') ;;
-        'deliver '-[fdaqsu] | 'replay '-[dfj] | 'resume -j') ;;
+        'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
         'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than') ;;
         *) return 1 ;;

@@ -164,7 +164,7 @@ const struct setting config_table[] = {
 
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
     RANGE(service, workers, NUMBER, "4", 1, 300, "how many connections the service serves at a time"),
-    STRING(service, socket, "/run/oncedrop/lmtp", SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
+    STRING(service, socket, CONFIG_SERVICE_SOCKET, SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
     STRING(service, clients, "postfix", 0, "the users who may deliver to everybody through the service"),
 
     CHOICE(log, to, "syslog", "where the log goes"),

@@ -103,14 +103,42 @@ static void check_mailbox_command(const struct config *config, const struct post
                       " status 127, which bounces; use only letters, digits and !@%%-_=+:,./");
 }
 
-/* A set-group-ID program delivers only to the account that its caller's login name maps to. */
+/* The command's socket: a new string. */
+static char *socket_of(const char *command)
+{
+    const char *at = strstr(command, " -S");
+    if (at == NULL)
+        return base_strdup(CONFIG_SERVICE_SOCKET);
+    at += strlen(" -S") + strspn(at + strlen(" -S"), " ");
+    return base_strndup(at, strcspn(at, " "));
+}
+
+/* The command runs as the recipient, who may not read the configuration. */
+static void check_rights(const struct config *config, const char *command)
+{
+    struct stat found;
+    char *socket OD_CLEANUP(base_free) = socket_of(command);
+    if (stat("/proc/self/exe", &found) == 0 && (found.st_mode & S_ISGID) != 0)
+        return;
+    if (strcmp(socket, config->service.socket) != 0)
+        check_warning(
+            "postfix",
+            "mailbox_command hands mail over to a service on %s, but service.socket = %s: all mail is deferred;"
+            " give deliver the option -S %s",
+            socket, config->service.socket, config->service.socket);
+    else if (stat(socket, &found) != 0 || !S_ISSOCK(found.st_mode))
+        check_warning("postfix",
+                      "mailbox_command runs as the recipient, who may not read the configuration, and no service is on"
+                      " %s: all mail is deferred; start oncedrop serve, see oncedrop-postfix(7)",
+                      socket);
+}
+
+/* Service and set-group-ID program deliver only to the account that the recipient's login name maps to. */
 static void check_login_account(const struct config *config)
 {
-    struct stat program;
-    bool setgid = stat("/proc/self/exe", &program) == 0 && (program.st_mode & S_ISGID) != 0;
     const char *account = config->route.account;
     bool needs_domain = strstr(account, "%{address}") != NULL || strstr(account, "%{domain}") != NULL;
-    if (setgid && config->route.account_query[0] == '\0' && needs_domain)
+    if (config->route.account_query[0] == '\0' && needs_domain)
         check_warning("postfix",
                       "mailbox_command runs as the recipient, whose login name has no domain, but route.account ="
                       " %s needs one: every such delivery is deferred; use %%{user} or account_query",
@@ -158,6 +186,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
     if (leads_here) {
         check_mailbox_command(config, postconf);
         check_login_account(config);
+        check_rights(config, postconf_value(postconf, "mailbox_command"));
     }
     check_lifetime(config, postconf);
     for (size_t i = 0; i < count; i++) {

@@ -26,10 +26,12 @@ const char *const cmd_environment[] = {
 
 const struct cmd cmd_table[] = {
     {"deliver", cmd_deliver, true,
-     "[-f SENDER] [-d RECIPIENT] [-a ORIGINAL_RECIPIENT] [-q QUEUE_ID] [-s SIZE] [-u SASL_USER] < message",
+     "[-f SENDER] [-d RECIPIENT] [-a ORIGINAL_RECIPIENT] [-q QUEUE_ID] [-s SIZE] [-u SASL_USER] [-S SOCKET] < "
+     "message",
      "deliver one message to one recipient",
      "Reads the message from standard input. Values that are not on the command line come from the environment that Postfix\n"
-     "local(8) sets, else from the header. Exit status 0: stored, or already there; 75: Postfix will retry;\n"
+     "local(8) sets, else from the header. If the service (oncedrop serve) runs, on SOCKET or where the default of\n"
+     "service.socket is, it delivers; -c, -o or -v before the command prevent that. Exit status 0: stored, or already there; 75: Postfix will retry;\n"
      "67, 69, 65: refused for good. One line of output says which and why.\n"},
     {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
      "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"

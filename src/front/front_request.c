@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/config.h"
+
 /* Options and, for each, the parameter of XDELIVER. If the option is not given, the variable counts. */
 static const struct field {
     char option;
@@ -91,10 +93,10 @@ static bool is_socket(const char *path)
 bool front_request_parse(int argc, char **argv, struct front_request *ret)
 {
     const char *values[FIELDS] = {NULL}, *size = NULL;
-    ret->socket = FRONT_SOCKET;
+    ret->socket = CONFIG_SERVICE_SOCKET;
     ret->length = 0;
-    if (argc < 2 || strcmp(argv[1], "deliver") != 0 || !parse_options(argc - 1, argv + 1, values, &size, &ret->socket) ||
-        !is_socket(ret->socket))
+    if (argc < 2 || strcmp(argv[1], "deliver") != 0 ||
+        !parse_options(argc - 1, argv + 1, values, &size, &ret->socket) || !is_socket(ret->socket))
         return false;
     bool fits = add(ret, "XDELIVER", 8) && (size == NULL || add_parameter(ret, "SIZE", size));
     for (size_t i = 0; i < FIELDS && fits; i++) {

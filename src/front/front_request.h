@@ -6,8 +6,6 @@
 
 #include "base/base.h"
 
-#define FRONT_SOCKET "/run/oncedrop/lmtp" /* the default of service.socket */
-
 struct front_request {
     const char *socket; /* of the service; points into the command line */
     size_t length;

@@ -165,7 +165,8 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
                                   (const char *const *)lmtp->config->identity.ignore);
     struct incoming incoming = {.builder = builder};
     /* The deadline is set once before there is a database session, and again when the delivery runs. */
-    lmtp_stream_reply(lmtp->stream, "354 %lld", (long long)(2 * lmtp->config->delivery.deadline));
+    const long long longest = 2 * lmtp->config->delivery.deadline;
+    lmtp_stream_reply(lmtp->stream, "354 %lld", longest);
     front_fd = lmtp->fd;
     if (receive(lmtp, &incoming)) {
         deliver(lmtp, &envelope, &incoming, now - (age < OLDEST_MS ? age : OLDEST_MS));

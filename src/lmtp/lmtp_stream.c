@@ -224,6 +224,21 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
     return LMTP_READ_OK;
 }
 
+enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
+                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context)
+{
+    while (size > 0) {
+        enum lmtp_read result = fill(stream, until_ms);
+        if (result != LMTP_READ_OK)
+            return result;
+        size_t left = stream->end - stream->at, n = left < size ? left : size;
+        (void)feed(context, stream->buffer + stream->at, n);
+        stream->at += n;
+        size -= n;
+    }
+    return LMTP_READ_OK;
+}
+
 void lmtp_stream_reply(struct lmtp_stream *stream, const char *format, ...)
 {
     va_list arguments;

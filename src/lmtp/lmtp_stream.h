@@ -40,6 +40,10 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
 enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
 
+/* Reads this many bytes, as they are, and passes them to feed as above. until_ms: by base_now_ms(). */
+enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
+                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
+
 /* Adds a reply, "code text" and CR LF; control characters become blanks. A '-' after the code means that more lines
  * follow. */
 void lmtp_stream_reply(struct lmtp_stream *stream, const char *format, ...) OD_PRINTF(2, 3);

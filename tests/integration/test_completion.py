@@ -123,7 +123,7 @@ def commands():
 
 def options(command):
     """Those in the first line of its help."""
-    return set(re.findall(r"(?<!\S)[\[|]*(--?[a-z][a-z-]*)", help_of(command).splitlines()[0]))
+    return set(re.findall(r"(?<!\S)[\[|]*(--?[a-zA-Z][a-z-]*)", help_of(command).splitlines()[0]))
 
 
 def settings():

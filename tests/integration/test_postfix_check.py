@@ -8,6 +8,7 @@ import os
 
 import pytest
 from lab import lab as lab_module
+from lab.front import FakeService
 
 FILTER = os.path.join(lab_module.REPOSITORY, "conf", "postfix", "oncedrop_status")
 
@@ -27,6 +28,8 @@ def said(site, main, master, maxproc, *address):
     """The complaints about Postfix, as (status, text). Only the number of its processes is compared with other servers:
     otherwise those are left out, because they take longer than the rest."""
     settings = {"compatibility_level": "3.6", **main}
+    if "oncedrop" in settings.get("mailbox_command", ""):
+        have_service(site, settings)
     text = "".join(f"{name} = {value}\n" for name, value in settings.items() if value is not None)
     directory = site.lab.postfix_directory(text, master.format(maxproc=maxproc))
     site.settings["lock.wait"] = "10s"
@@ -39,6 +42,17 @@ def said(site, main, master, maxproc, *address):
     assert maxproc == "20" or done.exit == (1 if "failed" in [kind for kind, _ in items] else 0), done
     assert items, done.out
     return [] if items == [("ok", "settings read")] else items
+
+
+def have_service(site, settings):
+    """A socket for it, and accounts that recipients may deliver to."""
+    path = os.path.join(site.directory, "service")
+    if "service.socket" not in site.settings:
+        site.use(FakeService(path, lambda client: client.send("220 fake")))
+        site.settings["service.socket"] = path
+    if site.settings["service.socket"] == path:
+        settings["mailbox_command"] = settings["mailbox_command"].replace(" deliver", f" deliver -S {path}")
+    site.settings.setdefault("route.account", "%{user}")
 
 
 def warned(site, main, master, maxproc="20"):
@@ -203,3 +217,19 @@ def test_a_domain_whose_mail_does_not_come_here(site, main, master, words):
                      words in text][0]
     assert not [text for kind, text in said(site, main, master, "20", "lisa@other.example")
                 if kind == "failed" and "example.org" in text]
+
+
+@pytest.mark.parametrize("setting,command,why", [
+    ("/nonexistent/lmtp", " -S /nonexistent/lmtp", "no service is on /nonexistent/lmtp: all mail is deferred"),
+    ("/nonexistent/lmtp", "", "a service on /run/oncedrop/lmtp, but service.socket = /nonexistent/lmtp"),
+    ("/run/oncedrop/lmtp", " -S/nonexistent/lmtp", "a service on /nonexistent/lmtp, but service.socket = /run/oncedrop/lmtp"),
+])
+def test_a_mailbox_command_without_its_service(site, setting, command, why):
+    site.settings["service.socket"] = setting
+    main = {**GOOD_COMMAND, "mailbox_command": GOOD_COMMAND["mailbox_command"] + command}
+    assert why in warned(site, main, "")
+
+
+def test_a_mailbox_command_whose_accounts_have_a_domain(site):
+    site.settings["route.account"] = "%{address}"
+    assert "mailbox_command runs as the recipient, whose login name has no domain" in warned(site, GOOD_COMMAND, "")

@@ -12,6 +12,7 @@ PASSWORD = "in the kitchen"
 PEOPLE = ("lisa", "doug")
 CERTIFICATE, KEY = "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/etc/ssl/private/ssl-cert-snakeoil.key"
 
+SYSTEMCTL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "systemctl")
 ANSWERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "postfix.answers")
 
 # Users who have no account on the system. They come before PAM, which takes two seconds to refuse them.
@@ -89,7 +90,7 @@ def make_packages_new():
     for name in ("oncedrop", *PEOPLE):
         if exists("getent", "passwd", name):
             run("userdel", name)
-    run("rm", "-rf", "/etc/oncedrop", "/usr/local/bin/oncedrop")
+    run("rm", "-rf", "/etc/oncedrop", "/usr/local/bin/oncedrop", "/usr/local/libexec/oncedrop")
     write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)
     make_dovecot_new()
     make_postfix_new()
@@ -125,6 +126,8 @@ def prepare(accounts):
     else:
         make_system_users()
     write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 0\n", 0o755)
+    os.makedirs("/etc/systemd/system", exist_ok=True)
+    run("install", "-m", "755", SYSTEMCTL, "/usr/local/sbin/systemctl")
 
 
 def start_services():
