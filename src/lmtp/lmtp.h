@@ -39,6 +39,7 @@ void lmtp_kept_clear(struct lmtp_kept *kept);
 struct lmtp_terms {
     struct lmtp_times times;
     const char *only_login; /* see delivery.h; NULL: the client may deliver to everybody */
+    bool is_local;          /* on a unix socket: `deliver` may hand over to us */
     int stop_fd;            /* readable: no new transaction; -1: none */
     int others_fd;          /* readable: other clients wait for this process; -1: there are none */
 };

@@ -47,6 +47,7 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
     const struct lmtp_terms terms = {
         .times = peer.believed ? believed_times : user_times,
         .only_login = peer.login,
+        .is_local = peer.is_local,
         .stop_fd = stop_fd,
         .others_fd = listen_fd,
     };

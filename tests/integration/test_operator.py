@@ -653,6 +653,26 @@ def test_no_table_is_read_from_end_to_end(large):
 
 
 @ONE_WORKER
+@pytest.mark.usefixtures("no_autovacuum")
+def test_a_delivery_does_not_read_what_is_unfinished(large):
+    """The indexes of what is not stored are small, but full of rows that every delivery leaves behind."""
+    scuba = large.account()
+    mail = message()
+
+    def searched():
+        read_from_end_to_end(large)     # every session has ended
+        return {row.indexrelname: row.idx_scan for row in large.sql(
+            "SELECT indexrelname, idx_scan FROM pg_stat_user_indexes JOIN pg_index USING (indexrelid)"
+            " WHERE schemaname = 'oncedrop' AND indpred IS NOT NULL")}
+
+    before = searched()
+    assert len(before) >= 3
+    expect.stored(large.deliver(mail, scuba))
+    expect.duplicate(large.deliver(mail, scuba))
+    assert searched() == before
+
+
+@ONE_WORKER
 def test_purge_of_half_of_a_large_ledger_holds_up_no_delivery(large, capsys):
     """The usual time of a delivery, alone, then during the purge, and alone once more, since the machine may have
     become busy."""
