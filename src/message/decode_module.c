@@ -45,7 +45,8 @@ decode_module_steps decode_module_load(struct fault *fault)
     if (!module)
         module = dlopen(INSTALLED, RTLD_NOW);
     if (!module) {
-        fault_set(fault, "cannot load the decoder, which make install puts into " LIBEXECDIR "/oncedrop: %s", dlerror());
+        fault_set(fault, "cannot load the decoder, which make install puts into " LIBEXECDIR "/oncedrop: %s",
+                  dlerror());
         return NULL;
     }
     build = dlsym(module, "decode_module_build");

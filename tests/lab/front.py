@@ -92,7 +92,10 @@ class Client:
 
     def wait_for_end(self):
         """False: something came instead."""
-        return self.stream.read(1) == b""
+        try:
+            return self.stream.read(1) == b""
+        except ConnectionResetError:    # it ended before it had read what was sent
+            return True
 
     def close(self):
         self.socket.close()
