@@ -126,6 +126,19 @@ static bool end(struct lmtp *lmtp, const char *reason)
 #define STOPPING "4.3.2 the service is stopping or starting anew, open another connection"
 #define OTHERS "4.3.2 others are waiting, open another connection"
 
+/* As lmtp_stream_wait, and rests in the meantime. */
+static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_t until_ms)
+{
+    enum lmtp_wait result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, 0);
+    int64_t next_ms = 0;
+    while (result == LMTP_WAIT_TIMEOUT && base_now_ms() < until_ms) {
+        if (base_now_ms() >= next_ms)
+            next_ms = lmtp_kept_rest(lmtp->kept);
+        result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, next_ms < until_ms ? next_ms : until_ms);
+    }
+    return result;
+}
+
 /* Waits for the next command; false: the session is over. A connection that was just accepted gets the time for one
  * transaction even when the service stops. */
 static bool await_line(struct lmtp *lmtp, int64_t until_ms)
@@ -135,7 +148,7 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
     int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = -1;
     for (;;) {
         bool patient = others_fd < 0 && lmtp->terms->others_fd >= 0 && patience_ms < until_ms;
-        switch (lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, patient ? patience_ms : until_ms)) {
+        switch (rest(lmtp, stop_fd, others_fd, patient ? patience_ms : until_ms)) {
         case LMTP_WAIT_INPUT:
             return true;
         case LMTP_WAIT_STOP:
@@ -214,9 +227,10 @@ struct lmtp_kept lmtp_kept_new(const struct config *config)
     return (struct lmtp_kept){.sessions = sessions_new(config, SESSIONS_FEW)};
 }
 
-void lmtp_kept_rest(struct lmtp_kept *kept)
+int64_t lmtp_kept_rest(struct lmtp_kept *kept)
 {
     (void)kept; /* nothing is ended by its age yet */
+    return INT64_MAX;
 }
 
 void lmtp_kept_clear(struct lmtp_kept *kept)

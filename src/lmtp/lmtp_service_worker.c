@@ -18,8 +18,7 @@
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_peer.h"
 
-#define REST_MS 10000 /* how often what is unused is looked at */
-#define ERROR_MS 100  /* before the next try if no descriptor is left */
+#define ERROR_MS 100 /* before the next try if no descriptor is left */
 
 /* Postfix's clients come back on the same connection for long; a user's brings a message and goes. */
 static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
@@ -85,16 +84,19 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
     struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
-    for (;;) {
+    for (int64_t rest_ms = 0;;) {
         struct epoll_event events[2];
-        int n = epoll_wait(epoll_fd, events, 2, REST_MS);
+        int64_t left = rest_ms - base_now_ms();
+        int n = epoll_wait(epoll_fd, events, 2, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
         for (int i = 0; i < n; i++)
             if (events[i].data.fd == stop_fd)
                 return true;
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
-        if (fd >= 0)
+        if (fd >= 0) {
             serve(config, fd, listen_fd, stop_fd, &kept);
-        else if (n == 0)
-            lmtp_kept_rest(&kept);
+            rest_ms = 0;
+        } else if (n == 0) {
+            rest_ms = lmtp_kept_rest(&kept);
+        }
     }
 }

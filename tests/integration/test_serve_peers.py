@@ -18,58 +18,64 @@ USER, OTHER = setgid.USER, setgid.OTHER
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 
 
+class Users:
+    """Two users of the system: their addresses, and their accounts, whose names follow from their login names."""
+
+    def __init__(self, site):
+        site.settings["route.account"] = f"%{{user}}.{site.number}"
+        self.own, self.other = (f"{name}.{site.number}" for name in (USER, OTHER))
+        self.addresses = [f"{name}@example.org" for name in (USER, OTHER)]
+        for account in (self.own, self.other):
+            site.lab.dovecot.add_account(account)
+
+    def refused(self, reply):
+        text = f"user {USER} may not deliver to {self.other}, only to the user's own account"
+        return reply.code == 451 and text in reply.text
+
+
 @pytest.fixture
 def users(site):
-    """Addresses of two users of the system, whose accounts have their login names."""
-    site.settings["route.account"] = "%{user}"
-    for name in (USER, OTHER):
-        dovecot = site.lab.dovecot
-        dovecot.add_account(name, home=dovecot.path("mail", f"{name}.{site.number}"))
-    return [f"{name}@example.org" for name in (USER, OTHER)]
-
-
-def refused(reply):
-    return reply.code == 451 and f"user {USER} may not deliver to {OTHER}, only to the user's own account" in reply.text
+    return Users(site)
 
 
 def test_root_is_believed(site, users):
     service = Service(site)
-    for reply in service.deliver(message(), *users):
+    for reply in service.deliver(message(), *users.addresses):
         stored(reply)
 
 
 def test_a_user_delivers_only_to_itself(site, users):
     """Others' mail is deferred, not bounced; and mail that claims to be from somebody makes no Sent copy."""
-    mail = message(sender=users[1], to=users[0])
+    mail = message(sender=users.addresses[1], to=users.addresses[0])
     service = Service(site, settings={"route.sent_copy": "from"})
-    own, other = service.deliver(mail, *users, sender=users[1], user=USER)
+    own, other = service.deliver(mail, *users.addresses, sender=users.addresses[1], user=USER)
     stored(own)
-    assert refused(other)
-    assert (site.count(USER), site.count(OTHER), site.count(OTHER, "Sent")) == (1, 0, 0)
+    assert users.refused(other)
+    assert (site.count(users.own), site.count(users.other), site.count(users.other, "Sent")) == (1, 0, 0)
     assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
 
 
 def test_a_user_of_the_same_worker_is_nobody_else(site, users):
     """What is known of one connection does not remain for the next."""
     service = Service(site, workers=1)
-    for reply in service.deliver(message(), *users):
+    for reply in service.deliver(message(), *users.addresses):
         stored(reply)
-    assert refused(service.deliver(message(), *users, user=USER)[1])
-    for reply in service.deliver(message(), *users):
+    assert users.refused(service.deliver(message(), *users.addresses, user=USER)[1])
+    for reply in service.deliver(message(), *users.addresses):
         stored(reply)
 
 
 @pytest.mark.parametrize("clients", [USER, f"postfix {USER}", f"nosuchuser,{USER}"])
 def test_configured_clients_are_believed(site, users, clients):
     service = Service(site, settings={"service.clients": clients})
-    for reply in service.deliver(message(), *users, user=USER):
+    for reply in service.deliver(message(), *users.addresses, user=USER):
         stored(reply)
 
 
 @pytest.mark.parametrize("clients", ["", f"{USER}x x{USER}", "postfix"])
 def test_others_are_not(site, users, clients):
     service = Service(site, settings={"service.clients": clients})
-    assert refused(service.deliver(message(), *users, user=USER)[1])
+    assert users.refused(service.deliver(message(), *users.addresses, user=USER)[1])
 
 
 def test_a_user_without_a_name_is_refused(site):
@@ -110,13 +116,13 @@ def test_root_becomes_the_service_user(site, users):
         user = pwd.getpwnam(USER)
         assert set(fields["Uid"].split()) == {str(user.pw_uid)} and set(fields["Gid"].split()) == {str(user.pw_gid)}
         assert fields["Groups"].split() == [str(user.pw_gid)] and int(fields["CapEff"], 16) == 0
-    for reply in service.deliver(message(), *users) + service.deliver(message(), *users, user=USER):
+    for reply in service.deliver(message(), *users.addresses) + service.deliver(message(), *users.addresses, user=USER):
         stored(reply)
     service.reload()
     assert service.stop() == 0
     assert os.path.exists(service.socket)   # the directory is root's
     service.start()
-    stored(service.deliver(message(), users[0])[0])
+    stored(service.deliver(message(), users.addresses[0])[0])
 
 
 def test_a_configuration_that_it_could_not_read_again_is_refused(site):
