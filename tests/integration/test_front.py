@@ -2,9 +2,9 @@
 """The front: hands a delivery over to the service, or lets the full program do it. Here the service follows a script; for
 the real one see test_front_service.py.
 
-Seen to fail with: the final mark sent without a look at the output; a refusal before the mark taken for an answer; the
-full program executed after the mark; a reply's status believed whatever its text; the message given to the full program
-from where reading had ended."""
+Seen to fail with: no look at the output after reading, before the final mark, or while waiting; the final mark sent before
+the 354; the full program executed after the mark; a reply's status believed whatever its text; the message given to the
+full program from where reading had ended; an empty RECIPIENT handed over."""
 
 import os
 import re
@@ -281,13 +281,13 @@ def test_the_reader_is_gone_after_the_mark(front):
     out, ours = os.pipe()
 
     def script(client):
-        client.take()
+        client.take(ms=3600000)
         os.close(out)
         assert client.wait_for_end()
     service = front.service(script)
     process = front.popen(stdin=subprocess.PIPE, stdout=ours, stderr=subprocess.DEVNULL)
     os.close(ours)
-    process.communicate(message())
+    process.communicate(message(), timeout=120)
     assert process.returncode == 75
     assert service.finished() == [True]
 

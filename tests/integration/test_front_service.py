@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """The front and the real service: the same as `deliver` by itself, whatever dies.
 
-Seen to fail with: a delivery that goes on although the front is gone; LOGIN believed from an ordinary user; a message
-stored without its final mark; a text of its own for an empty message; the service's environment taken for the client's;
-a delivery that is whole, though it came through a pipe; no deadline before there is a database session."""
+Seen to fail with: a delivery that goes on although the front is gone; an ordinary user believed; a message stored without
+its final mark, which takes the former as well; a message that is too large deferred; a delivery that is whole, though it came
+through a pipe; XDELIVER on standard input."""
 
 import collections
 import functools
