@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "decode_build.h"
@@ -15,6 +16,14 @@
 
 /* NULL unless the module is linked to the program. */
 #pragma weak decode_message_steps
+
+/* Whether only root can put files there. */
+static bool is_roots(const char *directory)
+{
+    struct stat status;
+
+    return stat(directory, &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 static void *open_beside(void)
 {
@@ -28,20 +37,22 @@ static void *open_beside(void)
     slash = strrchr(path, '/');
     if (!slash)
         return NULL;
+    slash[1] = '\0';
+    if (base_is_privileged() && !is_roots(path))
+        return NULL;
     memcpy(slash + 1, NAME, sizeof NAME);
     return dlopen(path, RTLD_NOW);
 }
 
 decode_module_steps decode_module_load(struct fault *fault)
 {
-    void *module = NULL, *symbol;
+    void *module, *symbol;
     const char *build;
     decode_module_steps steps;
 
     if (decode_message_steps)
         return decode_message_steps;
-    if (!base_is_privileged())
-        module = open_beside();
+    module = open_beside();
     if (!module)
         module = dlopen(INSTALLED, RTLD_NOW);
     if (!module) {

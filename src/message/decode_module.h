@@ -16,9 +16,9 @@ typedef struct decoded *(*decode_module_steps)(const struct message *message, en
                                                void *context);
 
 /* decode_message_steps: this program's own, if the module is linked to it (as tests are), else the module's. It is
- * looked for in the program's own directory, then in the one that `make install` puts it into. A program that has more
- * rights than its caller (AT_SECURE, getauxval(3)) may have been linked (ln(1)) into a directory of the caller's, and
- * looks in the latter only. A module of another build is refused.
+ * looked for in the program's own directory, then in the one that `make install` puts it into. If the program has more
+ * rights than its caller (AT_SECURE, getauxval(3)), its own directory counts only if nobody but root can write there:
+ * the caller may have linked the program to some other place (ln(1)). A module of another build is refused.
  *
  * NULL with the fault set: there is none that can be used. */
 decode_module_steps decode_module_load(struct fault *fault) OD_MUST;

@@ -98,7 +98,7 @@ class Pair:
 @functools.cache
 def everything(site):
     """A query for it."""
-    columns = site.sql("""SELECT c.table_name, string_agg(format('%%I', column_name), ', ') AS names
+    columns = site.sql("""SELECT c.table_name, string_agg(format('%%I', column_name), ', ' ORDER BY column_name) AS names
                             FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
                            WHERE table_schema = 'oncedrop' AND table_type = 'BASE TABLE'
                              AND table_name NOT IN ('server', 'schema_version') AND (column_name = 'queued_at' OR

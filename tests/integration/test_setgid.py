@@ -308,6 +308,18 @@ def test_what_another_program_is_given(installed):
 # Descriptors, limits
 
 
+def test_a_decoder_beside_the_program_must_be_roots(installed):
+    """The user has linked the program to a directory of his own, and put a library there."""
+    program, marker = os.path.join(installed.directory, "oncedrop-main"), os.path.join(installed.directory, "loaded")
+    os.link(installed.full_program, program)
+    source = installed.own("own.c", f"""#include <fcntl.h>
+        __attribute__((constructor)) static void run(void) {{ open("{marker}", O_WRONLY | O_CREAT, 0600); }}""")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", os.path.join(installed.directory, "oncedrop-decode.so"), source],
+                   check=True)
+    expect.stored(installed.deliver(message(), words=[program]))
+    assert not os.path.exists(marker)
+
+
 def shell(redirections):
     return ["sh", "-c", f'exec "$@" {redirections}', "sh"]
 
