@@ -94,7 +94,10 @@ class Client:
 
     def wait_for_end(self):
         """False: something came instead."""
-        return self.stream.read(1) == b""
+        try:
+            return self.stream.read(1) == b""
+        except ConnectionResetError:    # it ended with unread input
+            return True
 
     def close(self):
         self.socket.close()
