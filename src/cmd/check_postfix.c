@@ -39,6 +39,12 @@ static void check_time(const struct config *config, const char *what, const char
                       what, text, (long long)needed / 1000, (long long)config->delivery.deadline / 1000);
 }
 
+/* Of a process of `deliver`, with whatever the service does. */
+static int64_t longest(const struct config *config)
+{
+    return 2 * config->delivery.deadline + CONFIG_FRONT_MS;
+}
+
 static void check_processes(const struct postconf *postconf, const struct postconf_service *service,
                             int64_t max_connections)
 {
@@ -57,7 +63,7 @@ static void check_pipe(const struct config *config, const struct postconf *postc
 {
     const char *recipients = setting(postconf, service, "_destination_recipient_limit");
     char *what OD_CLEANUP(base_free) = base_printf("%s_time_limit", service->name);
-    check_time(config, what, setting(postconf, service, "_time_limit"), 2 * config->delivery.deadline);
+    check_time(config, what, setting(postconf, service, "_time_limit"), longest(config));
     if (strcmp(recipients, "1") != 0)
         check_warning("postfix",
                       "%s_destination_recipient_limit = %s: must be 1, one process delivers to one recipient",
@@ -95,8 +101,7 @@ static void check_postfix_service(const struct config *config, const struct post
 static void check_mailbox_command(const struct config *config, const struct postconf *postconf)
 {
     const char *command = postconf_value(postconf, "mailbox_command");
-    check_time(config, "command_time_limit", postconf_value(postconf, "command_time_limit"),
-               2 * config->delivery.deadline);
+    check_time(config, "command_time_limit", postconf_value(postconf, "command_time_limit"), longest(config));
     if (command[strspn(command, NO_SHELL)] != '\0')
         check_warning("postfix",
                       "mailbox_command contains characters for which Postfix starts a shell: a missing program is then"

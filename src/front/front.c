@@ -9,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/deadline.h"
 #include "base/output.h"
 #include "front/front_message.h"
@@ -16,7 +17,9 @@
 #include "front/front_request.h"
 #include "front/front_service.h"
 
-#define READ_MS 120000 /* for reading the message; the default of delivery.deadline */
+#define READ_MS 60000 /* for reading the message */
+
+_Static_assert(READ_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= CONFIG_FRONT_MS, "Postfix's limit is checked for this");
 
 /* On the deadline, or a signal that asks us to end. */
 static void end_by_signal(int signal)

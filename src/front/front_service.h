@@ -18,7 +18,7 @@
 #include "front/front_request.h"
 
 #define FRONT_GREETING_MS 1000   /* how long a busy service is waited for */
-#define FRONT_HAND_OVER_MS 30000 /* from connecting to the final mark */
+#define FRONT_HAND_OVER_MS 25000 /* from connecting to the final mark */
 #define FRONT_REPLY_MS 5000      /* added to what the service says it may take */
 
 enum front_service {

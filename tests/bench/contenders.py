@@ -73,6 +73,20 @@ class Oncedrop(OneShot):
                 self.mailboxes[0] if self.sender else "lisa@elsewhere.example", "-d", account, *login]
 
 
+class Front(OneShot):
+    """The same through the resident service."""
+
+    def __init__(self, servers, runner, name, program, sent=False):
+        super().__init__(servers, runner, name)
+        self.program, self.sender = program, sent
+        self.path = program.path
+
+    def words(self, account):
+        login = ["-u", self.mailboxes[0]] if self.sender else []
+        return [self.path, "deliver", "-S", self.program.service.socket, "-f",
+                self.mailboxes[0] if self.sender else "lisa@elsewhere.example", "-d", account, *login]
+
+
 class DovecotLda(OneShot):
     path = measure.agents_path("dovecot-lda")
 
@@ -154,11 +168,14 @@ PEERS = (("dovecot-lda", DovecotLda), ("fdm, IMAP", Fdm), ("maildrop", Maildrop)
 
 
 def contenders(servers, runner, programs):
-    """Everybody who delivers one-shot. A further way of oncedrop, such as through a resident service, is added here."""
+    """Everybody who delivers one-shot."""
     found = []
     for program in programs:
         bouncer = {"database.conninfo": program.conninfo(servers.pgbouncer)}
         for suffix, sent, more in (("", False, None), (" + Sent", True, None), (" PgBouncer", False, bouncer),
                                    (" PgBouncer + Sent", True, bouncer)):
             found.append(Oncedrop(servers, runner, program.name + suffix, program, sent, more))
+        if program.service:
+            found += [Front(servers, runner, f"{program.name} service{suffix}", program, sent)
+                      for suffix, sent in (("", False), (" + Sent", True))]
     return found + [kind(servers, runner, name) for name, kind in PEERS if kind.path]

@@ -103,8 +103,9 @@ class Server:
 
 
 def contenders(bench, **settings):
-    """Everybody who speaks LMTP. A resident service is added here."""
+    """Everybody who speaks LMTP."""
     found = [Oncedrop(bench, program, **settings) for program in bench.programs]
+    found += [Server(f"{program.name} service", program.service.socket) for program in bench.programs if program.service]
     if os.path.exists(bench.servers.dovecot.lmtp_socket) and measure.agents_path("lmtp"):
         found.append(Server("dovecot", bench.servers.dovecot.lmtp_socket))
     return found

@@ -75,7 +75,7 @@ class Contender:
 
 
 def contenders(bench):
-    """Everybody whom Postfix hands its mail. A resident service is added here: LMTP with its socket as nexthop."""
+    """Everybody whom Postfix hands its mail."""
     numbers, found = iter(range(100)), []
     for program in bench.programs:
         words = " ".join(program.words())
@@ -85,6 +85,13 @@ def contenders(bench):
                            " -q ${queue_id} -s ${size} -u ${sasl_username}"),
             Contender(bench, next(numbers), f"lmtp {program.name}", SPAWN + LMTP, "unix:private/{name}-server",
                       argv=f"{words} lmtp")]
+        if program.service:
+            front = f"{program.path} deliver -S {program.service.socket}"
+            found += [
+                Contender(bench, next(numbers), f"pipe {program.name} service", PIPE, recipients=1, flags="ORX",
+                          argv=f"{front} -f ${{sender}} -d ${{recipient}} -a ${{original_recipient}} -q ${{queue_id}}"
+                               " -s ${size} -u ${sasl_username}"),
+                Contender(bench, next(numbers), f"lmtp {program.name} service", LMTP, f"unix:{program.service.socket}")]
     dovecot = bench.servers.dovecot
     if measure.agents_path("dovecot-lda"):
         found.append(Contender(

@@ -12,8 +12,8 @@ from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer, postgres,
 # settings at the top level, then those of services. In 2.4 service_count is called
 # restart_request_count, and 0 "unlimited".
 TUNED = {
-    "postgresql": {"shared_buffers": "256MB", "commit_delay": "200", "commit_siblings": "3", "max_wal_size": "2GB",
-                   "jit": "off"},
+    "postgresql": {"commit_delay": "5000", "commit_siblings": "5", "checkpoint_timeout": "30min",
+                   "max_wal_size": "4GB", "wal_compression": "on"},
     "dovecot": {
         "auth_cache_size": "10M",
         "imap-login": {"service_count": "0", "process_min_avail": "2"},
@@ -234,6 +234,12 @@ class Program:
         self.servers.postgres.admin(f'GRANT oncedrop_delivery TO "{self.servers.user.pw_name}"')
         self.servers.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
 
+    @functools.cached_property
+    def service(self):
+        """`oncedrop serve`; None if this program is too old for it."""
+        done = subprocess.run([self.path, "help", "serve"], capture_output=True, env=self.servers.environment(), check=False)
+        return self.servers.start(Service(self)) if done.returncode == 0 else None
+
     def write(self, name, text):
         path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as file:
@@ -275,3 +281,23 @@ class Program:
                 return cursor.fetchall() if cursor.description else []
         finally:
             session.close()
+
+
+class Service(process.Server):
+    """`oncedrop serve` of a program, as the user who delivers."""
+
+    name = "service"
+
+    def __init__(self, program):
+        super().__init__(program.directory)
+        self.user, self.environment = program.servers.user, program.servers.environment()
+        os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
+        self.socket = self.path("lmtp")
+        self.words = program.words("serve", configuration=program.configuration(
+            "service", **{"service.user": "", "service.socket": self.socket, "route.sent_copy": "authenticated"}))
+
+    def launch(self):
+        self.spawn(self.words, env=self.environment, **process.run_as(self.user))
+
+    def answers(self):
+        return process.is_listening(self.socket)

@@ -21,6 +21,7 @@ ONE, FOUR = "{} accounts, 1 connection", "{} accounts, 4 connections"
 TARGETS = [
     Target("deliver: service ÷ fdm, IMAP", deliver("{} service"), deliver("fdm, IMAP"), most=0.5),
     Target("deliver: service ÷ dovecot-lda", deliver("{} service"), deliver("dovecot-lda"), most=0.5),
+    Target("deliver: service, with Sent ÷ without", deliver("{} service + Sent"), deliver("{} service"), most=1.2),
     Target("deliver ÷ fdm, IMAP", deliver("{}"), deliver("fdm, IMAP"), most=1.6),
     Target("deliver ÷ dovecot-lda", deliver("{}"), deliver("dovecot-lda"), most=1.6),
     Target("deliver: PgBouncer ÷ fdm, IMAP", deliver("{} PgBouncer"), deliver("fdm, IMAP"), most=1.2),
@@ -33,8 +34,15 @@ TARGETS = [
     *[Target(f"lmtp ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{}"),
              lmtp(case.format(count), "dovecot"), least=least)
       for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
+    *[Target(f"lmtp: service ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{} service"),
+             lmtp(case.format(count), "dovecot"), least=least)
+      for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
     Target("Postfix: LMTP ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {}"),
            ("postfix", "to empty queue", "lmtp dovecot"), least=0.8),
+    Target("Postfix: LMTP, service ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {} service"),
+           ("postfix", "to empty queue", "lmtp dovecot"), least=0.8),
+    Target("Postfix: pipe, service ÷ pipe + dovecot-lda", ("postfix", "to empty queue", "pipe {} service"),
+           ("postfix", "to empty queue", "pipe dovecot-lda")),
     Target("Postfix: pipe ÷ pipe + dovecot-lda", ("postfix", "to empty queue", "pipe {}"),
            ("postfix", "to empty queue", "pipe dovecot-lda")),
     *[Target(f"deliver: mailbox of {count} ÷ of none", ("growth", f"deliver, mailbox of {count}", "{}"),

@@ -94,7 +94,7 @@ class Client:
         """False: something came instead."""
         try:
             return self.stream.read(1) == b""
-        except ConnectionResetError:    # it ended before it had read what was sent
+        except ConnectionResetError:    # it ended with unread input
             return True
 
     def close(self):
