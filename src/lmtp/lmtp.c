@@ -16,7 +16,7 @@
 #define PATIENCE_BEGUN_MS 20000   /* within one */
 #define PATIENCE_STOPPING_MS 2000 /* for the first transaction of a connection that was just accepted */
 #define TURN_MS 1000
-#define GLANCE_MS 20 /* a process that is free takes a waiting client sooner */
+#define GLANCE_MS 100 /* others who wait for that long are not about to be served */
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -104,11 +104,11 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     return true;
 }
 
-/* Whether other clients wait for longer than a free process would let them. */
-static bool others_wait(struct lmtp *lmtp)
+/* lmtp_terms.crowded if other clients wait, else 0. */
+static unsigned others_wait(struct lmtp *lmtp)
 {
     struct pollfd others = {.fd = lmtp->terms->others_fd, .events = POLLIN};
-    return others.fd >= 0 && poll(&others, 1, 0) > 0;
+    return others.fd >= 0 && poll(&others, 1, 0) > 0 ? lmtp->terms->crowded(lmtp->terms->context) : 0;
 }
 
 static bool is_stopping(struct lmtp *lmtp)
@@ -146,6 +146,7 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
     bool begun = lmtp->transaction.sender != NULL, fresh = lmtp->messages == 0, stopping = false;
     int64_t patience_ms = base_now_ms() + (begun ? PATIENCE_BEGUN_MS : PATIENCE_MS);
     int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = -1;
+    unsigned taken;
     for (;;) {
         bool patient = others_fd < 0 && lmtp->terms->others_fd >= 0 && patience_ms < until_ms;
         switch (rest(lmtp, stop_fd, others_fd, patient ? patience_ms : until_ms)) {
@@ -160,9 +161,10 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
                 until_ms = base_now_ms() + PATIENCE_STOPPING_MS;
             break;
         case LMTP_WAIT_OTHERS:
+            taken = others_wait(lmtp);
             if (lmtp_stream_wait(lmtp->stream, -1, -1, base_now_ms() + GLANCE_MS) == LMTP_WAIT_INPUT)
                 return true;
-            if (others_wait(lmtp))
+            if (taken != 0 && others_wait(lmtp) == taken) /* the same ones wait all the time */
                 return end(lmtp, OTHERS);
             break;
         case LMTP_WAIT_TIMEOUT:
@@ -188,7 +190,7 @@ static const char *reason_to_end(struct lmtp *lmtp, const char *line)
     if (is_stopping(lmtp) && lmtp->messages > 0)
         return STOPPING;
     bool probe = verb == LMTP_RSET || verb == LMTP_NOOP;
-    if (probe && lmtp->messages > 0 && base_now_ms() >= lmtp->begun_ms + TURN_MS && others_wait(lmtp))
+    if (probe && lmtp->messages > 0 && base_now_ms() >= lmtp->begun_ms + TURN_MS && others_wait(lmtp) != 0)
         return OTHERS;
     return NULL;
 }

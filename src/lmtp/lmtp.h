@@ -41,7 +41,11 @@ struct lmtp_terms {
     const char *only_login; /* see delivery.h; NULL: the client may deliver to everybody */
     bool is_local;          /* on a unix socket: `deliver` may hand over to us */
     int stop_fd;            /* readable: no new transaction; -1: none */
-    int others_fd;          /* readable: other clients wait for this process; -1: there are none */
+    int others_fd;          /* readable: other clients wait; -1: there are none */
+    /* How many clients this process and those beside it have taken up so far, of which none is free now; 0: one is free.
+     * Needed if there is others_fd. */
+    unsigned (*crowded)(const void *context);
+    const void *context;
 };
 
 /* On standard input, with one client. */

@@ -9,6 +9,7 @@
 #include <glib.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,9 +33,10 @@ struct place {
 
 struct running {
     struct lmtp_service *service;
-    GArray *places;  /* of struct place */
-    GArray *leaving; /* pid_t: told to end */
-    int stop_fds[2]; /* of the present workers */
+    GArray *places;                 /* of struct place */
+    struct lmtp_service_load *load; /* of those in places; MAP_FAILED: none */
+    GArray *leaving;                /* pid_t: told to end */
+    int stop_fds[2];                /* of the present workers */
     bool stopping;
     int64_t end_ms; /* then signal next; by base_now_ms() */
     int next_signal;
@@ -46,14 +48,14 @@ static struct place *place_at(const struct running *running, guint i)
     return &g_array_index(running->places, struct place, i);
 }
 
-static _Noreturn void work(struct running *running)
+static _Noreturn void work(struct running *running, size_t number)
 {
     struct fault fault;
     struct lmtp_service *service = running->service;
     close(running->stop_fds[1]);
     lmtp_service_socket_share(&service->socket);
     sigprocmask(SIG_SETMASK, &running->before, NULL);
-    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], &fault))
+    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
         _exit(0);
     log_error("a worker cannot begin: %s", fault.text);
     _exit(75);
@@ -78,7 +80,7 @@ static void start_workers(struct running *running)
         place->started_ms = now;
         place->pid = fork();
         if (place->pid == 0)
-            work(running);
+            work(running, i);
         if (place->pid < 0) {
             log_error("cannot start a worker: %m");
             place->pid = 0;
@@ -87,14 +89,44 @@ static void start_workers(struct running *running)
     }
 }
 
+static size_t load_size(size_t workers)
+{
+    return sizeof(struct lmtp_service_load) + workers * sizeof(_Atomic bool);
+}
+
+/* MAP_FAILED: there is no memory. */
+static struct lmtp_service_load *map_load(size_t workers)
+{
+    struct lmtp_service_load *load =
+        mmap(NULL, load_size(workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (load != MAP_FAILED)
+        load->workers = workers;
+    return load;
+}
+
+static void unmap_load(struct running *running)
+{
+    if (running->load != MAP_FAILED)
+        munmap(running->load, load_size(running->load->workers));
+    running->load = MAP_FAILED;
+}
+
 /* Makes empty places for new workers, which the caller starts; false with the fault set: nothing has changed. */
 static bool make_places(struct running *running, size_t count, struct fault *fault)
 {
     int fds[2];
-    if (pipe2(fds, O_CLOEXEC) != 0) {
-        fault_set(fault, "cannot make a pipe: %m");
+    struct lmtp_service_load *load = map_load(count);
+    if (load == MAP_FAILED) {
+        fault_set(fault, "no memory for the workers: %m");
         return false;
     }
+    if (pipe2(fds, O_CLOEXEC) != 0) {
+        fault_set(fault, "cannot make a pipe: %m");
+        munmap(load, load_size(count));
+        return false;
+    }
+    unmap_load(running);
+    running->load = load;
     for (guint i = 0; i < running->places->len; i++)
         if (place_at(running, i)->pid != 0)
             g_array_append_val(running->leaving, place_at(running, i)->pid);
@@ -121,6 +153,7 @@ static void forget(struct running *running, pid_t pid)
     for (guint i = 0; i < running->places->len; i++)
         if (place_at(running, i)->pid == pid) {
             place_at(running, i)->pid = 0;
+            atomic_store(&running->load->busy[i], false);
             delay(place_at(running, i), base_now_ms());
             return;
         }
@@ -242,6 +275,7 @@ void lmtp_service_run(struct lmtp_service *service)
         .service = service,
         .places = g_array_new(FALSE, TRUE, sizeof(struct place)),
         .leaving = g_array_new(FALSE, FALSE, sizeof(pid_t)),
+        .load = MAP_FAILED,
         .stop_fds = {-1, -1},
     };
     struct fault fault;
@@ -260,6 +294,7 @@ void lmtp_service_run(struct lmtp_service *service)
         handle(&running, wait_for_signal(&running));
     g_array_unref(running.places);
     g_array_unref(running.leaving);
+    unmap_load(&running);
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);
 }

@@ -31,7 +31,17 @@ static void end_by_signal(int signal)
     _exit(75);
 }
 
-static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_kept *kept)
+static unsigned crowded(const void *context)
+{
+    const struct lmtp_service_load *load = context;
+    for (size_t i = 0; i < load->workers; i++)
+        if (!atomic_load(&load->busy[i]))
+            return 0;
+    return atomic_load(&load->taken);
+}
+
+static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, const struct lmtp_service_load *load,
+                  struct lmtp_kept *kept)
 {
     struct lmtp_peer peer OD_CLEANUP(lmtp_peer_clear) = {.uid = 0};
     struct fault fault;
@@ -50,6 +60,8 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
         .is_local = peer.is_local,
         .stop_fd = stop_fd,
         .others_fd = listen_fd,
+        .crowded = crowded,
+        .context = load,
     };
     lmtp_serve(config, fd, fd, &terms, kept);
 }
@@ -71,7 +83,8 @@ static bool watch(int epoll_fd, int fd, uint32_t events)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct fault *fault)
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                         size_t number, struct fault *fault)
 {
     int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
     if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE)) {
@@ -93,7 +106,10 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
                 return true;
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
         if (fd >= 0) {
-            serve(config, fd, listen_fd, stop_fd, &kept);
+            atomic_store(&load->busy[number], true);
+            atomic_fetch_add(&load->taken, 1);
+            serve(config, fd, listen_fd, stop_fd, load, &kept);
+            atomic_store(&load->busy[number], false);
             (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;
         } else if (n == 0) {

@@ -4,14 +4,25 @@
 #ifndef ONCEDROP_LMTP_SERVICE_WORKER_H
 #define ONCEDROP_LMTP_SERVICE_WORKER_H
 
+#include <stdatomic.h>
+
 #include "base/config.h"
+
+/* Which workers have a client, in memory that they share. A worker that dies cannot say so: its parent does. */
+struct lmtp_service_load {
+    size_t workers;
+    _Atomic unsigned taken; /* connections so far, from 1 */
+    _Atomic bool busy[];
+};
 
 /* Accepts connections until stop_fd is readable, and finishes the transaction under way; then returns. SIGTERM and the
  * deadline of a delivery end the process with status 75. To be called in a process of its own.
  *
  * listen_fd  a non-blocking socket that may be shared with other workers
+ * number     the worker's place in `load`
  *
  * False with the fault set: it could not begin. */
-bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct fault *fault) OD_MUST;
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                         size_t number, struct fault *fault) OD_MUST;
 
 #endif
