@@ -94,6 +94,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
         if (fd >= 0) {
             serve(config, fd, listen_fd, stop_fd, &kept);
+            (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;
         } else if (n == 0) {
             rest_ms = lmtp_kept_rest(&kept);
