@@ -44,7 +44,7 @@ SOURCES := $(sort $(filter-out src/front/%,$(wildcard src/*/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
-FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
+FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o privilege.o temporary.o)
 SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))

@@ -12,6 +12,7 @@ answer that is given only once it is written."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -578,3 +579,14 @@ WAYS = {
 def test_started_so_that_the_group_is_not_given(refusing, way):
     refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.full_program]))
     nothing_stored(refusing)
+
+
+def test_the_front_gives_its_group_to_nobody(installed):
+    """If somebody makes it set-group-ID, too: what is beside it may be the caller's."""
+    front, other = os.path.join(installed.directory, "oncedrop"), installed.own(
+        "oncedrop-main", f"#!{sys.executable}\nimport os\nprint(os.getresgid())\n", 0o755)
+    shutil.copy(installed.program, front)
+    os.chown(front, 0, installed.gid)
+    os.chmod(front, 0o2755)
+    done = installed.run("version", words=[front])
+    assert os.path.exists(other) and done.exit == 0 and str(installed.gid) not in re.findall(r"\d+", done.out), done
