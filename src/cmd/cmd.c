@@ -18,6 +18,7 @@
 #include "cmd/nearest.h"
 #include "cmd/usage.h"
 #include "ledger/ledger_login.h"
+#include "message/decode_module.h"
 #include "route/route.h"
 
 const char *const cmd_environment[] = {
@@ -225,6 +226,8 @@ int cmd_open(const struct cmd_options *options, struct config **config, struct l
 int cmd_become_service(const struct config *config, bool reads_all)
 {
     struct fault fault;
+    if (geteuid() == 0)
+        (void)!decode_module_load(&fault); /* where root alone may read it; if it fails, so will decoding */
     if (!ledger_login_is_service(config) || privilege_become(config->service.user, reads_all, &fault))
         return 0;
     return cmd_fail(EX_OSERR, "%s", fault.text);

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
 #include "lmtp/lmtp_service.h"
+#include "message/decode_module.h"
 
 /* Of sd_listen_fds(3) and sd_notify(3), and what libraries may look at. */
 static const char *const environment[] = {"LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "LANG", "TZ", "TMPDIR", NULL};
@@ -34,11 +35,12 @@ static bool become_user(const char *user, struct fault *fault)
     return privilege_become(user, false, fault);
 }
 
-/* The socket is made first, since only root may do so everywhere. The configuration is read again as the user who will
+/* The socket is made and the decoder loaded first, since only root may do so everywhere. The configuration is read again as the user who will
  * read it at a reload. */
 static bool begin(struct lmtp_service *service, struct fault *fault)
 {
-    if (!lmtp_service_socket_open(service->config->service.socket, &service->socket, fault))
+    if (decode_module_load(fault) == NULL ||
+        !lmtp_service_socket_open(service->config->service.socket, &service->socket, fault))
         return false;
     if (geteuid() != 0)
         return true;

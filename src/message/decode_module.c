@@ -46,12 +46,14 @@ static void *open_beside(void)
 
 decode_module_steps decode_module_load(struct fault *fault)
 {
+    static decode_module_steps steps;
     void *module, *symbol;
     const char *build;
-    decode_module_steps steps;
 
     if (decode_message_steps)
         return decode_message_steps;
+    if (steps)
+        return steps;
     module = open_beside();
     if (!module)
         module = dlopen(INSTALLED, RTLD_NOW);
@@ -64,7 +66,7 @@ decode_module_steps decode_module_load(struct fault *fault)
     symbol = dlsym(module, "decode_message_steps");
     if (!build || !symbol || strcmp(build, DECODE_BUILD) != 0) {
         fault_set(fault, "%s belongs to another build of oncedrop", NAME);
-        return NULL; // not closed: this process is about to end
+        return NULL; // not closed: this process is about to end, or to say so
     }
     memcpy(&steps, &symbol, sizeof steps); // ISO C has no conversion from an object pointer
     return steps;

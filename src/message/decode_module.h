@@ -20,6 +20,9 @@ typedef struct decoded *(*decode_module_steps)(const struct message *message, en
  * rights than its caller (AT_SECURE, getauxval(3)), its own directory counts only if nobody but root can write there:
  * the caller may have linked the program to some other place (ln(1)). A module of another build is refused.
  *
+ * Once it is loaded, children have it as well: to be called by a process that gives up the right to read the file, or
+ * outlives an upgrade.
+ *
  * NULL with the fault set: there is none that can be used. */
 decode_module_steps decode_module_load(struct fault *fault) OD_MUST;
 

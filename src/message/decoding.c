@@ -65,12 +65,10 @@ static void write_step(void *context, const struct decoded *decoded, enum decode
 
 static void decode(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
-    static decode_module_steps steps;
     struct decoded *decoded;
     struct fault fault;
+    decode_module_steps steps = decode_module_load(&fault);
 
-    if (!steps)
-        steps = decode_module_load(&fault);
     if (!steps)
         _exit(DECODE_MODULE_MISSING);
     decoded = steps(message, level, write_step, writer);

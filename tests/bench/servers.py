@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import machine
+import measure
 from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer, postgres, process
 
 # What conf/postgresql, conf/dovecot and conf/pgbouncer recommend. UNTUNED=yes leaves all of it out. For Dovecot:
@@ -47,23 +48,16 @@ log_connections = 0
 log_disconnections = 0
 """
 
-DOVECOT_2_3 = """
-protocols = imap lmtp
-lmtp_save_to_detail_mailbox = no
-"""
-DOVECOT_2_4 = """
-protocols {{
-  lmtp = yes
-}}
-mail_plugins {{
+QUOTA_2_4 = """
+mail_plugins {
   quota = no
-}}
-protocol imap {{
-  mail_plugins {{
+}
+protocol imap {
+  mail_plugins {
     quota = no
     imap_quota = no
-  }}
-}}
+  }
+}
 """
 # Both delivery agents look up their users as the one user who owns all mail.
 DOVECOT = """
@@ -79,6 +73,18 @@ service stats {{
     mode = 0666
   }}
 }}
+"""
+# Where dovecot-lmtpd is installed.
+LMTP_2_3 = """
+protocols = imap lmtp
+lmtp_save_to_detail_mailbox = no
+"""
+LMTP_2_4 = """
+protocols {
+  lmtp = yes
+}
+"""
+LMTP = """
 service lmtp {{
   unix_listener {directory}/lmtp {{
     mode = 0666
@@ -103,16 +109,21 @@ def settings_in(block, old):
 class Dovecot(dovecot.Dovecot):
     tuned = True
 
+    @functools.cached_property
+    def has_lmtp(self):
+        return measure.agents_path("lmtp") is not None
+
     def settings(self):
-        return {**DURABLE["dovecot"], **(TUNED["dovecot"] if self.tuned else {})}
+        tuned = TUNED["dovecot"] if self.tuned else {}
+        return {**DURABLE["dovecot"], **{name: value for name, value in tuned.items() if name != "lmtp" or self.has_lmtp}}
 
     def configuration(self, **values):
         old = dovecot_config.is_old()
         text = super().configuration(**values)
         if old:     # no quota; what stands later would not count within an earlier block
             text = text.replace("mail_plugins = quota\n", "").replace("mail_plugins = $mail_plugins imap_quota\n", "")
-        return "\n".join([text, (DOVECOT_2_3 if old else DOVECOT_2_4).format(),
-                          DOVECOT.format(directory=self.directory),
+        lmtp = [LMTP_2_3 if old else LMTP_2_4, LMTP.format(directory=self.directory)] if self.has_lmtp else []
+        return "\n".join([text, "" if old else QUOTA_2_4, DOVECOT.format(directory=self.directory), *lmtp,
                           *settings_in(self.settings(), old), ""])
 
     @property
