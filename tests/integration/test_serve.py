@@ -211,7 +211,7 @@ def test_a_worker_killed_during_the_append(site):
 
     imap = site.imap_proxy(kill)
     service.reload()
-    wait_until(lambda: not exists(worker), "the worker from before the reload is gone")
+    wait_until(lambda: worker not in service.workers(), "the worker from before the reload is gone")
     [worker] = service.workers()
     client = service.connect()
     client.envelope([scuba])

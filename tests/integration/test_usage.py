@@ -150,8 +150,11 @@ def test_a_configuration_for_others(site):
     for directory in (site.lab.directory, site.directory):
         os.chmod(directory, 0o755)
     os.chown(path, 0, grp.getgrnam("mail").gr_gid)
-    done = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", lab_module.program(), "-c", path,
-                           "list"], env=site.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+    for_all = site.lab.new_directory("program")
+    os.chmod(for_all, 0o755)
+    program = lab_module.copy_program(for_all)
+    done = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", program, "-c", path, "list"],
+                          env=site.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
     assert done.returncode == 78 and "Permission denied for the user nobody; root and the group mail may read it" in done.stderr
 
 
