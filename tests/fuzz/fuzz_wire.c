@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (size_t i = 0; i < decoded->address_count; i++) {
         const struct decoded_address *address = &decoded->addresses[i];
 
-        FUZZ_CHECK(address->address && address->position > 0 && g_strv_contains(decode_roles, address->role));
+        FUZZ_CHECK(address->address && address->position > 0 && g_strv_contains(decoded_roles, address->role));
         check_text(address->address);
         check_text(address->name);
         check_text(address->group);
