@@ -15,6 +15,7 @@ MESSAGES = 400
 ACCOUNTS = 20
 SESSIONS = 8        # of smtp-source
 AT_ONCE = 20        # deliveries, as in conf/postfix
+WORKERS = 4         # of the service, by default; its clients are as many (conf/postfix/main.cf.service)
 SECONDS = 300
 
 MAIN_CF = """
@@ -62,11 +63,11 @@ LMTP = """
 class Contender:
     """name: in the table; service: in master.cf; master: its lines there; nexthop: where its domain's mail goes."""
 
-    def __init__(self, bench, number, name, master, nexthop="", recipients=1000, **values):
-        self.name = name
+    def __init__(self, bench, number, name, master, nexthop="", recipients=1000, at_once=AT_ONCE, **values):
+        self.name, self.at_once = name, at_once
         self.service = f"bench{number}"
         self.domain = f"{self.service}.example"
-        self.master = master.format(name=self.service, at_once=AT_ONCE, user=bench.servers.user.pw_name, **values)
+        self.master = master.format(name=self.service, at_once=at_once, user=bench.servers.user.pw_name, **values)
         self.transport = self.service + (f":{nexthop.format(name=self.service)}" if nexthop else ":")
         self.recipients = recipients
         self.accounts = [f"user{one:04}@{self.domain}" for one in range(ACCOUNTS)]
@@ -91,7 +92,8 @@ def contenders(bench):
                 Contender(bench, next(numbers), f"pipe {program.name} service", PIPE, recipients=1, flags="ORX",
                           argv=f"{front} -f ${{sender}} -d ${{recipient}} -a ${{original_recipient}} -q ${{queue_id}}"
                                " -s ${size} -u ${sasl_username}"),
-                Contender(bench, next(numbers), f"lmtp {program.name} service", LMTP, f"unix:{program.service.socket}")]
+                Contender(bench, next(numbers), f"lmtp {program.name} service", LMTP, f"unix:{program.service.socket}",
+                          at_once=WORKERS)]
     dovecot = bench.servers.dovecot
     if measure.agents_path("dovecot-lda"):
         found.append(Contender(
@@ -128,7 +130,7 @@ class Postfix(process.Server):
         main = [postfix_base.MAIN_CF.format(**own),
                 MAIN_CF.format(directory=self.directory, domains=" ".join(one.domain for one in self.here),
                                transports=transports),
-                *[LIMITS.format(name=one.service, at_once=AT_ONCE, recipients=one.recipients) for one in self.here]]
+                *[LIMITS.format(name=one.service, at_once=one.at_once, recipients=one.recipients) for one in self.here]]
         master = [postfix_base.MASTER_CF.format(**own), SCACHE, *[one.master for one in self.here]]
         for name, texts in (("main.cf", main), ("master.cf", master), ("accounts", [ACCOUNTS_MAP])):
             with open(self.path("etc", name), "w", encoding="utf-8") as file:
