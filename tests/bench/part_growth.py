@@ -121,7 +121,7 @@ def ledgers(bench, results, count):
     def seldom(contender, number):
         rows, program, _ = contender
         name = f"ledger of {rows:,}"
-        rate = part_lmtp.rate(bench, part_lmtp.Oncedrop(bench, program), accounts, LMTP_MESSAGES, 1, True)
+        rate, _ = part_lmtp.rate(bench, part_lmtp.Oncedrop(bench, program), accounts, LMTP_MESSAGES, 1, True)
         words = program.words("stats", configuration=program.operator())
         done = bench.runner.run(words, bench.servers.environment(), b"")
         measure.must(done.exit == 0, f"stats: {done}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, beside Dovecot's LMTP server: the same client,
-the same accounts, and Dovecot stores for both."""
+the same accounts, and Dovecot stores for both. Also whose processor time it takes."""
 
 import contextlib
 import os
@@ -10,6 +10,7 @@ import threading
 import time
 
 import measure
+import processors
 from contenders import mail
 from lab import process
 from lab.lmtp import stuffed
@@ -135,7 +136,8 @@ def shares(items, count):
 
 
 def rate(bench, contender, accounts, messages, connections, warm):
-    """Messages per second. warm: first each account has a message on the connection that will serve it."""
+    """Messages per second, and processors.between for them. warm: first each account has a message on the connection that
+    will serve it."""
     open_now = [contender.connect() for _ in range(connections)]
     targets = [accounts[number % len(accounts)] for number in range(messages)]
     batches = shares([envelope([account]) for account in targets], connections)
@@ -160,7 +162,9 @@ def rate(bench, contender, accounts, messages, connections, warm):
 
     stored = bench.servers.stored(accounts) if contender.stores else 0
     all_at_once([[envelope([account]) for account in share] for share in before])
+    used = processors.used()
     seconds = all_at_once(batches)
+    spent = processors.between(used, processors.used(), messages)
     for connection in open_now:
         connection.close()
     contender.ended()
@@ -168,7 +172,7 @@ def rate(bench, contender, accounts, messages, connections, warm):
     if contender.stores:
         stored = bench.servers.stored(accounts) - stored
         measure.must(stored == messages + sum(map(len, before)), f"{contender.name}: stored {stored}")
-    return messages / seconds
+    return messages / seconds, spent
 
 
 def measure_part(bench, results):
@@ -184,9 +188,12 @@ def measure_part(bench, results):
                 offset = number * messages % count
                 turned = accounts[offset:] + accounts[:offset]
                 few = max(count // 10, connections)
-                found = rate(bench, contender, turned, messages if number >= 0 else few, connections, count == 20)
+                found, spent = rate(bench, contender, turned, messages if number >= 0 else few, connections, count == 20)
                 if number >= 0:
                     results.add("lmtp", case, contender.name, "/s", found, larger=True)
+                    for name, each in spent.items():
+                        if each > 0 and contender.stores and count == 20:    # of more, some end in between
+                            results.add("lmtp", f"processors, {case}", f"{contender.name}: {name}", "ms", each)
 
             with sink(bench) as alone:
                 measure.rounds([*here, *([alone] if alone else [])], bench.rounds or ROUNDS, once)
