@@ -13,8 +13,8 @@
 
 /* How long a client may be silent while others wait, and how long it may come back for more, in milliseconds. */
 #define PATIENCE_MS 500           /* between transactions */
-#define PATIENCE_BEGUN_MS 20000   /* within one */
-#define PATIENCE_STOPPING_MS 2000 /* for the first transaction of a connection that was just accepted */
+#define PATIENCE_BEGUN_MS 20000   /* within one, or when one is expected */
+#define PATIENCE_STOPPING_MS 2000 /* for one that is expected */
 #define TURN_MS 1000
 #define GLANCE_MS 100 /* others who wait for that long are not about to be served */
 
@@ -75,13 +75,16 @@ static bool do_line(struct lmtp *lmtp, const char *line)
         return do_data(lmtp);
     case LMTP_XFORWARD:
         lmtp_transaction_xforward(&lmtp->transaction, arguments);
+        lmtp->expected = true;
         return true;
     case LMTP_RSET:
         lmtp_transaction_reset(&lmtp->transaction);
         lmtp_stream_reply(lmtp->stream, "250 2.0.0 ok");
+        lmtp->expected = true;
         return true;
     case LMTP_NOOP:
         lmtp_stream_reply(lmtp->stream, "250 2.0.0 ok");
+        lmtp->expected = true;
         return true;
     case LMTP_VRFY:
         lmtp_stream_reply(lmtp->stream, "252 2.1.5 send some mail and see");
@@ -139,12 +142,18 @@ static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_
     return result;
 }
 
-/* Waits for the next command; false: the session is over. A connection that was just accepted gets the time for one
- * transaction even when the service stops. */
+/* Between transactions: a client that was just accepted, or that asked first, gets the time for one transaction even when
+ * the service stops, since Postfix would defer the message whose MAIL is refused. */
+static bool is_expected(const struct lmtp *lmtp)
+{
+    return lmtp->messages == 0 || lmtp->expected;
+}
+
+/* Waits for the next command; false: the session is over. */
 static bool await_line(struct lmtp *lmtp, int64_t until_ms)
 {
-    bool begun = lmtp->transaction.sender != NULL, fresh = lmtp->messages == 0, stopping = false;
-    int64_t patience_ms = base_now_ms() + (begun ? PATIENCE_BEGUN_MS : PATIENCE_MS);
+    bool begun = lmtp->transaction.sender != NULL, expected = is_expected(lmtp), stopping = false;
+    int64_t patience_ms = base_now_ms() + (begun || lmtp->expected ? PATIENCE_BEGUN_MS : PATIENCE_MS);
     int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = -1;
     unsigned taken;
     for (;;) {
@@ -153,7 +162,7 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
         case LMTP_WAIT_INPUT:
             return true;
         case LMTP_WAIT_STOP:
-            if (!fresh)
+            if (!expected)
                 return end(lmtp, STOPPING);
             stopping = true;
             stop_fd = -1;
@@ -187,9 +196,9 @@ static const char *reason_to_end(struct lmtp *lmtp, const char *line)
         return NULL;
     if (base_now_ms() >= lmtp->end_ms)
         return "4.3.2 session time limit reached, open another";
-    if (is_stopping(lmtp) && lmtp->messages > 0)
-        return STOPPING;
     bool probe = verb == LMTP_RSET || verb == LMTP_NOOP;
+    if (is_stopping(lmtp) && lmtp->messages > 0 && (probe || !lmtp->expected))
+        return STOPPING;
     if (probe && lmtp->messages > 0 && base_now_ms() >= lmtp->begun_ms + TURN_MS && others_wait(lmtp) != 0)
         return OTHERS;
     return NULL;

@@ -132,6 +132,7 @@ bool lmtp_message_receive(struct lmtp *lmtp)
         return false; /* without its end mark the message is void */
     deliver_incoming(lmtp, &incoming, started_ms);
     lmtp->messages++;
+    lmtp->expected = false;
     lmtp_transaction_reset(&lmtp->transaction);
     return true;
 }

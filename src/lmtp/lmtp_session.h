@@ -18,6 +18,7 @@ struct lmtp {
     int errors;
     int fd; /* of the connection; what the client sends */
     bool greeted;
+    bool expected; /* the client was told, by an answer to RSET, NOOP or XFORWARD, that it may begin a transaction */
     struct lmtp_transaction transaction;
 };
 

@@ -3,7 +3,8 @@
 
 Seen to fail with: sessions that end with each connection; no look at who listens at the path, or at whether its file is
 still ours; addresses of other machines accepted; new workers at once, however fast they die; a worker that keeps the
-writing end of the pipe that would end it; a connection just accepted that gets 421; no turn for others at RSET."""
+writing end of the pipe that would end it; a connection just accepted, or one that asked by RSET, that gets 421; no turn
+for others at RSET."""
 
 import contextlib
 import os
@@ -319,6 +320,29 @@ def test_a_connection_that_was_just_accepted_outlives_a_reload(site):
     service.reload()
     stored(client.deliver(message(), scuba)[0])
     assert client.reply().code == 421 and gone(client)
+
+
+def test_a_client_that_asked_first_outlives_a_reload(site):
+    """Postfix asks by RSET before it uses a connection again, and then would defer a message that is refused."""
+    scuba = site.account("scuba")
+    service = Service(site, workers=1)
+    client = service.connect()
+    stored(client.deliver(message(), scuba)[0])
+    assert client.command("RSET").code == 250
+    service.reload()
+    assert client.command("XFORWARD NAME=client.test").code == 250
+    stored(client.deliver(message(), scuba)[0])
+    assert client.reply().code == 421 and gone(client)
+
+
+def test_a_client_that_asks_again_does_not_outlive_a_reload(site):
+    scuba = site.account("scuba")
+    service = Service(site, workers=1)
+    client = service.connect()
+    stored(client.deliver(message(), scuba)[0])
+    assert client.command("RSET").code == 250
+    service.reload()
+    assert client.command("NOOP").code == 421 and gone(client)
 
 
 def test_sigterm_ends_transactions_first(site):
