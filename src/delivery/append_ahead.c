@@ -80,7 +80,8 @@ static enum append_result collect(struct delivery_work *work, size_t place, stru
 {
     struct append_ahead *ahead = &work->ahead[place];
     enum append_result result = APPEND_NOT_SENT;
-    sent_go_on_until(work, ahead->mailbox);
+    if (place != work->plan->sent)
+        sent_go_on_until(work, ahead->mailbox);
     if (ahead->mailbox != NULL)
         result = mailbox_append(ahead->mailbox, &made->uidvalidity, &made->uid, &ahead->fault);
     leave(work, place, result);
@@ -94,8 +95,6 @@ struct made append_collect(struct delivery_work *work, size_t place, int64_t unt
     enum append_result result = collect(work, place, &made);
     if (result == APPEND_LOST && ahead->kept && (alone || base_now_ms() < until_ms) &&
         append_in_time(work->delivery->config)) {
-        if (place != work->plan->sent) /* its session might be one too many for the server */
-            sent_cancel(work);
         append_begin(work, place, SESSIONS_NEW);
         result = collect(work, place, &made);
     }

@@ -38,7 +38,7 @@ void sent_begin(struct delivery_work *work);
 /* Waits until the database has answered the claim, or long enough; meanwhile goes on with what was begun. */
 void sent_go_on_until_claimed(struct delivery_work *work);
 
-/* The same until the server of `mailbox` says something; NULL, or if it owes no answer: does not wait. */
+/* The same until the server of `mailbox`, which owes an answer, says something; nothing happens if it is NULL. */
 void sent_go_on_until(struct delivery_work *work, const struct mailbox *mailbox);
 
 /* What is done from now on is done under the lock. */

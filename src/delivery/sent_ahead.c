@@ -5,7 +5,8 @@
 #include "delivery/append.h"
 #include "delivery/sent.h"
 
-#define AHEAD_MS 2000 /* for that long, what others wait for is watched together with the Sent mailbox' server */
+#define AHEAD_MS 2000 /* for that long, what others wait for is watched together with the server of the Sent mailbox */
+#define PART_MS 2     /* for the rest of an answer to arrive */
 
 static const char *account_of(const struct delivery_work *work)
 {
@@ -47,46 +48,49 @@ static void begin_next(struct delivery_work *work)
         (void)!append_begin(work, place, SESSIONS_KEPT);
 }
 
-/* Goes on without waiting. Returns the session whose server is to say something next; NULL: nothing can be done now. */
-static struct mailbox *go_on(struct delivery_work *work)
+/* Goes on without waiting. False: nothing can be done now. Else the server is to say something: *ret_descriptor has
+ * something to read then, or is -1, and *ret_until_ms is when to look again. */
+static bool go_on(struct delivery_work *work, int64_t until_ms, int *ret_descriptor, int64_t *ret_until_ms)
 {
     struct sent_ahead *it = &work->sent_ahead;
-    while (it->allowed) {
+    while (it->allowed && base_now_ms() < until_ms) {
         const struct append_ahead *ahead = &work->ahead[work->plan->sent];
         struct mailbox *busy = it->opening != NULL ? it->opening : ahead->searched;
         enum mailbox_ahead next = busy != NULL ? mailbox_ahead(busy) : AHEAD_OVER;
         struct made made;
         struct fault fault;
         bool kept;
-        if (next != AHEAD_OVER)
-            return next == AHEAD_WAITS ? busy : NULL;
-        if (!it->held || ahead->begun)
-            return NULL;
+        if (next == AHEAD_WAITS || next == AHEAD_PART) {
+            *ret_descriptor = next == AHEAD_WAITS ? mailbox_descriptor(busy) : -1;
+            *ret_until_ms = next == AHEAD_WAITS ? until_ms : base_now_ms() + PART_MS;
+            return true;
+        }
+        if (next == AHEAD_STUCK || !it->held || ahead->begun)
+            return false;
         if (ahead->searched != NULL)
             (void)!append_search_end(work, work->plan->sent, &made, &kept, &fault);
         begin_next(work);
         if (ahead->searched == NULL)
-            return NULL;
+            return false;
     }
-    return NULL;
+    return false;
 }
 
 void sent_go_on_until_claimed(struct delivery_work *work)
 {
-    int64_t until = base_now_ms() + AHEAD_MS;
-    const struct mailbox *waits;
-    do
-        waits = go_on(work);
-    while (waits != NULL && ledger_wait_either(work->delivery->ledger, mailbox_descriptor(waits), until));
+    int descriptor;
+    int64_t until = base_now_ms() + AHEAD_MS, next;
+    while (go_on(work, until, &descriptor, &next) && ledger_wait_either(work->delivery->ledger, descriptor, next)) {
+    }
 }
 
 void sent_go_on_until(struct delivery_work *work, const struct mailbox *mailbox)
 {
-    int64_t until = base_now_ms() + AHEAD_MS;
-    const struct mailbox *waits;
-    do
-        waits = go_on(work);
-    while (mailbox != NULL && waits != NULL && waits != mailbox && mailbox_wait_either(mailbox, waits, until));
+    int descriptor;
+    int64_t until = base_now_ms() + AHEAD_MS, next;
+    while (mailbox != NULL && go_on(work, until, &descriptor, &next) &&
+           mailbox_wait_either(mailbox, descriptor, next)) {
+    }
 }
 
 void sent_held(struct delivery_work *work)

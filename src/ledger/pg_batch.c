@@ -116,7 +116,8 @@ bool pg_wait_either(struct pg *pg, int descriptor, int64_t until_ms)
         {.fd = descriptor, .events = POLLIN},
     };
     int64_t left = until_ms - base_now_ms();
-    return poll(waited, 2, left > 0 ? (int)(left < INT32_MAX ? left : INT32_MAX) : 0) > 0 && waited[0].revents == 0;
+    (void)poll(waited, 2, left < 0 ? 0 : (int)(left < INT32_MAX ? left : INT32_MAX));
+    return waited[0].revents == 0;
 }
 
 bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault)

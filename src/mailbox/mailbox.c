@@ -124,7 +124,7 @@ enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox)
             return arrived;
         step_on(mailbox);
     }
-    return AHEAD_OVER;
+    return it->failed ? AHEAD_STUCK : AHEAD_OVER;
 }
 
 struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)

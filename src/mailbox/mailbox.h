@@ -35,16 +35,17 @@ bool mailbox_open_end(struct mailbox **mailbox, struct fault *fault) OD_MUST;
 enum mailbox_ahead {
     AHEAD_OVER,  /* nothing is left to do: the result is known */
     AHEAD_WAITS, /* for the server, which has said nothing so far */
-    AHEAD_STUCK, /* what is next has to wait, or may have to */
+    AHEAD_PART,  /* for the rest of its answer */
+    AHEAD_STUCK, /* it failed, or what is next has to wait, or may have to */
 };
 
 /* Goes on with opening or searching what mailbox_open_begin or mailbox_search_begin has begun, as long as this does not
  * mean waiting: reads an answer only if all of it has arrived, and sends what comes next. Over TLS that cannot be seen. */
 enum mailbox_ahead mailbox_ahead(struct mailbox *mailbox) OD_MUST;
 
-/* While `other` waits (mailbox_ahead): waits until the server of `mailbox`, which owes an answer, or that of `other` says
- * something, at most until until_ms. True: only `other` has something to read. */
-bool mailbox_wait_either(const struct mailbox *mailbox, const struct mailbox *other, int64_t until_ms) OD_MUST;
+/* Waits until the server says something, or there is something to read from this descriptor (-1: none), at most until
+ * until_ms. False: the server has said something; or this cannot be seen, as over TLS. */
+bool mailbox_wait_either(const struct mailbox *mailbox, int descriptor, int64_t until_ms) OD_MUST;
 
 /* The descriptor that has something to read when the server says something; -1: no connection. */
 int mailbox_descriptor(const struct mailbox *mailbox) OD_MUST;

@@ -12,7 +12,7 @@
 
 #define ANSWER_MOST 8192 /* a longer one is left to those who may wait */
 
-/* Whether the bytes end with the line that begins with these words. */
+/* Whether there is a whole line that begins with these words. */
 static bool has_line(const char *bytes, size_t size, const char *words)
 {
     size_t length = strlen(words);
@@ -40,7 +40,9 @@ enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, bool gre
     if (size <= 0) /* the connection has ended, and reading will tell so at once */
         return AHEAD_OVER;
     snprintf(tagged, sizeof tagged, "%s ", mailbox->tag);
-    return has_line(bytes, (size_t)size, greeting ? "" : tagged) ? AHEAD_OVER : AHEAD_STUCK;
+    if (has_line(bytes, (size_t)size, greeting ? "" : tagged))
+        return AHEAD_OVER;
+    return (size_t)size < sizeof bytes ? AHEAD_PART : AHEAD_STUCK;
 }
 
 enum mailbox_ahead mailbox_ahead(struct mailbox *mailbox)
@@ -53,14 +55,15 @@ int mailbox_descriptor(const struct mailbox *mailbox)
     return mailbox->stream != NULL ? mailstream_low_get_fd(mailstream_get_low(mailbox->stream)) : -1;
 }
 
-bool mailbox_wait_either(const struct mailbox *mailbox, const struct mailbox *other, int64_t until_ms)
+bool mailbox_wait_either(const struct mailbox *mailbox, int descriptor, int64_t until_ms)
 {
     struct pollfd waited[] = {
         {.fd = mailbox_descriptor(mailbox), .events = POLLIN},
-        {.fd = mailbox_descriptor(other), .events = POLLIN},
+        {.fd = descriptor, .events = POLLIN},
     };
     int64_t left = until_ms - base_now_ms();
-    if (mailbox->stream == NULL || mailbox->secured || mailbox->stream->read_buffer_len > 0 || left <= 0)
+    if (mailbox->stream == NULL || mailbox->secured || mailbox->stream->read_buffer_len > 0)
         return false;
-    return poll(waited, 2, (int)(left < INT32_MAX ? left : INT32_MAX)) > 0 && waited[0].revents == 0;
+    (void)poll(waited, 2, left < 0 ? 0 : (int)(left < INT32_MAX ? left : INT32_MAX));
+    return waited[0].revents == 0;
 }

@@ -315,7 +315,7 @@ enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox)
             return arrived;
         take_step(mailbox);
     }
-    return AHEAD_OVER;
+    return it->result == SEARCH_TROUBLE ? AHEAD_STUCK : AHEAD_OVER;
 }
 
 void mailbox_search_forget(struct mailbox *mailbox)

@@ -157,10 +157,10 @@ enum mailbox_ahead mailbox_ahead(struct mailbox *mailbox)
     return begun || mailbox->refused || !absent ? AHEAD_STUCK : AHEAD_OVER;
 }
 
-bool mailbox_wait_either(const struct mailbox *mailbox, const struct mailbox *other, int64_t until_ms)
+bool mailbox_wait_either(const struct mailbox *mailbox, int descriptor, int64_t until_ms)
 {
     (void)mailbox;
-    (void)other;
+    (void)descriptor;
     (void)until_ms;
     return false;
 }
