@@ -143,8 +143,8 @@ static struct mailbox *end_opening(struct session *session, struct fault *fault)
 static struct mailbox *open_session(struct sessions *sessions, const char *account, struct session *begun,
                                     struct fault *fault)
 {
-    struct mailbox *mailbox =
-        begun != NULL ? end_opening(begun, fault) : mailbox_open(sessions->config, account, fault);
+    struct mailbox *mailbox = begun != NULL ? end_opening(begun, fault)
+                                            : mailbox_open(sessions->config, account, fault);
     if (begun != NULL)
         end_session(begun);
     size_t unused;

@@ -17,7 +17,8 @@ struct append_ahead {
     struct fault fault;      /* ... and why */
     struct append request;
     struct iovec *pieces;
-    struct mailbox *searched; /* a search before it is under way there, from append_search_begin to append_search_end ... */
+    struct mailbox
+        *searched; /* a search before it is under way there, from append_search_begin to append_search_end ... */
     struct message_comparison *comparison; /* ... and compares with this */
     bool absent;                           /* it was searched for, and not found */
 };
@@ -37,8 +38,8 @@ struct delivery_work {
     struct ledger_claim *claim;
     struct append_ahead *ahead; /* one for each target */
     struct sent_ahead sent_ahead;
-    bool whole;                 /* the message is known to be complete; false again if the reader goes away */
-    bool sent_done;             /* nobody must be retried for the Sent copy */
+    bool whole;     /* the message is known to be complete; false again if the reader goes away */
+    bool sent_done; /* nobody must be retried for the Sent copy */
 };
 
 #endif

@@ -88,8 +88,7 @@ static char *initial_response(const struct config *config, const struct identity
     return encoded;
 }
 
-static bool send_authenticate(struct mailbox *mailbox, const char *mechanism, const char *response,
-                              struct fault *fault)
+static bool send_authenticate(struct mailbox *mailbox, const char *mechanism, const char *response, struct fault *fault)
 {
     bool at_once = mailbox->opening.told = mailbox_dialogue_can(mailbox, "SASL-IR");
     return mailbox_dialogue_send(mailbox, "AUTHENTICATE", fault, "AUTHENTICATE %s%s%s", mechanism, at_once ? " " : "",
@@ -187,10 +186,10 @@ bool mailbox_login_send(struct mailbox *mailbox, struct fault *fault)
         return false;
     char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
     mailbox->opening.sent_ms = base_now_ms();
-    bool sent = config->imap.auth == IMAP_AUTH_LOGIN
-                    ? send_login(mailbox, &identity, secret, fault)
-                    : send_authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret,
-                                        fault);
+    bool sent =
+        config->imap.auth == IMAP_AUTH_LOGIN
+            ? send_login(mailbox, &identity, secret, fault)
+            : send_authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, fault);
     if (!sent)
         explain_silence(mailbox, &identity, fault);
     return sent;
@@ -202,9 +201,8 @@ bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault)
     const struct identity identity = identity_of(&mailbox->opening);
     struct mailbox_reply reply = {.status = STATUS_NONE};
     char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
-    bool answered = config->imap.auth == IMAP_AUTH_LOGIN
-                        ? mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault)
-                        : take_authenticate(mailbox, secret, &reply, fault);
+    bool answered = config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault)
+                                                         : take_authenticate(mailbox, secret, &reply, fault);
     if (!answered) {
         explain_silence(mailbox, &identity, fault);
         return false;

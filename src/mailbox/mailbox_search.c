@@ -96,81 +96,6 @@ static bool told_candidates(const struct mailbox *mailbox, const struct candidat
     return false;
 }
 
-struct fetched {
-    const struct search *search;
-    uint32_t uid;
-    bool fed; /* with the body of the current response */
-    bool told;
-    enum candidate candidate;
-};
-
-static void feed_body(void *context, const void *bytes, size_t size)
-{
-    struct fetched *fetched = context;
-    if (size == 0 && fetched->fed) /* a second body in one response: the last one counts */
-        (void)!fetched->search->end(fetched->search->context);
-    fetched->fed = true;
-    if (size > 0)
-        fetched->search->feed(fetched->search->context, bytes, size);
-}
-
-static void note_fetched(void *context, struct mailbox_reply *reply)
-{
-    struct fetched *fetched = context;
-    struct reply_fetch fetch;
-    bool wanted = mailbox_reply_fetch(reply, &fetch) && fetch.uid == fetched->uid && fetch.body != NULL;
-    if (wanted && fetch.body_size > 0) { /* not as a literal */
-        feed_body(fetched, NULL, 0);
-        feed_body(fetched, fetch.body, fetch.body_size);
-    }
-    enum candidate candidate = CANDIDATE_OTHER;
-    if (fetched->fed || wanted)
-        candidate = fetched->search->end(fetched->search->context);
-    fetched->fed = false;
-    fetched->told |= wanted;
-    if (wanted && candidate > fetched->candidate)
-        fetched->candidate = candidate;
-}
-
-/* Fetches one candidate and compares it. False with the fault set: the result is unknown. */
-static bool compare(struct mailbox *mailbox, const struct search *search, uint32_t uid, enum candidate *ret,
-                    struct fault *fault)
-{
-    struct fetched fetched = {.search = search, .uid = uid};
-    struct mailbox_reply reply;
-    const char *part = search->header_only ? "HEADER.FIELDS (MESSAGE-ID)" : "";
-    mailbox->body = feed_body;
-    mailbox->body_context = &fetched;
-    bool answered = mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
-                                         "UID FETCH %u (UID BODY.PEEK[%s])", uid, part);
-    mailbox->body = NULL;
-    mailbox->body_context = NULL;
-    *ret = fetched.candidate;
-    if (answered && !fetched.told)
-        fault_set(fault, "%s: UID FETCH of message %u returned nothing", mailbox->where, uid);
-    return answered && fetched.told;
-}
-
-static enum search_result compare_all(struct mailbox *mailbox, const struct search *search,
-                                      const struct candidates *found, uint32_t *ret_uid, struct fault *fault)
-{
-    enum candidate best = CANDIDATE_OTHER;
-    uint32_t uid = 0;
-    for (size_t i = 0; i < found->count && best != CANDIDATE_SAME; i++) {
-        enum candidate candidate;
-        if (!compare(mailbox, search, found->uids[i], &candidate, fault))
-            return SEARCH_TROUBLE;
-        if (candidate > best) {
-            best = candidate;
-            uid = found->uids[i];
-        }
-    }
-    if (best == CANDIDATE_OTHER)
-        return SEARCH_ABSENT;
-    *ret_uid = uid;
-    return SEARCH_FOUND;
-}
-
 bool mailbox_searchable(const char *id, size_t length, bool folded)
 {
     if (folded || length == 0 || length > 200)
@@ -280,7 +205,7 @@ static void take_step(struct mailbox *mailbox)
         break;
     case STEP_COMPARE:
         it->step = STEP_OVER;
-        compared = compare_all(mailbox, &it->search, &it->found, &it->uid, &it->why);
+        compared = mailbox_candidates(mailbox, &it->search, it->found.uids, it->found.count, &it->uid, &it->why);
         if (compared != SEARCH_TROUBLE)
             send_leave(mailbox, compared);
         break;
@@ -309,8 +234,7 @@ enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox)
 {
     const struct searching *it = mailbox->searching;
     while (it->step != STEP_OVER) {
-        enum mailbox_ahead arrived =
-            it->step == STEP_COMPARE ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, false);
+        enum mailbox_ahead arrived = it->step == STEP_COMPARE ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, false);
         if (arrived != AHEAD_OVER)
             return arrived;
         take_step(mailbox);

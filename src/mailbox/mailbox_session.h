@@ -211,6 +211,11 @@ enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, bool gre
 enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox) OD_MUST;
 enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox) OD_MUST;
 
+/* mailbox_candidates.c: fetches these messages of the open mailbox until one is the same (struct search). SEARCH_TROUBLE:
+ * the fault is set. */
+enum search_result mailbox_candidates(struct mailbox *mailbox, const struct search *search, const uint32_t *uids,
+                                      size_t count, uint32_t *ret_uid, struct fault *fault) OD_MUST;
+
 /* Frees a search under way, if there is one. */
 void mailbox_search_forget(struct mailbox *mailbox);
 
