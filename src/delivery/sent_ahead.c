@@ -39,8 +39,10 @@ static void begin_next(struct delivery_work *work)
     struct append_ahead *ahead = &work->ahead[place];
     const struct plan_target *plan = &work->plan->targets[place];
     struct fault ignored;
+    if (plan->doubt)
+        return;
     sent_end_opening(work);
-    if (plan->doubt || !sessions_has_open(sessions, account_of(work), SESSIONS_KEPT))
+    if (!sessions_has_open(sessions, account_of(work), SESSIONS_KEPT))
         return;
     if (plan->action == PLAN_SEARCH && !ahead->absent)
         (void)!append_search_begin(work, place, &ignored);

@@ -55,9 +55,13 @@ void sessions_free(struct sessions **sessions)
     base_free(sessions);
 }
 
+/* What was begun for another delivery, and is not open yet, is of no use to this one. */
 void sessions_begin(struct sessions *sessions)
 {
     sessions->delivery++;
+    for (size_t i = 0; i < sessions->most; i++)
+        if (sessions->kept[i].opening)
+            end_session(&sessions->kept[i]);
 }
 
 static struct session *find_session(struct sessions *sessions, const char *account)
@@ -131,22 +135,21 @@ bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fa
     return any && strcmp(fault->code, MAILBOX_CROWDED) == 0;
 }
 
-/* Waits for what was begun ahead, in this place; NULL with the fault set: there is none any more. */
+/* Waits for what was begun ahead in this place, and makes the place free. NULL with the fault set: no session. */
 static struct mailbox *end_opening(struct session *session, struct fault *fault)
 {
     struct mailbox *mailbox = session->mailbox;
     session->mailbox = NULL;
+    end_session(session);
     return mailbox_open_end(&mailbox, fault) ? mailbox : NULL;
 }
 
-/* begun: the place of a session that is being opened; NULL: none is. */
+/* begun: the place where a session of this account is being opened; NULL: none is. */
 static struct mailbox *open_session(struct sessions *sessions, const char *account, struct session *begun,
                                     struct fault *fault)
 {
     struct mailbox *mailbox = begun != NULL ? end_opening(begun, fault)
                                             : mailbox_open(sessions->config, account, fault);
-    if (begun != NULL)
-        end_session(begun);
     size_t unused;
     bool tried = false;
     while (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && (unused = count_unused(sessions)) > 0) {
@@ -176,8 +179,9 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;
     }
-    if (session->account == NULL || strcmp(session->account, account) != 0 || session->opening) {
-        struct mailbox *mailbox = open_session(sessions, account, session->opening ? session : NULL, fault);
+    bool ours = session->account != NULL && strcmp(session->account, account) == 0;
+    if (!ours || session->opening) {
+        struct mailbox *mailbox = open_session(sessions, account, ours ? session : NULL, fault);
         if (mailbox == NULL)
             return NULL;
         end_session(session);

@@ -141,16 +141,53 @@ def test_only_sent_is_left(site):
 
 
 def test_in_doubt_sent_is_searched_after_the_inboxes(site):
-    """And on a session that is new to the delivery."""
-    seen = []
+    """And on a session that is new to the delivery. The inbox is answered only after a search would have come."""
+    searched, early, clients = threading.Event(), [], []
 
     def examine(client, _tag, _arguments, go_on):
-        seen.append((state(site, "inbox"), client))
+        clients.append(client)
+        searched.set()
         go_on()
-    server = fake(site, EXAMINE=examine)
+
+    def append(client, tag, arguments, _go_on):
+        server.appended.append(server.read_append(client, arguments))
+        if client.account == SCUBA and len(clients) == 1:
+            searched.clear()
+            early.append(searched.wait(1))
+        client.send(f"{tag} OK [APPENDUID 7 {len(server.appended)}] stored")
+    server = fake(site, EXAMINE=examine, APPEND=append)
     session, mail = start(site), message(sender=LISA)
     stored(session.deliver(mail, SCUBA, sender=LISA)[0])
     site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = role = 'sent'")
+    early.clear()
     stored(session.deliver(mail, SCUBA, sender=LISA)[0])
-    assert seen[1][0] == "stored" and seen[0][1] is not seen[1][1]
+    assert early == [False]
+    assert clients[0] is not clients[1]
     assert [box for box, _ in server.appended] == ["INBOX", "Sent"] * 2
+
+
+def test_sent_in_doubt_takes_no_place_from_an_inbox(site):
+    """Two places for sessions: that of Sent waits to be used, while the kept one of the inbox must be replaced. Nobody's
+    mail goes to another account."""
+    lost, owners = [], []
+
+    def append(client, tag, arguments, _go_on):
+        if client.account == SCUBA and lost:
+            lost.clear()
+            client.close()
+        box, data = server.read_append(client, arguments)
+        owners.append((client.account, box))
+        server.appended.append((box, data))
+        client.send(f"{tag} OK [APPENDUID 7 {len(server.appended)}] stored")
+    server = fake(site, APPEND=append)
+    site.settings["imap.sessions"] = "2"
+    session, mail = start(site), message(sender=LISA)
+    stored(session.deliver(message(), SCUBA)[0])
+    lost.append(True)
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = role = 'sent' WHERE message = "
+             "(SELECT max(id) FROM oncedrop.message)")
+    lost.append(True)
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    assert not lost
+    assert owners == [(SCUBA, "INBOX")] + [(SCUBA, "INBOX"), (LISA, "Sent")] * 2
