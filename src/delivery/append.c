@@ -51,21 +51,21 @@ static enum candidate end_candidate(void *context)
     return candidates[message_comparison_end(context)];
 }
 
-static enum search_result search_on(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
-                                    struct made *made, struct fault *fault)
+/* Whether the Message-ID alone decides. */
+static bool is_by_id(const struct delivery_work *work, size_t place)
 {
-    const struct config *config = work->delivery->config;
+    return work->targets.list[place].role == COPY_SENT && work->delivery->message->message_id != NULL;
+}
+
+static struct search search_of(const struct delivery_work *work, size_t place)
+{
     const struct message *message = work->delivery->message;
-    const struct ledger_target *target = &work->targets.list[place];
-    bool by_id = target->role == COPY_SENT && message->message_id != NULL;
-    struct message_comparison *comparison OD_CLEANUP(message_comparison_free) =
-        by_id ? message_comparison_new_id(message)
-              : message_comparison_new(message, (const char *const *)config->identity.ignore);
+    bool by_id = is_by_id(work, place);
     bool searchable = message->message_id != NULL &&
                       mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
     bool sized = !by_id && !searchable && message->content_size > 1;
-    const struct search search = {
-        .mailbox = target->mailbox,
+    return (struct search){
+        .mailbox = work->targets.list[place].mailbox,
         .message_id = searchable ? message->message_id : NULL,
         .internal_date = work->found->received_at,
         .smallest = sized ? (int64_t)message->content_size / 2 : 0,
@@ -74,35 +74,62 @@ static enum search_result search_on(struct mailbox *mailbox, const struct delive
         .header_only = by_id,
         .feed = feed_candidate,
         .end = end_candidate,
-        .context = comparison,
+        .context = work->ahead[place].comparison,
     };
-    return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
+}
+
+bool append_search_begin(struct delivery_work *work, size_t place, struct fault *fault)
+{
+    const struct delivery *delivery = work->delivery;
+    struct append_ahead *ahead = &work->ahead[place];
+    enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
+    ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, &ahead->kept, fault);
+    if (ahead->searched == NULL)
+        return false;
+    ahead->comparison =
+        is_by_id(work, place)
+            ? message_comparison_new_id(delivery->message)
+            : message_comparison_new(delivery->message, (const char *const *)delivery->config->identity.ignore);
+    const struct search search = search_of(work, place);
+    mailbox_search_begin(ahead->searched, &search);
+    return true;
+}
+
+enum search_result append_search_end(struct delivery_work *work, size_t place, struct made *made, bool *ret_kept,
+                                     struct fault *fault)
+{
+    struct append_ahead *ahead = &work->ahead[place];
+    const char *account = work->targets.list[place].account;
+    const struct search search = search_of(work, place);
+    enum search_result result = mailbox_search(ahead->searched, &search, &made->uidvalidity, &made->uid, fault);
+    if (result == SEARCH_TROUBLE)
+        sessions_drop(work->delivery->sessions, account);
+    else
+        sessions_give_back(work->delivery->sessions, account);
+    *ret_kept = ahead->kept;
+    ahead->absent = result == SEARCH_ABSENT;
+    ahead->searched = NULL;
+    message_comparison_free(&ahead->comparison);
+    return result;
 }
 
 /* In doubt the session must be new to this delivery: what it finds then depends on no view from before. A kept session
  * that fails is replaced once. */
-static enum search_result search_copy(const struct delivery_work *work, size_t place, struct made *made,
-                                      struct fault *fault)
+static enum search_result search_copy(struct delivery_work *work, size_t place, struct made *made, struct fault *fault)
 {
-    struct sessions *sessions = work->delivery->sessions;
-    const char *account = work->targets.list[place].account;
-    enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
-    if (work->ahead[place].unreachable) {
-        *fault = work->ahead[place].fault;
+    const struct append_ahead *ahead = &work->ahead[place];
+    if (ahead->absent)
+        return SEARCH_ABSENT;
+    if (ahead->unreachable) {
+        *fault = ahead->fault;
         return SEARCH_TROUBLE;
     }
     for (;;) {
         bool kept;
-        struct mailbox *mailbox = sessions_take(sessions, account, age, &kept, fault);
-        if (mailbox == NULL)
+        if (ahead->searched == NULL && !append_search_begin(work, place, fault))
             return SEARCH_TROUBLE;
-        enum search_result result = search_on(mailbox, work, place, made, fault);
-        bool lost = result == SEARCH_TROUBLE;
-        if (lost)
-            sessions_drop(sessions, account);
-        else
-            sessions_give_back(sessions, account);
-        if (!lost || !kept || !append_in_time(work->delivery->config))
+        enum search_result result = append_search_end(work, place, made, &kept, fault);
+        if (result != SEARCH_TROUBLE || !kept || !append_in_time(work->delivery->config))
             return result;
     }
 }
@@ -159,7 +186,8 @@ bool append_in_time(const struct config *config)
 /* The APPEND alone. */
 static struct made append(struct delivery_work *work, size_t place, bool doubt)
 {
-    append_begin(work, place, SESSIONS_KEPT);
+    if (!work->ahead[place].begun)
+        append_begin(work, place, SESSIONS_KEPT);
     int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
     append_feed(work, place, until);
     return append_collect(work, place, until, true, doubt);

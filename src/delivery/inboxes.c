@@ -111,6 +111,12 @@ static void search_and_append(struct making *making, size_t target)
     note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
 }
 
+/* The Sent copy's APPEND may be begun too, but goes on only when it is held by itself. */
+static bool is_begun(const struct delivery_work *work, size_t target)
+{
+    return target != work->plan->sent && work->ahead[target].begun;
+}
+
 /* Sends the message wherever an APPEND was begun, then waits for the answers: the mailboxes are filled at the same time,
  * and the time that silent ones take counts once. */
 static void finish_round(struct making *making)
@@ -121,7 +127,7 @@ static void finish_round(struct making *making)
     bool alone = making->left == 1;
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (!work->ahead[target].begun)
+        if (!is_begun(work, target))
             continue;
         if (work->ahead[target].mailbox == NULL || in_time(making)) {
             append_feed(work, target, until);
@@ -132,7 +138,7 @@ static void finish_round(struct making *making)
     }
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (work->ahead[target].begun)
+        if (is_begun(work, target))
             note(making, target, append_collect(work, target, until, alone, work->plan->targets[target].doubt));
     }
 }

@@ -149,6 +149,7 @@ static void settle_sent(struct delivery_work *work, const struct made *made)
 
 static void put_off(struct delivery_work *work, const char *text)
 {
+    sent_cancel(work);
     sent_report(work, OUTCOME_BUSY, text);
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
@@ -156,6 +157,7 @@ static void put_off(struct delivery_work *work, const char *text)
 
 static void append_and_settle(struct delivery_work *work)
 {
+    sent_end_opening(work);
     struct made made = append_copy(work, work->plan->sent);
     give_up_sent(work, &made);
     work->sent_done = made.state == COPY_STORED || made.state == COPY_FAILED;

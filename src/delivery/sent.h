@@ -28,6 +28,28 @@ bool sent_is_due(const struct delivery_work *work) OD_MUST;
  * Postfix retries that recipient. */
 void sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 
+/* While the inboxes are filled (sent_ahead.c): the session of the Sent copy is opened, once every inbox has one; after the
+ * hold its mailbox is searched, unless the copy is in doubt, and its APPEND begun, of which nothing is stored before
+ * sent_deliver. None of this waits for that mailbox's server, and whatever fails is left to sent_deliver. */
+
+/* After inboxes_begin. */
+void sent_begin(struct delivery_work *work);
+
+/* Waits until the database has answered the claim, or long enough; meanwhile goes on with what was begun. */
+void sent_go_on_until_claimed(struct delivery_work *work);
+
+/* The same until the server of `mailbox`, which owes an answer, says something; nothing happens if it is NULL. */
+void sent_go_on_until(struct delivery_work *work, const struct mailbox *mailbox);
+
+/* What is done from now on is done under the lock. */
+void sent_held(struct delivery_work *work);
+
+/* Gives the session back that is being opened: whoever takes it waits for the rest. */
+void sent_end_opening(struct delivery_work *work);
+
+/* Ends what was begun. */
+void sent_cancel(struct delivery_work *work);
+
 /* Appends the copy and settles it. If it is not held, or there is no time left, it is put off: its claim is abandoned.
  * first: nothing was appended before; the copy is then tried however little time is left. */
 void sent_deliver(struct delivery_work *work, bool held, bool first);

@@ -6,6 +6,7 @@
 
 #include "delivery/plan.h"
 #include "delivery/targets.h"
+#include "message/message_comparison.h"
 
 /* The APPEND of a target on its session, from append_begin to append_collect. */
 struct append_ahead {
@@ -16,6 +17,17 @@ struct append_ahead {
     struct fault fault;      /* ... and why */
     struct append request;
     struct iovec *pieces;
+    struct mailbox
+        *searched; /* a search before it is under way there, from append_search_begin to append_search_end ... */
+    struct message_comparison *comparison; /* ... and compares with this */
+    bool absent;                           /* it was searched for, and not found */
+};
+
+/* What is begun for the Sent copy while the inboxes are filled (sent_ahead.c). */
+struct sent_ahead {
+    bool allowed;            /* every inbox has its session */
+    bool held;               /* the lock was: the mailbox may be searched */
+    struct mailbox *opening; /* its session, given out; NULL: open, or not begun */
 };
 
 struct delivery_work {
@@ -25,8 +37,9 @@ struct delivery_work {
     struct plan *plan;
     struct ledger_claim *claim;
     struct append_ahead *ahead; /* one for each target */
-    bool whole;                 /* the message is known to be complete; false again if the reader goes away */
-    bool sent_done;             /* nobody must be retried for the Sent copy */
+    struct sent_ahead sent_ahead;
+    bool whole;     /* the message is known to be complete; false again if the reader goes away */
+    bool sent_done; /* nobody must be retried for the Sent copy */
 };
 
 #endif

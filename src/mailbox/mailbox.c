@@ -21,23 +21,110 @@ static void explain_command(struct mailbox *mailbox, struct fault *fault)
         fault_prefix(fault, "imap.command was killed by signal %d", WTERMSIG(status));
 }
 
+/* Takes the next step, which may wait. */
+static bool take_step(struct mailbox *mailbox, struct fault *fault)
+{
+    struct opening *it = &mailbox->opening;
+    enum opening_step step = it->step;
+    bool logged_in;
+    it->step = OPENING_OVER;
+    switch (step) {
+    case OPENING_GREETING:
+        if (!mailbox_setup_greet(mailbox, it->config, NULL, &logged_in, fault))
+            return false;
+        it->step = logged_in ? OPENING_OVER : OPENING_CREDENTIAL;
+        return true;
+    case OPENING_CREDENTIAL:
+        it->step = OPENING_ANSWER;
+        return mailbox_login_send(mailbox, fault);
+    case OPENING_ANSWER:
+        return mailbox_login_take(mailbox, fault);
+    case OPENING_OVER:
+        break;
+    }
+    return true;
+}
+
+static void step_on(struct mailbox *mailbox)
+{
+    struct opening *it = &mailbox->opening;
+    it->failed = !take_step(mailbox, &it->why);
+    if (it->failed)
+        it->step = OPENING_OVER;
+}
+
+/* Connected, or failed. NULL with the fault set: the account is impossible. */
+static struct mailbox *begin(const struct config *config, const char *account, const char *login, bool ahead,
+                             struct fault *fault)
+{
+    if (!mailbox_login_valid(account, fault))
+        return NULL;
+    struct mailbox *mailbox = mailbox_setup_new(config);
+    struct opening *it = &mailbox->opening;
+    *it = (struct opening){.step = OPENING_GREETING, .config = config, .login = base_strdup(login)};
+    it->failed = !mailbox_setup_connect(mailbox, config, account, NULL, ahead, &it->why);
+    if (it->failed)
+        it->step = OPENING_OVER;
+    return mailbox;
+}
+
+/* The result, once there is nothing left to wait for. */
+static bool end(struct mailbox **mailbox, bool *ret_refused, struct fault *fault)
+{
+    struct mailbox *it = *mailbox;
+    while (it->opening.step != OPENING_OVER)
+        step_on(it);
+    *ret_refused = it->refused;
+    if (!it->opening.failed)
+        return true;
+    *fault = it->opening.why;
+    explain_command(it, fault);
+    if (it->ended || it->crowded)
+        strcpy(fault->code, MAILBOX_CROWDED);
+    mailbox_close(mailbox);
+    return false;
+}
+
 struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, bool *ret_refused,
                                 struct fault *fault)
 {
     *ret_refused = false;
-    if (!mailbox_login_valid(account, fault))
-        return NULL;
-    bool logged_in;
-    struct mailbox *mailbox = mailbox_setup_new(config);
-    if (!mailbox_setup(mailbox, config, account, NULL, &logged_in, fault) ||
-        (!logged_in && !mailbox_login(mailbox, config, login, fault))) {
-        explain_command(mailbox, fault);
-        if (mailbox->ended || mailbox->crowded)
-            strcpy(fault->code, MAILBOX_CROWDED);
-        *ret_refused = mailbox->refused;
+    struct mailbox *mailbox = begin(config, account, login, false, fault);
+    return mailbox != NULL && end(&mailbox, ret_refused, fault) ? mailbox : NULL;
+}
+
+struct mailbox *mailbox_open_begin(const struct config *config, const char *account, struct fault *fault)
+{
+    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), true, fault);
+    if (mailbox != NULL && mailbox->opening.failed) {
+        *fault = mailbox->opening.why;
         mailbox_close(&mailbox);
     }
     return mailbox;
+}
+
+bool mailbox_open_end(struct mailbox **mailbox, struct fault *fault)
+{
+    bool refused;
+    return end(mailbox, &refused, fault);
+}
+
+enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox)
+{
+    struct opening *it = &mailbox->opening;
+    while (it->step != OPENING_OVER) {
+        enum mailbox_ahead arrived = AHEAD_OVER;
+        if (it->step == OPENING_GREETING)
+            arrived = mailbox_ahead_arrived(mailbox, true);
+        else if (it->step == OPENING_CREDENTIAL)
+            arrived = mailbox->capabilities != NULL ? AHEAD_OVER : AHEAD_STUCK; /* they would have to be asked for */
+        else
+            arrived = it->told ? mailbox_ahead_arrived(mailbox, false) : AHEAD_STUCK;
+        if (arrived != AHEAD_OVER)
+            return arrived;
+        step_on(mailbox);
+    }
+    return it->failed ? AHEAD_STUCK : AHEAD_OVER;
 }
 
 struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)
@@ -59,7 +146,8 @@ static void log_out(struct mailbox *mailbox)
 {
     struct fault fault;
     enum append_step step = mailbox->appending.step;
-    if (mailbox->stream != NULL && step != APPEND_BEGUN && step != APPEND_FED)
+    bool opening = mailbox->opening.step != OPENING_OVER;
+    if (mailbox->stream != NULL && !opening && step != APPEND_BEGUN && step != APPEND_FED)
         (void)!mailbox_dialogue_send(mailbox, "LOGOUT", &fault, "LOGOUT");
 }
 
@@ -90,6 +178,8 @@ void mailbox_close(struct mailbox **mailbox)
     free(it->sent);
     free(it->farewell);
     free(it->bytes);
+    free(it->opening.login);
+    mailbox_search_forget(it);
     free(it->appending.name);
     free(it);
     *mailbox = NULL;

@@ -55,7 +55,7 @@ static bool is_local(const struct sockaddr *address)
     return false;
 }
 
-static int connect_unix(const struct config *config, const char *where, struct fault *fault)
+static int connect_unix(const struct config *config, const char *where, int64_t ms, struct fault *fault)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(config->imap.host) >= sizeof address.sun_path) {
@@ -63,7 +63,7 @@ static int connect_unix(const struct config *config, const char *where, struct f
         return -1;
     }
     strcpy(address.sun_path, config->imap.host);
-    int fd = connect_socket((const struct sockaddr *)&address, sizeof address, config->imap.timeout);
+    int fd = connect_socket((const struct sockaddr *)&address, sizeof address, ms);
     if (fd < 0)
         fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
     return fd;
@@ -77,9 +77,11 @@ unsigned mailbox_connect_port(const struct config *config)
 }
 
 /* Each address gets an equal share of the remaining time, so that one that drops packets leaves some for the others. */
-static int connect_tcp(const struct config *config, const char *where, struct fault *fault)
+static int connect_tcp(const struct config *config, const char *where, int64_t limit, bool at_once, struct fault *fault)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    bool known = strcmp(config->imap.host, "localhost") == 0;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV | (at_once && !known ? AI_NUMERICHOST : 0)};
     struct addrinfo *addresses;
     char port[8];
     snprintf(port, sizeof port, "%u", mailbox_connect_port(config) & 0xffff);
@@ -93,7 +95,7 @@ static int connect_tcp(const struct config *config, const char *where, struct fa
     for (const struct addrinfo *p = addresses; p != NULL; p = p->ai_next)
         left++;
     int fd = -1;
-    int64_t end = base_now_ms() + config->imap.timeout;
+    int64_t end = base_now_ms() + limit;
     for (const struct addrinfo *p = addresses; p != NULL && fd < 0; p = p->ai_next, left--) {
         int64_t ms = (end - base_now_ms()) / left;
         fd = connect_socket(p->ai_addr, p->ai_addrlen, ms > 0 ? ms : 0);
@@ -104,10 +106,11 @@ static int connect_tcp(const struct config *config, const char *where, struct fa
     return fd;
 }
 
-int mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault)
+int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+                    struct fault *fault)
 {
     bool is_path = config->imap.host[0] == '/';
-    int fd = is_path ? connect_unix(config, where, fault) : connect_tcp(config, where, fault);
+    int fd = is_path ? connect_unix(config, where, ms, fault) : connect_tcp(config, where, ms, at_once, fault);
     if (fd < 0)
         return -1;
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};

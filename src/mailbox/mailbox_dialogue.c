@@ -124,6 +124,18 @@ bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged
     return true;
 }
 
+bool mailbox_dialogue_take(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
+                           struct mailbox_reply *ret, struct fault *fault)
+{
+    *ret = (struct mailbox_reply){.status = STATUS_NONE};
+    if (!mailbox_dialogue_finish(mailbox, untagged, context, ret, fault))
+        return false;
+    if (ret->status == STATUS_OK)
+        return true;
+    fault_set(fault, "%s: %s refused: %s", mailbox->where, mailbox->step, ret->data);
+    return false;
+}
+
 bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_untagged *untagged, void *context,
                           struct mailbox_reply *ret, struct fault *fault, const char *format, ...)
 {
@@ -132,12 +144,7 @@ bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_unt
     va_start(arguments, format);
     bool sent = send_command(mailbox, step, fault, format, arguments);
     va_end(arguments);
-    if (!sent || !mailbox_dialogue_finish(mailbox, untagged, context, ret, fault))
-        return false;
-    if (ret->status == STATUS_OK)
-        return true;
-    fault_set(fault, "%s: %s refused: %s", mailbox->where, step, ret->data);
-    return false;
+    return sent && mailbox_dialogue_take(mailbox, untagged, context, ret, fault);
 }
 
 bool mailbox_dialogue_capabilities(struct mailbox *mailbox, struct fault *fault)

@@ -88,16 +88,19 @@ static char *initial_response(const struct config *config, const struct identity
     return encoded;
 }
 
-/* AUTHENTICATE up to its tagged response. With XOAUTH2 a second '+' carries the reason of a failure: after an empty
- * line as answer, the tagged NO follows. */
-static bool authenticate(struct mailbox *mailbox, const char *mechanism, const char *response,
-                         struct mailbox_reply *ret, struct fault *fault)
+static bool send_authenticate(struct mailbox *mailbox, const char *mechanism, const char *response, struct fault *fault)
 {
-    bool at_once = mailbox_dialogue_can(mailbox, "SASL-IR");
-    bool answered = at_once;
-    if (!mailbox_dialogue_send(mailbox, "AUTHENTICATE", fault, "AUTHENTICATE %s%s%s", mechanism, at_once ? " " : "",
-                               at_once ? response : ""))
-        return false;
+    bool at_once = mailbox->opening.told = mailbox_dialogue_can(mailbox, "SASL-IR");
+    return mailbox_dialogue_send(mailbox, "AUTHENTICATE", fault, "AUTHENTICATE %s%s%s", mechanism, at_once ? " " : "",
+                                 at_once ? response : "");
+}
+
+/* The answer to AUTHENTICATE up to its tagged response. With XOAUTH2 a second '+' carries the reason of a failure: after
+ * an empty line as answer, the tagged NO follows. */
+static bool take_authenticate(struct mailbox *mailbox, const char *response, struct mailbox_reply *ret,
+                              struct fault *fault)
+{
+    bool answered = mailbox->opening.told;
     for (;;) {
         if (!mailbox_response_read(mailbox, ret, fault))
             return false;
@@ -116,12 +119,12 @@ static bool authenticate(struct mailbox *mailbox, const char *mechanism, const c
     }
 }
 
-/* LOGIN up to its tagged response. */
-static bool log_in(struct mailbox *mailbox, const char *user, const char *password, struct mailbox_reply *ret,
-                   struct fault *fault)
+static bool send_login(struct mailbox *mailbox, const struct identity *identity, const char *password,
+                       struct fault *fault)
 {
-    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password) &&
-           mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
+    char *user OD_CLEANUP(base_free) = mailbox_dialogue_quote(identity->login);
+    mailbox->opening.told = true;
+    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password);
 }
 
 static void explain(const struct identity *identity, const char *said, const char *doubt, struct fault *fault)
@@ -144,8 +147,11 @@ static void explain_refusal(const struct identity *identity, const char *secret,
 }
 
 /* Dovecot closes the connection for some accounts that do not exist. */
-static void explain_end(const struct identity *identity, struct fault *fault)
+static void explain_silence(struct mailbox *mailbox, const struct identity *identity, struct fault *fault)
 {
+    mailbox->refused = mailbox->ended || base_now_ms() - mailbox->opening.sent_ms < mailbox->timeout;
+    if (!mailbox->refused)
+        return;
     char *text OD_CLEANUP(base_free) = base_printf("not answered: %s", fault->text);
     explain(identity, text, "some servers refuse a login this way: ", fault);
 }
@@ -155,33 +161,53 @@ const char *mailbox_login_name(const struct config *config, const char *account)
     return *config->imap.user != '\0' ? config->imap.user : account;
 }
 
-bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login, struct fault *fault)
+static struct identity identity_of(const struct opening *opening)
 {
-    struct identity identity = {
-        .login = login,
+    const struct config *config = opening->config;
+    return (struct identity){
+        .login = opening->login,
         .master = config->imap.master_user,
         .password = config->imap.password != NULL ? config->imap.password : "",
     };
-    struct mailbox_reply reply = {.status = STATUS_NONE};
-    char *secret OD_CLEANUP(free_secret) = NULL;
-    bool answered;
+}
+
+/* What the password looks like on the wire; free_secret. */
+static char *secret_of(const struct config *config, const struct identity *identity)
+{
+    return config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_quote(identity->password)
+                                                : initial_response(config, identity);
+}
+
+bool mailbox_login_send(struct mailbox *mailbox, struct fault *fault)
+{
+    const struct config *config = mailbox->opening.config;
+    const struct identity identity = identity_of(&mailbox->opening);
     if (!check_method(mailbox, config, &identity, fault))
         return false;
-    int64_t started = base_now_ms();
-    if (config->imap.auth == IMAP_AUTH_LOGIN) {
-        char *user OD_CLEANUP(base_free) = mailbox_dialogue_quote(identity.login);
-        secret = mailbox_dialogue_quote(identity.password);
-        answered = log_in(mailbox, user, secret, &reply, fault);
-    } else {
-        secret = initial_response(config, &identity);
-        answered =
-            authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, &reply, fault);
-    }
-    mailbox->refused = answered ? reply.status == STATUS_NO : base_now_ms() - started < mailbox->timeout;
-    if (!answered && mailbox->refused)
-        explain_end(&identity, fault);
-    if (!answered)
+    char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
+    mailbox->opening.sent_ms = base_now_ms();
+    bool sent =
+        config->imap.auth == IMAP_AUTH_LOGIN
+            ? send_login(mailbox, &identity, secret, fault)
+            : send_authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, fault);
+    if (!sent)
+        explain_silence(mailbox, &identity, fault);
+    return sent;
+}
+
+bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault)
+{
+    const struct config *config = mailbox->opening.config;
+    const struct identity identity = identity_of(&mailbox->opening);
+    struct mailbox_reply reply = {.status = STATUS_NONE};
+    char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
+    bool answered = config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault)
+                                                         : take_authenticate(mailbox, secret, &reply, fault);
+    if (!answered) {
+        explain_silence(mailbox, &identity, fault);
         return false;
+    }
+    mailbox->refused = reply.status == STATUS_NO;
     mailbox->crowded = reply.status == STATUS_NO &&
                        (strcmp(reply.code, "LIMIT") == 0 || strcmp(reply.code, "UNAVAILABLE") == 0 ||
                         strcmp(reply.code, "INUSE") == 0);

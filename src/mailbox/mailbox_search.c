@@ -16,6 +16,29 @@ struct examined {
     bool has_exists;
 };
 
+struct candidates {
+    uint32_t *uids;
+    size_t count;
+    bool told; /* there was an answer, even if empty */
+    bool damaged;
+};
+
+/* Which answer comes next. */
+enum step { STEP_OVER, STEP_EXAMINE, STEP_SEARCH, STEP_COMPARE, STEP_LEAVE };
+
+/* The search under way. */
+struct searching {
+    struct search search;
+    enum step step;
+    char *name; /* as sent */
+    bool again; /* EXAMINE was repeated */
+    struct examined examined;
+    struct candidates found;
+    enum search_result result;
+    uint32_t uid;
+    struct fault why;
+};
+
 static void note_examined(void *context, struct mailbox_reply *reply)
 {
     struct examined *examined = context;
@@ -23,45 +46,6 @@ static void note_examined(void *context, struct mailbox_reply *reply)
         examined->has_exists = true;
     else
         (void)!mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
-}
-
-/* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is no mailbox of that name. */
-static enum search_result examine_once(struct mailbox *mailbox, const char *name, struct examined *ret, bool *ret_again,
-                                       struct fault *fault)
-{
-    struct mailbox_reply reply;
-    struct fault list_fault;
-    *ret = (struct examined){.exists = 0};
-    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
-        if (ret->has_exists)
-            return SEARCH_FOUND;
-        fault_set(fault, "%s: EXAMINE did not report the number of messages", mailbox->where);
-        return SEARCH_TROUBLE;
-    }
-    /* Only the list of mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean
-     * trouble. */
-    bool perhaps_missing =
-        reply.status == STATUS_NO &&
-        (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0 || strcmp(reply.code, "TRYCREATE") == 0);
-    bool exists;
-    if (!perhaps_missing || !mailbox_folder_exists(mailbox, name, &exists, &list_fault))
-        return SEARCH_TROUBLE;
-    *ret_again = exists;
-    return exists ? SEARCH_TROUBLE : SEARCH_ABSENT;
-}
-
-/* A mailbox that is refused but then listed may have been created in between, by the delivery of another message: tries
- * once more. */
-static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
-{
-    struct fault trouble;
-    bool again = false;
-    enum search_result result = examine_once(mailbox, name, ret, &again, &trouble);
-    if (again)
-        result = examine_once(mailbox, name, ret, &again, &trouble);
-    if (result == SEARCH_TROUBLE)
-        *fault = trouble;
-    return result;
 }
 
 /* The search keys. SINCE and BEFORE ignore time and zone, so there is an extra day on each side for the server's
@@ -81,18 +65,6 @@ static char *criteria(const struct search *search, uint32_t exists)
         snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long)search->smallest - 1,
                  (long long)search->largest + 1);
     return base_printf("%sSINCE %s BEFORE %s%s", range, since, before, sizes);
-}
-
-struct candidates {
-    uint32_t *uids;
-    size_t count;
-    bool told; /* there was an answer, even if empty */
-    bool damaged;
-};
-
-static void free_candidates(struct candidates *candidates)
-{
-    free(candidates->uids);
 }
 
 static void note_candidates(void *context, struct mailbox_reply *reply)
@@ -124,117 +96,6 @@ static bool told_candidates(const struct mailbox *mailbox, const struct candidat
     return false;
 }
 
-static bool find_candidates(struct mailbox *mailbox, const struct search *search, uint32_t exists,
-                            struct candidates *found, struct fault *fault)
-{
-    struct mailbox_reply reply;
-    char *keys OD_CLEANUP(base_free) = criteria(search, exists);
-    mailbox->response_max = MAILBOX_SEARCH_RESPONSE_MAX;
-    bool answered =
-        mailbox_dialogue_ask(mailbox, "UID SEARCH", note_candidates, found, &reply, fault, "UID SEARCH %s", keys);
-    mailbox->response_max = MAILBOX_RESPONSE_MAX;
-    if (!answered || !told_candidates(mailbox, found, fault))
-        return false;
-    if (found->count > 0)
-        qsort(found->uids, found->count, sizeof *found->uids, newest_first);
-    return true;
-}
-
-struct fetched {
-    const struct search *search;
-    uint32_t uid;
-    bool fed; /* with the body of the current response */
-    bool told;
-    enum candidate candidate;
-};
-
-static void feed_body(void *context, const void *bytes, size_t size)
-{
-    struct fetched *fetched = context;
-    if (size == 0 && fetched->fed) /* a second body in one response: the last one counts */
-        (void)!fetched->search->end(fetched->search->context);
-    fetched->fed = true;
-    if (size > 0)
-        fetched->search->feed(fetched->search->context, bytes, size);
-}
-
-static void note_fetched(void *context, struct mailbox_reply *reply)
-{
-    struct fetched *fetched = context;
-    struct reply_fetch fetch;
-    bool wanted = mailbox_reply_fetch(reply, &fetch) && fetch.uid == fetched->uid && fetch.body != NULL;
-    if (wanted && fetch.body_size > 0) { /* not as a literal */
-        feed_body(fetched, NULL, 0);
-        feed_body(fetched, fetch.body, fetch.body_size);
-    }
-    enum candidate candidate = CANDIDATE_OTHER;
-    if (fetched->fed || wanted)
-        candidate = fetched->search->end(fetched->search->context);
-    fetched->fed = false;
-    fetched->told |= wanted;
-    if (wanted && candidate > fetched->candidate)
-        fetched->candidate = candidate;
-}
-
-/* Fetches one candidate and compares it. False with the fault set: the result is unknown. */
-static bool compare(struct mailbox *mailbox, const struct search *search, uint32_t uid, enum candidate *ret,
-                    struct fault *fault)
-{
-    struct fetched fetched = {.search = search, .uid = uid};
-    struct mailbox_reply reply;
-    const char *part = search->header_only ? "HEADER.FIELDS (MESSAGE-ID)" : "";
-    mailbox->body = feed_body;
-    mailbox->body_context = &fetched;
-    bool answered = mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
-                                         "UID FETCH %u (UID BODY.PEEK[%s])", uid, part);
-    mailbox->body = NULL;
-    mailbox->body_context = NULL;
-    *ret = fetched.candidate;
-    if (answered && !fetched.told)
-        fault_set(fault, "%s: UID FETCH of message %u returned nothing", mailbox->where, uid);
-    return answered && fetched.told;
-}
-
-static enum search_result compare_all(struct mailbox *mailbox, const struct search *search,
-                                      const struct candidates *found, uint32_t *ret_uid, struct fault *fault)
-{
-    enum candidate best = CANDIDATE_OTHER;
-    uint32_t uid = 0;
-    for (size_t i = 0; i < found->count && best != CANDIDATE_SAME; i++) {
-        enum candidate candidate;
-        if (!compare(mailbox, search, found->uids[i], &candidate, fault))
-            return SEARCH_TROUBLE;
-        if (candidate > best) {
-            best = candidate;
-            uid = found->uids[i];
-        }
-    }
-    if (best == CANDIDATE_OTHER)
-        return SEARCH_ABSENT;
-    *ret_uid = uid;
-    return SEARCH_FOUND;
-}
-
-static enum search_result search_mailbox(struct mailbox *mailbox, const struct search *search, const char *name,
-                                         bool *ret_selected, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
-                                         struct fault *fault)
-{
-    struct examined examined;
-    struct candidates found OD_CLEANUP(free_candidates) = {.count = 0};
-    enum search_result result = examine(mailbox, name, &examined, fault);
-    if (result != SEARCH_FOUND)
-        return result;
-    *ret_selected = true;
-    if (examined.exists == 0)
-        return SEARCH_ABSENT;
-    if (!find_candidates(mailbox, search, examined.exists, &found, fault))
-        return SEARCH_TROUBLE;
-    result = compare_all(mailbox, search, &found, ret_uid, fault);
-    if (result == SEARCH_FOUND)
-        *ret_uidvalidity = examined.uidvalidity;
-    return result;
-}
-
 bool mailbox_searchable(const char *id, size_t length, bool folded)
 {
     if (folded || length == 0 || length > 200)
@@ -247,27 +108,165 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
     return true;
 }
 
-/* Leaves the mailbox. */
-static void leave(struct mailbox *mailbox)
+static void send_examine(struct mailbox *mailbox)
 {
-    struct mailbox_reply reply;
-    struct fault fault;
+    struct searching *it = mailbox->searching;
+    it->examined = (struct examined){.exists = 0};
+    bool sent = mailbox_dialogue_send(mailbox, "EXAMINE", &it->why, "EXAMINE %s", it->name);
+    it->step = sent ? STEP_EXAMINE : STEP_OVER;
+}
+
+static void send_search(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    char *keys OD_CLEANUP(base_free) = criteria(&it->search, it->examined.exists);
+    bool sent = mailbox_dialogue_send(mailbox, "UID SEARCH", &it->why, "UID SEARCH %s", keys);
+    it->step = sent ? STEP_SEARCH : STEP_OVER;
+}
+
+/* The result is known; the mailbox is open. */
+static void send_leave(struct mailbox *mailbox, enum search_result result)
+{
+    struct searching *it = mailbox->searching;
+    struct fault ignored;
     const char *command = mailbox_dialogue_can(mailbox, "UNSELECT") ? "UNSELECT" : "CLOSE";
-    if (!mailbox_dialogue_ask(mailbox, command, NULL, NULL, &reply, &fault, "%s", command))
-        mailbox_dialogue_drop(mailbox);
+    it->result = result;
+    it->step = mailbox_dialogue_send(mailbox, command, &ignored, "%s", command) ? STEP_LEAVE : STEP_OVER;
+}
+
+/* Only the list of mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. A
+ * mailbox that is refused but then listed may have been created in between, by the delivery of another message: tries
+ * once more. */
+static void take_refusal(struct mailbox *mailbox, const struct mailbox_reply *reply)
+{
+    struct searching *it = mailbox->searching;
+    struct fault list_fault;
+    bool perhaps_missing =
+        reply->status == STATUS_NO &&
+        (reply->code[0] == '\0' || strcmp(reply->code, "NONEXISTENT") == 0 || strcmp(reply->code, "TRYCREATE") == 0);
+    bool exists;
+    it->step = STEP_OVER;
+    if (!perhaps_missing || !mailbox_folder_exists(mailbox, it->name, &exists, &list_fault))
+        return;
+    if (!exists) {
+        it->result = SEARCH_ABSENT;
+    } else if (!it->again) {
+        it->again = true;
+        send_examine(mailbox);
+    }
+}
+
+/* The mailbox is open now, read-only, or there is none of that name. */
+static void take_examine(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    struct mailbox_reply reply;
+    it->step = STEP_OVER;
+    if (!mailbox_dialogue_take(mailbox, note_examined, &it->examined, &reply, &it->why))
+        take_refusal(mailbox, &reply);
+    else if (!it->examined.has_exists)
+        fault_set(&it->why, "%s: EXAMINE did not report the number of messages", mailbox->where);
+    else if (it->examined.exists == 0)
+        send_leave(mailbox, SEARCH_ABSENT);
+    else
+        send_search(mailbox);
+}
+
+static void take_search(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    struct mailbox_reply reply;
+    mailbox->response_max = MAILBOX_SEARCH_RESPONSE_MAX;
+    bool answered = mailbox_dialogue_take(mailbox, note_candidates, &it->found, &reply, &it->why);
+    mailbox->response_max = MAILBOX_RESPONSE_MAX;
+    it->step = STEP_OVER;
+    if (!answered || !told_candidates(mailbox, &it->found, &it->why))
+        return;
+    if (it->found.count == 0) {
+        send_leave(mailbox, SEARCH_ABSENT);
+        return;
+    }
+    qsort(it->found.uids, it->found.count, sizeof *it->found.uids, newest_first);
+    it->step = STEP_COMPARE;
+}
+
+static void take_step(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    struct mailbox_reply reply;
+    struct fault ignored;
+    enum search_result compared;
+    switch (it->step) {
+    case STEP_EXAMINE:
+        take_examine(mailbox);
+        break;
+    case STEP_SEARCH:
+        take_search(mailbox);
+        break;
+    case STEP_COMPARE:
+        it->step = STEP_OVER;
+        compared = mailbox_candidates(mailbox, &it->search, it->found.uids, it->found.count, &it->uid, &it->why);
+        if (compared != SEARCH_TROUBLE)
+            send_leave(mailbox, compared);
+        break;
+    case STEP_LEAVE:
+        it->step = STEP_OVER;
+        if (!mailbox_dialogue_take(mailbox, NULL, NULL, &reply, &ignored))
+            mailbox_dialogue_drop(mailbox);
+        break;
+    case STEP_OVER:
+        break;
+    }
+}
+
+void mailbox_search_begin(struct mailbox *mailbox, const struct search *search)
+{
+    mailbox_search_forget(mailbox);
+    struct searching *it = mailbox->searching = base_alloc(sizeof *it);
+    it->search = *search;
+    it->result = SEARCH_TROUBLE;
+    it->name = mailbox_folder_name(mailbox, search->mailbox, &it->why);
+    if (it->name != NULL)
+        send_examine(mailbox);
+}
+
+enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox)
+{
+    const struct searching *it = mailbox->searching;
+    while (it->step != STEP_OVER) {
+        enum mailbox_ahead arrived = it->step == STEP_COMPARE ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, false);
+        if (arrived != AHEAD_OVER)
+            return arrived;
+        take_step(mailbox);
+    }
+    return it->result == SEARCH_TROUBLE ? AHEAD_STUCK : AHEAD_OVER;
+}
+
+void mailbox_search_forget(struct mailbox *mailbox)
+{
+    if (mailbox->searching == NULL)
+        return;
+    free(mailbox->searching->name);
+    free(mailbox->searching->found.uids);
+    base_free(&mailbox->searching);
 }
 
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault)
 {
-    bool selected = false;
-    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, fault);
-    enum search_result result = SEARCH_TROUBLE;
-    if (name != NULL)
-        result = search_mailbox(mailbox, search, name, &selected, ret_uidvalidity, ret_uid, fault);
-    if (result == SEARCH_TROUBLE)
+    if (mailbox->searching == NULL)
+        mailbox_search_begin(mailbox, search);
+    struct searching *it = mailbox->searching;
+    while (it->step != STEP_OVER)
+        take_step(mailbox);
+    enum search_result result = it->result;
+    if (result == SEARCH_FOUND) {
+        *ret_uidvalidity = it->examined.uidvalidity;
+        *ret_uid = it->uid;
+    } else if (result == SEARCH_TROUBLE) {
+        *fault = it->why;
         mailbox_dialogue_drop(mailbox);
-    else if (selected)
-        leave(mailbox);
+    }
+    mailbox_search_forget(mailbox);
     return result;
 }

@@ -23,6 +23,24 @@
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
 typedef void mailbox_body(void *context, const void *bytes, size_t size);
 
+enum opening_step {
+    OPENING_OVER, /* nothing is left, or something failed */
+    OPENING_GREETING,
+    OPENING_CREDENTIAL,
+    OPENING_ANSWER,
+};
+
+/* Opening the session, in steps. */
+struct opening {
+    enum opening_step step; /* the next one */
+    const struct config *config;
+    char *login;
+    bool told; /* the credential was sent with the command */
+    int64_t sent_ms;
+    bool failed;
+    struct fault why;
+};
+
 enum append_step {
     APPEND_NONE,
     APPEND_BEGUN, /* the command was sent */
@@ -47,6 +65,8 @@ struct mailbox {
     char *where;        /* "IMAP server mail.example.org:993"; every fault begins with it */
     int64_t timeout;    /* per read and write, ms; */
     int64_t until_ms;   /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
+    struct opening opening;
+    struct searching *searching; /* mailbox_search.c; NULL: none is under way */
     struct appending appending;
     bool create;
     bool subscribe;
@@ -59,6 +79,7 @@ struct mailbox {
     char *farewell;     /* the text of the server's BYE */
     bool refused;       /* the login was, by an answer or by closing the connection */
     bool crowded;       /* the login was, with a code that may mean: too many sessions */
+    bool secured;       /* by TLS */
     bool ended;         /* the server ended the connection */
     char *bytes;        /* the last response, NUL-terminated, including literals */
     size_t size;
@@ -74,8 +95,10 @@ struct mailbox {
 #define MAILBOX_SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
 
 /* mailbox_connect.c: returns a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of
- * the host share imap.timeout. *ret_local: the peer is a loopback address or a unix socket. */
-int mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault) OD_MUST;
+ * the host share this many milliseconds. at_once: fails instead of asking a name server. *ret_local: the peer is a
+ * loopback address or a unix socket. */
+int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+                    struct fault *fault) OD_MUST;
 unsigned mailbox_connect_port(const struct config *config) OD_MUST;
 
 /* mailbox_spawn.c: starts imap.command with a socketpair as its standard input and output; returns our end
@@ -103,21 +126,27 @@ void mailbox_setup_patience(int64_t ms);
 /* A session that is not connected yet; never NULL; end it with mailbox_close. */
 struct mailbox *mailbox_setup_new(const struct config *config) OD_MUST;
 
-/* Connects, reads the greeting and starts TLS: everything before the login. watcher may be NULL. *ret_logged_in:
+/* Connects, and starts TLS if that comes before the greeting. watcher may be NULL. ahead: only what takes no time, which
+ * is on this host and without TLS. False with the fault set. */
+bool mailbox_setup_connect(struct mailbox *mailbox, const struct config *config, const char *account,
+                           const struct mailbox_watcher *watcher, bool ahead, struct fault *fault) OD_MUST;
+
+/* Then reads the greeting, and starts TLS if that comes after it: everything before the login. *ret_logged_in:
  * imap.command's server needs no login (PREAUTH). False with the fault set. */
-bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const char *account,
-                   const struct mailbox_watcher *watcher, bool *ret_logged_in, struct fault *fault) OD_MUST;
+bool mailbox_setup_greet(struct mailbox *mailbox, const struct config *config, const struct mailbox_watcher *watcher,
+                         bool *ret_logged_in, struct fault *fault) OD_MUST;
 
 /* mailbox.c: mailbox_open with a given login instead of the one that the settings make of the account. *ret_refused, if
  * there is no session: the server refused the credentials. */
 struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, bool *ret_refused,
                                 struct fault *fault) OD_MUST;
 
-/* mailbox_login.c: whether an account name can be sent at all; the login name for it; the login. */
+/* mailbox_login.c: whether an account name can be sent at all; the login name for it; the login in two steps: sends the
+ * credential, or what comes before it, and waits for the answer. */
 bool mailbox_login_valid(const char *account, struct fault *fault) OD_MUST;
 const char *mailbox_login_name(const struct config *config, const char *account) OD_MUST;
-bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login,
-                   struct fault *fault) OD_MUST;
+bool mailbox_login_send(struct mailbox *mailbox, struct fault *fault) OD_MUST;
+bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault) OD_MUST;
 
 /* mailbox_dialogue.c. These functions close the connection (stream NULL) if they cannot continue with it. */
 
@@ -139,8 +168,12 @@ bool mailbox_dialogue_literal(struct mailbox *mailbox, const struct iovec *piece
 bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
                              struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
-/* A complete command. True: tagged OK. False: the fault is set and ret->status is NO, BAD, or NONE (connection
- * lost). */
+/* The same; a status other than OK is also a failure. True: tagged OK. False: the fault is set and ret->status is NO,
+ * BAD, or NONE (connection lost). */
+bool mailbox_dialogue_take(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
+                           struct mailbox_reply *ret, struct fault *fault) OD_MUST;
+
+/* Sends a command and takes its answer like that. */
 bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_untagged *untagged, void *context,
                           struct mailbox_reply *ret, struct fault *fault, const char *format, ...)
     OD_PRINTF(7, 8) OD_MUST;
@@ -169,6 +202,22 @@ bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault) OD
 
 /* Text as an IMAP quoted string; NULL if it has control characters. */
 char *mailbox_dialogue_quote(const char *text) OD_MUST;
+
+/* mailbox_ahead.c: whether the answer to the current command, or with greeting the first line, can be read without
+ * waiting for the server. */
+enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, bool greeting) OD_MUST;
+
+/* mailbox.c, mailbox_search.c: mailbox_ahead for what is being opened, or searched. */
+enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox) OD_MUST;
+enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox) OD_MUST;
+
+/* mailbox_candidates.c: fetches these messages of the open mailbox until one is the same (struct search). SEARCH_TROUBLE:
+ * the fault is set. */
+enum search_result mailbox_candidates(struct mailbox *mailbox, const struct search *search, const uint32_t *uids,
+                                      size_t count, uint32_t *ret_uid, struct fault *fault) OD_MUST;
+
+/* Frees a search under way, if there is one. */
+void mailbox_search_forget(struct mailbox *mailbox);
 
 /* mailbox_response.c: reads one response; *ret points into the session and is valid until the next read. */
 bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, struct fault *fault) OD_MUST;

@@ -167,12 +167,14 @@ static void low_free(mailstream_low *low)
 }
 
 mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout);
-int __wrap_mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault);
+int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+                           struct fault *fault);
 bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault);
 
-int __wrap_mailbox_connect(const struct config *config, const char *where, bool *ret_local, struct fault *fault)
+int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+                           struct fault *fault)
 {
-    (void)config, (void)where, (void)fault;
+    (void)config, (void)where, (void)ms, (void)at_once, (void)fault;
     *ret_local = true;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "breakage.h"
 #include "faults.h"
 #include "imap.h"
+#include "imap_session.h"
 #include "mailbox/mailbox.h"
 #include "message/message_comparison.h"
 #include "scheduler.h"
@@ -37,16 +38,13 @@ static enum search_result look_through(unsigned account, const struct search *se
     return SEARCH_ABSENT;
 }
 
-enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault)
+static enum search_result search_now(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uid)
 {
-    uint32_t uid = 0;
     unsigned account = imap_account(mailbox);
-    strcpy(fault->text, "IMAP: SEARCH");
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
         return SEARCH_TROUBLE;
-    enum search_result result = look_through(account, search, &uid);
+    enum search_result result = look_through(account, search, ret_uid);
     if (!call_pass(&call, 1))
         return SEARCH_TROUBLE;
     world.current->certain = true;
@@ -56,11 +54,35 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
     }
     TELL("searches %s of %s by %s: %s", search->mailbox, world_account(account),
          search->message_id != NULL ? "its id" : "its date", result == SEARCH_FOUND ? "found" : "not there");
-    if (result == SEARCH_FOUND) {
-        *ret_uidvalidity = 1;
-        *ret_uid = uid;
-    }
     return result;
+}
+
+void mailbox_search_begin(struct mailbox *mailbox, const struct search *search)
+{
+    mailbox->search = *search;
+    mailbox->searching = AHEAD_BEGUN;
+}
+
+void imap_search_on(struct mailbox *mailbox)
+{
+    mailbox->found = search_now(mailbox, &mailbox->search, &mailbox->uid);
+    mailbox->searching = AHEAD_DONE;
+}
+
+enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault)
+{
+    strcpy(fault->text, "IMAP: SEARCH");
+    if (mailbox->searching == AHEAD_NOTHING)
+        mailbox_search_begin(mailbox, search);
+    if (mailbox->searching == AHEAD_BEGUN)
+        imap_search_on(mailbox);
+    mailbox->searching = AHEAD_NOTHING;
+    if (mailbox->found == SEARCH_FOUND) {
+        *ret_uidvalidity = 1;
+        *ret_uid = mailbox->uid;
+    }
+    return mailbox->found;
 }
 
 bool mailbox_searchable(const char *id, size_t length, bool folded)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: ISC
+"""What is begun for the Sent copy while the inboxes are filled: it saves time, and costs nobody any.
+
+Seen to fail: with the Sent mailbox's session opened after the inboxes' commit, or searched after it (sent_ahead.c: begin_next
+left out); with its message sent together with the inboxes' (inboxes.c: is_begun true for it); with answers read before
+all of them is there (mailbox_ahead.c: mailbox_ahead_arrived always AHEAD_OVER); with a failed login tried again (sessions.c: mailbox_open instead of
+end_opening)."""
+
+import base64
+import threading
+
+import pytest
+from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.lmtp import start, stored
+from lab.messages import message
+from lab.process import wait_until
+
+LISA, SCUBA, DOUG = (f"{name}@example.org" for name in ("lisa", "scuba", "doug"))
+SECONDS = 20
+
+
+def fake(site, **script):
+    """A server on which these functions are called as function(client, tag, arguments, go_on); go_on() answers. After the
+    login, client.account tells whose session it is."""
+    def bind(name, function):
+        def call(client, tag, arguments):
+            if name == "AUTHENTICATE":
+                client.account = base64.b64decode(arguments.split()[1]).decode().split("\0")[0]
+            method = getattr(server, "do_" + name.lower().replace(" ", "_"), None)
+            function(client, tag, arguments, lambda: method(client, tag, arguments) if method
+                     else client.send(f"{tag} OK done"))
+        return call
+    script = {"AUTHENTICATE": lambda _client, _tag, _arguments, go_on: go_on(), **script}
+    server = site.use(FakeImap(capabilities=CAPABILITIES + " UNSELECT", script={
+        name.replace("_", " "): bind(name.replace("_", " "), function) for name, function in script.items()}))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "imap.timeout": "15s"})
+    return server
+
+
+def state(site, role):
+    """Of the newest message's."""
+    return site.value("SELECT max(state) FROM oncedrop.copy WHERE role = %s"
+                      " AND message = (SELECT max(id) FROM oncedrop.message)", (role,))
+
+
+@pytest.mark.parametrize("recipients", [[SCUBA], [SCUBA, DOUG]], ids=["one", "two"])
+def test_the_inbox_is_answered_after_sent_was_asked(site, recipients):
+    """The login, the search and the APPEND's command of the Sent copy have arrived before an inbox has its answer; its
+    message is sent after the inboxes' commit. First with new sessions, then with kept ones."""
+    asked, states = threading.Event(), []
+
+    def append(client, tag, arguments, _go_on):
+        if client.account == LISA:
+            asked.set()
+            client.send("+ go on")
+            data = server.read_literal(client, arguments)
+            client.line()
+            states.append(state(site, "inbox"))
+        else:
+            client.send("+ go on")
+            data = server.read_literal(client, arguments)
+            client.line()
+            assert asked.wait(SECONDS)
+        server.appended.append(data)
+        client.send(f"{tag} OK [APPENDUID 7 {len(server.appended)}] stored")
+    server = fake(site, APPEND=append)
+    session = start(site)
+    for turn in range(2):
+        asked.clear()
+        for reply in session.deliver(message(sender=LISA), *recipients, sender=LISA):
+            stored(reply)
+        assert states == ["stored"] * (turn + 1)
+        assert [name for name, _ in server.commands].count("EXAMINE") == turn + 1
+    assert server.accepted == len(recipients) + 1
+    assert [box for box, _ in server.appended].count("Sent") == 2
+
+
+ANSWERS = ["GREETING", "AUTHENTICATE", "EXAMINE", "UID SEARCH", "APPEND"]
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["silent", "half an answer"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_silent_sent_mailbox_holds_up_nobody(site, name, half):
+    """The inbox is stored, committed and settled while the server of the Sent mailbox says nothing, or not all."""
+    over, settled = threading.Event(), []
+
+    def silent(client, tag, _arguments, go_on):
+        sent = len(server.sockets) == 2 if name == "GREETING" else client.account == LISA
+        if not sent or over.is_set():
+            go_on()
+            return
+        if half:
+            client.send(b"* OK [" if name == "GREETING" else f"* OK one\r\n{tag} O".encode())
+        wait_until(lambda: state(site, "inbox") == "stored", "the inbox's commit")
+        settled.append(True)
+        client.line()       # until the client has gone
+    server = fake(site, **{name.replace(" ", "_"): silent})
+    site.settings["imap.timeout"] = "3s"
+    session = start(site)
+    mail = message(sender=LISA)
+    reply = session.deliver(mail, SCUBA, sender=LISA)[0]
+    assert reply.code == 451 and "Sent copy of" in reply.text, reply
+    assert settled == [True]
+    assert [box for box, _ in server.appended] == ["INBOX"]
+    over.set()
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day' WHERE state = 'appending'")
+    assert session.deliver(mail, SCUBA, sender=LISA)[0].code == 250
+    assert [box for box, _ in server.appended] == ["INBOX", "Sent"]
+
+
+def test_a_refused_login_is_tried_once(site):
+    def authenticate(client, tag, _arguments, go_on):
+        if client.account != LISA:
+            go_on()
+            return
+        tried.append(True)
+        client.send(f"{tag} NO [AUTHENTICATIONFAILED] who?")
+    tried = []
+    server = fake(site, AUTHENTICATE=authenticate)
+    reply = start(site).deliver(message(sender=LISA), SCUBA, sender=LISA)[0]
+    assert reply.code == 451 and "IMAP login of lisa" in reply.text, reply
+    assert tried == [True]
+    assert [box for box, _ in server.appended] == ["INBOX"]
+
+
+def test_mail_to_oneself_has_one_session(site):
+    server = fake(site)
+    stored(start(site).deliver(message(sender=LISA), LISA, sender=LISA)[0])
+    assert server.accepted == 1
+    assert [box for box, _ in server.appended] == ["INBOX", "Sent"]
+
+
+def test_only_sent_is_left(site):
+    """Then its session is opened while the claim is committed."""
+    server = fake(site)
+    session, mail = start(site), message(sender=LISA)
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE role = 'sent'")
+    assert session.deliver(mail, SCUBA, sender=LISA)[0].code == 250
+    assert [box for box, _ in server.appended] == ["INBOX", "Sent", "Sent"]
+
+
+def test_in_doubt_sent_is_searched_after_the_inboxes(site):
+    """And on a session that is new to the delivery. The inbox is answered only after a search would have come."""
+    searched, early, clients = threading.Event(), [], []
+
+    def examine(client, _tag, _arguments, go_on):
+        clients.append(client)
+        searched.set()
+        go_on()
+
+    def append(client, tag, arguments, _go_on):
+        server.appended.append(server.read_append(client, arguments))
+        if client.account == SCUBA and len(clients) == 1:
+            searched.clear()
+            early.append(searched.wait(1))
+        client.send(f"{tag} OK [APPENDUID 7 {len(server.appended)}] stored")
+    server = fake(site, EXAMINE=examine, APPEND=append)
+    session, mail = start(site), message(sender=LISA)
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = role = 'sent'")
+    early.clear()
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    assert early == [False]
+    assert clients[0] is not clients[1]
+    assert [box for box, _ in server.appended] == ["INBOX", "Sent"] * 2
+
+
+def test_sent_in_doubt_takes_no_place_from_an_inbox(site):
+    """Two places for sessions: that of Sent waits to be used, while the kept one of the inbox must be replaced. Nobody's
+    mail goes to another account."""
+    lost, owners = [], []
+
+    def append(client, tag, arguments, _go_on):
+        if client.account == SCUBA and lost:
+            lost.clear()
+            client.close()
+        box, data = server.read_append(client, arguments)
+        owners.append((client.account, box))
+        server.appended.append((box, data))
+        client.send(f"{tag} OK [APPENDUID 7 {len(server.appended)}] stored")
+    server = fake(site, APPEND=append)
+    site.settings["imap.sessions"] = "2"
+    session, mail = start(site), message(sender=LISA)
+    stored(session.deliver(message(), SCUBA)[0])
+    lost.append(True)
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = role = 'sent' WHERE message = "
+             "(SELECT max(id) FROM oncedrop.message)")
+    lost.append(True)
+    stored(session.deliver(mail, SCUBA, sender=LISA)[0])
+    assert not lost
+    assert owners == [(SCUBA, "INBOX")] + [(SCUBA, "INBOX"), (LISA, "Sent")] * 2
