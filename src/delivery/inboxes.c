@@ -111,7 +111,7 @@ static void search_and_append(struct making *making, size_t target)
     note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
 }
 
-/* The Sent copy's APPEND may be begun too, but goes on only when it is held by itself. */
+/* The Sent copy's APPEND may be begun too, but nobody waits for that here. */
 static bool is_begun(const struct delivery_work *work, size_t target)
 {
     return target != work->plan->sent && work->ahead[target].begun;
@@ -201,13 +201,16 @@ static void report_copies(struct delivery_work *work, const struct made *made)
 static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
     struct delivery *delivery = work->delivery;
+    if (target == work->plan->sent)
+        sent_report(work, outcome, text);
     for (size_t i = 0; i < delivery->recipient_count; i++)
         if (work->targets.of_recipient[i] == target)
             report_set(&delivery->recipients[i].report, outcome, "%s", text);
 }
 
-/* The commit point of the inboxes. Returns whether the Sent copy is held now. */
-static bool settle_inboxes(struct delivery_work *work, const struct made *made)
+/* The commit point of the inboxes, and of the Sent copy if that has its result (with_sent). Returns whether the Sent copy
+ * is held now. */
+static bool settle_inboxes(struct delivery_work *work, const struct made *made, bool with_sent)
 {
     struct fault fault;
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
@@ -216,13 +219,13 @@ static bool settle_inboxes(struct delivery_work *work, const struct made *made)
     bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
     bool held = false;
     for (size_t i = 0; i < target_count; i++)
-        if (is_made(work, i))
+        if (is_made(work, i) || (with_sent && i == work->plan->sent))
             settled[count++] = append_settled(i, &made[i]);
     const struct ledger_settling settling = {
         .made = settled,
         .made_count = count,
         .answers = answers,
-        .next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET,
+        .next = sent_is_due(work) && !with_sent && !sent_is_sent(work) ? work->plan->sent : LEDGER_NO_TARGET,
     };
     enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
     for (size_t i = 0; i < count; i++) {
@@ -240,8 +243,9 @@ bool inboxes_deliver(struct delivery_work *work)
     struct made *made OD_CLEANUP(base_free) = base_alloc((work->targets.message.target_count + 1) * sizeof(*made));
     append_inboxes(work, made);
     report_copies(work, made);
+    bool with_sent = sent_is_due(work) && sent_take(work, &made[work->plan->sent]);
     delivery_spent(delivery, PHASE_IMAP);
-    bool held = settle_inboxes(work, made);
+    bool held = settle_inboxes(work, made, with_sent);
     delivery_spent(delivery, PHASE_SETTLE);
     return held;
 }

@@ -155,7 +155,7 @@ static void put_off(struct delivery_work *work, const char *text)
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 
-static void append_and_settle(struct delivery_work *work)
+static struct made append(struct delivery_work *work)
 {
     sent_end_opening(work);
     struct made made = append_copy(work, work->plan->sent);
@@ -164,16 +164,34 @@ static void append_and_settle(struct delivery_work *work)
     if (!work->sent_done)
         sent_report(work, made.report.outcome, made.report.text);
     note(work, &made, made.report.outcome, made.report.text);
+    return made;
+}
+
+static void append_and_settle(struct delivery_work *work)
+{
+    const struct made made = append(work);
     delivery_spent(work->delivery, PHASE_IMAP);
     settle_sent(work, &made);
     delivery_spent(work->delivery, PHASE_SETTLE);
 }
 
+bool sent_take(struct delivery_work *work, struct made *ret)
+{
+    if (!sent_answered(work))
+        return false;
+    *ret = append(work);
+    work->sent_ahead.settled = true;
+    return true;
+}
+
 void sent_deliver(struct delivery_work *work, bool held, bool first)
 {
-    if (!held)
+    bool sent = sent_is_sent(work);
+    if (work->sent_ahead.settled)
+        return;
+    if (!held && !sent)
         put_off(work, "not held");
-    else if (!first && !append_in_time(work->delivery->config))
+    else if (!first && !sent && !append_in_time(work->delivery->config))
         put_off(work, "no time was left for it (delivery.deadline)");
     else
         append_and_settle(work);

@@ -7,6 +7,7 @@
 
 #define AHEAD_MS 2000 /* for that long, what others wait for is watched together with the server of the Sent mailbox */
 #define PART_MS 2     /* for the rest of an answer to arrive */
+#define TOGETHER_MS 5 /* for what is about to come anyway, so that one COMMIT records all */
 
 static const char *account_of(const struct delivery_work *work)
 {
@@ -46,8 +47,27 @@ static void begin_next(struct delivery_work *work)
         return;
     if (plan->action == PLAN_SEARCH && !ahead->absent)
         (void)!append_search_begin(work, place, &ignored);
-    else
+    else if (ahead->absent)
         (void)!append_begin(work, place, SESSIONS_KEPT);
+}
+
+static enum mailbox_ahead go_on_with(struct delivery_work *work, struct mailbox *mailbox)
+{
+    if (mailbox == NULL)
+        return AHEAD_OVER;
+    if (mailbox != work->ahead[work->plan->sent].mailbox)
+        return mailbox_ahead(mailbox);
+    if (!mailbox_append_is_fed(mailbox) && !append_in_time(work->delivery->config))
+        return AHEAD_STUCK;
+    return mailbox_append_ahead(mailbox);
+}
+
+/* The session on which something is under way; NULL: none. */
+static struct mailbox *busy(const struct delivery_work *work)
+{
+    const struct append_ahead *ahead = &work->ahead[work->plan->sent];
+    struct mailbox *opening = work->sent_ahead.opening;
+    return opening != NULL ? opening : ahead->searched != NULL ? ahead->searched : ahead->mailbox;
 }
 
 /* Goes on without waiting. False: nothing can be done now. Else the server is to say something: *ret_descriptor has
@@ -57,13 +77,13 @@ static bool go_on(struct delivery_work *work, int64_t until_ms, int *ret_descrip
     struct sent_ahead *it = &work->sent_ahead;
     while (it->allowed && base_now_ms() < until_ms) {
         const struct append_ahead *ahead = &work->ahead[work->plan->sent];
-        struct mailbox *busy = it->opening != NULL ? it->opening : ahead->searched;
-        enum mailbox_ahead next = busy != NULL ? mailbox_ahead(busy) : AHEAD_OVER;
+        struct mailbox *mailbox = busy(work);
+        enum mailbox_ahead next = go_on_with(work, mailbox);
         struct made made;
         struct fault fault;
         bool kept;
         if (next == AHEAD_WAITS || next == AHEAD_PART) {
-            *ret_descriptor = next == AHEAD_WAITS ? mailbox_descriptor(busy) : -1;
+            *ret_descriptor = next == AHEAD_WAITS ? mailbox_descriptor(mailbox) : -1;
             *ret_until_ms = next == AHEAD_WAITS ? until_ms : base_now_ms() + PART_MS;
             return true;
         }
@@ -72,7 +92,7 @@ static bool go_on(struct delivery_work *work, int64_t until_ms, int *ret_descrip
         if (ahead->searched != NULL)
             (void)!append_search_end(work, work->plan->sent, &made, &kept, &fault);
         begin_next(work);
-        if (ahead->searched == NULL)
+        if (ahead->searched == NULL && ahead->mailbox == NULL)
             return false;
     }
     return false;
@@ -93,6 +113,22 @@ void sent_go_on_until(struct delivery_work *work, const struct mailbox *mailbox)
     while (mailbox != NULL && go_on(work, until, &descriptor, &next) &&
            mailbox_wait_either(mailbox, descriptor, next)) {
     }
+}
+
+bool sent_answered(struct delivery_work *work)
+{
+    int descriptor;
+    int64_t until = base_now_ms() + TOGETHER_MS, next;
+    const struct append_ahead *ahead = &work->ahead[work->plan->sent];
+    while (go_on(work, until, &descriptor, &next))
+        (void)!mailbox_wait_either(busy(work), -1, next);
+    return ahead->begun && ahead->mailbox != NULL && mailbox_append_ahead(ahead->mailbox) == AHEAD_OVER;
+}
+
+bool sent_is_sent(const struct delivery_work *work)
+{
+    const struct append_ahead *ahead = &work->ahead[work->plan->sent];
+    return ahead->begun && ahead->mailbox != NULL && mailbox_append_is_fed(ahead->mailbox);
 }
 
 void sent_held(struct delivery_work *work)

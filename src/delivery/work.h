@@ -26,8 +26,9 @@ struct append_ahead {
 /* What is begun for the Sent copy while the inboxes are filled (sent_ahead.c). */
 struct sent_ahead {
     bool allowed;            /* every inbox has its session */
-    bool held;               /* the lock was: the mailbox may be searched */
+    bool held;               /* the lock was: the mailbox may be searched, and the message sent */
     struct mailbox *opening; /* its session, given out; NULL: open, or not begun */
+    bool settled;            /* with the inboxes */
 };
 
 struct delivery_work {

@@ -115,11 +115,11 @@ enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox)
     while (it->step != OPENING_OVER) {
         enum mailbox_ahead arrived = AHEAD_OVER;
         if (it->step == OPENING_GREETING)
-            arrived = mailbox_ahead_arrived(mailbox, true);
+            arrived = mailbox_ahead_arrived(mailbox, AWAITED_GREETING);
         else if (it->step == OPENING_CREDENTIAL)
             arrived = mailbox->capabilities != NULL ? AHEAD_OVER : AHEAD_STUCK; /* they would have to be asked for */
         else
-            arrived = it->told ? mailbox_ahead_arrived(mailbox, false) : AHEAD_STUCK;
+            arrived = it->told ? mailbox_ahead_arrived(mailbox, AWAITED_ANSWER) : AHEAD_STUCK;
         if (arrived != AHEAD_OVER)
             return arrived;
         step_on(mailbox);

@@ -143,6 +143,14 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms);
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
                                   struct fault *fault) OD_MUST;
 
+/* Goes on with an APPEND that was begun, as mailbox_ahead does with other things: once the server is ready for the message,
+ * sends it, if that cannot mean waiting; then AHEAD_OVER: the answer is there, and mailbox_append takes it. For a copy that
+ * is held, as with `feed`. */
+enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox) OD_MUST;
+
+/* Whether any of the message was sent, and the result is not known yet. */
+bool mailbox_append_is_fed(const struct mailbox *mailbox) OD_MUST;
+
 enum search_result {
     SEARCH_TROUBLE, /* not known: connection lost, NO or BAD to the search, ... */
     SEARCH_ABSENT,  /* searched, and it is not there (or the mailbox does not exist) */
@@ -165,7 +173,8 @@ struct search {
     void *context;
 };
 
-/* Begins a search: sends EXAMINE, and does not wait. mailbox_search, with the same search, gives the result.
+/* Begins a search: sends EXAMINE, unless the mailbox's name has to be asked for first, and does not wait. mailbox_search,
+ * with the same search, gives the result.
  *
  * search  copied; what its pointers refer to must outlive the search */
 void mailbox_search_begin(struct mailbox *mailbox, const struct search *search);

@@ -27,7 +27,7 @@ static bool has_line(const char *bytes, size_t size, const char *words)
 
 /* The bytes are not taken from the socket. The stream has none left over: it reads no further than it must, and a server
  * does not speak before it is asked. If it does, nothing is seen here, and nothing is lost. */
-enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, bool greeting)
+enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awaited awaited)
 {
     char bytes[ANSWER_MOST], tagged[sizeof mailbox->tag + 1];
     if (mailbox->stream == NULL)
@@ -40,7 +40,10 @@ enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, bool gre
     if (size <= 0) /* the connection has ended, and reading will tell so at once */
         return AHEAD_OVER;
     snprintf(tagged, sizeof tagged, "%s ", mailbox->tag);
-    if (has_line(bytes, (size_t)size, greeting ? "" : tagged))
+    if (awaited == AWAITED_READY && has_line(bytes, (size_t)size, tagged))
+        return AHEAD_STUCK;
+    const char *const words[] = {[AWAITED_GREETING] = "", [AWAITED_ANSWER] = tagged, [AWAITED_READY] = "+"};
+    if (has_line(bytes, (size_t)size, words[awaited]))
         return AHEAD_OVER;
     return (size_t)size < sizeof bytes ? AHEAD_PART : AHEAD_STUCK;
 }

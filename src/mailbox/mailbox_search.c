@@ -23,8 +23,8 @@ struct candidates {
     bool damaged;
 };
 
-/* Which answer comes next. */
-enum step { STEP_OVER, STEP_EXAMINE, STEP_SEARCH, STEP_COMPARE, STEP_LEAVE };
+/* Which answer comes next; STEP_NAME: none, the name of the mailbox has to be asked for. */
+enum step { STEP_OVER, STEP_NAME, STEP_EXAMINE, STEP_SEARCH, STEP_COMPARE, STEP_LEAVE };
 
 /* The search under way. */
 struct searching {
@@ -197,6 +197,12 @@ static void take_step(struct mailbox *mailbox)
     struct fault ignored;
     enum search_result compared;
     switch (it->step) {
+    case STEP_NAME:
+        it->step = STEP_OVER;
+        it->name = mailbox_folder_name(mailbox, it->search.mailbox, &it->why);
+        if (it->name != NULL)
+            send_examine(mailbox);
+        break;
     case STEP_EXAMINE:
         take_examine(mailbox);
         break;
@@ -225,16 +231,17 @@ void mailbox_search_begin(struct mailbox *mailbox, const struct search *search)
     struct searching *it = mailbox->searching = base_alloc(sizeof *it);
     it->search = *search;
     it->result = SEARCH_TROUBLE;
-    it->name = mailbox_folder_name(mailbox, search->mailbox, &it->why);
-    if (it->name != NULL)
-        send_examine(mailbox);
+    it->step = STEP_NAME;
+    if (mailbox_folder_known(mailbox, search->mailbox))
+        take_step(mailbox);
 }
 
 enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox)
 {
     const struct searching *it = mailbox->searching;
     while (it->step != STEP_OVER) {
-        enum mailbox_ahead arrived = it->step == STEP_COMPARE ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, false);
+        bool asks = it->step == STEP_NAME || it->step == STEP_COMPARE;
+        enum mailbox_ahead arrived = asks ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, AWAITED_ANSWER);
         if (arrived != AHEAD_OVER)
             return arrived;
         take_step(mailbox);

@@ -53,6 +53,7 @@ struct appending {
     enum append_step step;
     struct append append;
     char *name;   /* as sent */
+    size_t size;  /* of the literal, bytes */
     bool created; /* the mailbox was, or that was tried */
     bool whole;   /* all of the literal was sent */
     int64_t fed_ms;
@@ -203,9 +204,14 @@ bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault) OD
 /* Text as an IMAP quoted string; NULL if it has control characters. */
 char *mailbox_dialogue_quote(const char *text) OD_MUST;
 
-/* mailbox_ahead.c: whether the answer to the current command, or with greeting the first line, can be read without
- * waiting for the server. */
-enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, bool greeting) OD_MUST;
+enum awaited {
+    AWAITED_GREETING, /* the first line */
+    AWAITED_ANSWER,   /* up to the tagged response to the current command */
+    AWAITED_READY,    /* up to a '+'; AHEAD_STUCK if the command is answered instead */
+};
+
+/* mailbox_ahead.c: whether this can be read without waiting for the server. */
+enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awaited awaited) OD_MUST;
 
 /* mailbox.c, mailbox_search.c: mailbox_ahead for what is being opened, or searched. */
 enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox) OD_MUST;
@@ -231,6 +237,9 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
+
+/* Whether that needs no question to the server. */
+bool mailbox_folder_known(const struct mailbox *mailbox, const char *name) OD_MUST;
 
 /* CREATE and SUBSCRIBE as the settings allow; `name` as returned by mailbox_folder_name. Never creates an INBOX, or
  * anything in an account without one: some servers accept the login of an account that does not exist. */

@@ -35,6 +35,7 @@ struct mailbox {
     struct append append;
     struct call call; /* begun, or in the literal */
     struct flight *flight;
+    bool answered;             /* before anybody waits for it */
     enum append_result result; /* STEP_OVER, and ... */
     const char *name;          /* ... how that is told */
 };
