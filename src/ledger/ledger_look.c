@@ -159,9 +159,9 @@ static bool take_copies(struct ledger *ledger, const struct ledger_message *mess
     return copies != NULL;
 }
 
-/* A batch of its own, only for a message that is known: for all others, and for a lock that is not granted, the server would
- * load tables and plan a join for nothing, a tenth of a first delivery's time in it. After a known message the next one may
- * be known as well, as in a replay: then they are asked for at once, which saves a round trip. */
+/* A batch of its own, only for a message that is known: for all others, and for a lock that is not granted, the server
+ * would load tables and plan a join for nothing, a tenth of a first delivery's time in it. After a known message the
+ * next one may be known as well, as in a replay: then they are asked for at once, which saves a round trip. */
 static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
                         struct fault *fault)
 {

@@ -13,7 +13,8 @@ class PgBouncer(pgbouncer.PgBouncer):
 
     def configuration(self):
         with open(self.path("hba"), "w", encoding="ascii") as file:
-            file.write(lab_module.example("pgbouncer", "oncedrop_hba", **{"local   oncedrop   oncedrop": f"local all {self.login}"}))
+            file.write(lab_module.example("pgbouncer", "oncedrop_hba",
+                                          **{"local   oncedrop   oncedrop": f"local all {self.login}"}))
         return lab_module.example("pgbouncer", "pgbouncer.ini", **{
             "oncedrop = host=/run/postgresql port=5432 dbname=oncedrop":
                 f"* = host={self.postgres.directory} port={self.postgres.port}",
