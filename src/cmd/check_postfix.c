@@ -48,14 +48,14 @@ static int64_t longest(const struct config *config)
 static void check_processes(const struct postconf *postconf, const struct postconf_service *service,
                             int64_t max_connections)
 {
-    bool own = strcmp(service->processes, "-") != 0;
-    const char *limit = own ? service->processes : postconf_value(postconf, "default_process_limit");
-    int64_t processes = g_ascii_strtoll(limit, NULL, 10);
+    int64_t processes = check_postfix_processes(postconf, service);
+    char *most OD_CLEANUP(base_free) = processes == INT64_MAX ? base_strdup("any number of")
+                                                              : base_printf("up to %lld", (long long)processes);
     if (max_connections > 0 && processes > max_connections - 5)
         check_warning("postfix",
-                      "%s: up to %lld processes at once, but the database takes %lld connections: set maxproc in"
-                      " master.cf or put a pooler in between",
-                      service->name, (long long)processes, (long long)max_connections);
+                      "%s: %s processes at once, but the database takes %lld connections: set maxproc in master.cf or"
+                      " put a pooler in between",
+                      service->name, most, (long long)max_connections);
 }
 
 static void check_pipe(const struct config *config, const struct postconf *postconf,
@@ -188,6 +188,7 @@ void check_postfix(const struct config *config, int64_t max_connections, const c
         check_warning("postfix", "soft_bounce = yes: mail that is refused for good is retried for days");
     check_postfix_classes(postconf);
     check_postfix_way(config, postconf);
+    check_postfix_clients(config, postconf);
     if (leads_here) {
         check_mailbox_command(config, postconf);
         check_login_account(config);

@@ -26,4 +26,11 @@ void check_postfix_domain(const struct postconf *postconf, const char *domain);
 /* A part of check_postfix: is mail routed to us, with the information that Sent copies need? */
 void check_postfix_way(const struct config *config, const struct postconf *postconf);
 
+/* A part of check_postfix: are there more clients of the resident service at once than it has workers? Not seen are those
+ * that a table names, such as transport_maps. */
+void check_postfix_clients(const struct config *config, const struct postconf *postconf);
+
+/* How many processes of this service Postfix runs at once; INT64_MAX: no limit. */
+int64_t check_postfix_processes(const struct postconf *postconf, const struct postconf_service *service) OD_MUST;
+
 #endif

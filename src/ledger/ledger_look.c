@@ -15,7 +15,7 @@
 
 /* Marks of the batch's statements. */
 struct look {
-    size_t settings, lock, message, variant;
+    size_t settings, lock, message, variant, copies; /* copies: 0 if they are not asked for yet */
 };
 
 int64_t ledger_lock_key(const struct ledger_message *message)
@@ -95,7 +95,10 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
     if (!add_message_query(ledger, message, fault))
         return false;
     ret->variant = pg_mark(ledger->pg);
-    return add_variant_query(ledger, message, fault) && pg_send(ledger->pg, fault);
+    if (!add_variant_query(ledger, message, fault))
+        return false;
+    ret->copies = ledger->knew ? pg_mark(ledger->pg) : 0;
+    return (!ledger->knew || add_copies_query(ledger, message, fault)) && pg_send(ledger->pg, fault);
 }
 
 static size_t recipient_place(const struct ledger_message *message, const char *address)
@@ -147,16 +150,23 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
     return found;
 }
 
-/* Only for a message that is known: for all others, and for a lock that is not granted, the server would load tables and
- * plan a join for nothing, a tenth of a first delivery's time in it. */
-static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
-                        struct fault *fault)
+static bool take_copies(struct ledger *ledger, const struct ledger_message *message, size_t mark,
+                        struct ledger_found *found, struct fault *fault)
 {
-    bool sent = add_copies_query(ledger, message, fault) && pg_send(ledger->pg, fault);
-    PGresult *copies OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    PGresult *copies OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
     for (int i = 0; copies != NULL && i < PQntuples(copies); i++)
         take_copy(message, copies, i, found);
     return copies != NULL;
+}
+
+/* A batch of its own, only for a message that is known: for all others, and for a lock that is not granted, the server
+ * would load tables and plan a join for nothing, a tenth of a first delivery's time in it. After a known message the
+ * next one may be known as well, as in a replay: then they are asked for at once, which saves a round trip. */
+static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
+                        struct fault *fault)
+{
+    return add_copies_query(ledger, message, fault) && pg_send(ledger->pg, fault) &&
+           take_copies(ledger, message, 0, found, fault);
 }
 
 /* The end of a batch under the lock: the session, and with it the lock, must be there still. */
@@ -173,9 +183,12 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
                                        const struct look *look, struct fault *fault)
 {
     struct ledger_found *found = take_found(ledger, message, look, fault);
-    bool good = end_batch(ledger, found != NULL, fault);
-    if (good && found->known)
+    bool asked = look->copies > 0;
+    bool good = found != NULL && (!asked || take_copies(ledger, message, look->copies, found, fault));
+    good = end_batch(ledger, good, fault);
+    if (good && found->known && !asked)
         good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);
+    ledger->knew = good && found->known;
     if (!good)
         base_free(&found);
     return found;

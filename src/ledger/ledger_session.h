@@ -15,6 +15,7 @@ struct ledger {
     char host[256];
     char application[64];
     bool in_transaction; /* open and not failed, so the lock is held */
+    bool knew;           /* the last message that was looked at, as may be the next */
     char *holder;        /* the session that held the lock when it was not granted; NULL: unknown, or already told */
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
  * Statements that are sent repeatedly on one connection are prepared, so that the server parses and plans them once.
- * Not behind a pooler: there the next transaction may be in another session, which does not know the name. A process
- * that delivers a single message sends nearly every statement once, and prepares nothing. */
+ * Not behind a pooler: there the next transaction may be in another session, which does not know the name, or knows it
+ * for another statement. Some poolers rename them and get that right (PgBouncer since 1.21), but not if there is
+ * another pooler behind, and that cannot be told from here. A process that delivers a single message sends nearly every
+ * statement once, and prepares nothing. */
 #include <stdio.h>
 #include <string.h>
 

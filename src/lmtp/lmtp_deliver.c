@@ -12,7 +12,7 @@
 #include "base/output.h"
 #include "delivery/envelope.h"
 #include "lmtp/lmtp_command.h"
-#include "message/message_builder.h"
+#include "lmtp/lmtp_incoming.h"
 
 #define RECEIVE_MS 60000 /* the front gives up earlier */
 #define OLDEST_MS 3600000
@@ -66,23 +66,8 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
     }
 }
 
-/* The message on its way. */
-struct incoming {
-    struct message_builder *builder;
-    bool failed;
-    struct fault fault;
-};
-
-static bool feed_incoming(void *context, const void *bytes, size_t size)
-{
-    struct incoming *incoming = context;
-    if (!incoming->failed)
-        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
-    return !incoming->failed;
-}
-
 /* Reads chunks up to the final mark; false: it did not come, or something else did. */
-static bool receive(struct lmtp *lmtp, struct incoming *incoming)
+static bool receive(struct lmtp *lmtp, struct lmtp_incoming *incoming)
 {
     const int64_t until = base_now_ms() + RECEIVE_MS;
     char line[64];
@@ -93,7 +78,7 @@ static bool receive(struct lmtp *lmtp, struct incoming *incoming)
             return true;
         int64_t size;
         if (strncmp(line, "BDAT ", 5) != 0 || !parse_number(line + 5, &size) ||
-            lmtp_stream_bytes(lmtp->stream, (size_t)size, until, feed_incoming, incoming) != LMTP_READ_OK)
+            lmtp_stream_bytes(lmtp->stream, (size_t)size, until, lmtp_incoming_feed, incoming) != LMTP_READ_OK)
             return false;
     }
 }
@@ -128,14 +113,12 @@ static void reply(struct lmtp *lmtp, const struct report *report)
 }
 
 /* All of the message is there. */
-static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct incoming *incoming, int64_t started_ms)
+static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct lmtp_incoming *incoming, int64_t started_ms)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct delivery_recipient recipient;
     struct report report = {.given = false};
-    enum message_result result = MESSAGE_TROUBLE;
-    if (!incoming->failed)
-        result = message_builder_end(incoming->builder, &message, &incoming->fault);
+    enum message_result result = lmtp_incoming_end(incoming, &message);
     if (!envelope_check(envelope, result, message, &incoming->fault, &report))
         message_free(&message);
     else if (envelope_complete(envelope, message, &report) && front_gone())
@@ -153,7 +136,6 @@ static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct incomin
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
 {
     struct envelope envelope OD_CLEANUP(envelope_clear) = {.only_login = base_strdup(lmtp->terms->only_login)};
-    struct message_builder *builder OD_CLEANUP(message_builder_free) = NULL;
     int64_t age = 0, now = base_now_ms();
     if (!parse_parameters(arguments, &envelope, &age)) {
         lmtp_stream_reply(lmtp->stream, "501 5.5.4 unknown or invalid parameter");
@@ -161,9 +143,7 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
     }
     if (envelope.only_login != NULL)
         base_free(&envelope.sasl_user); /* the caller may be an ordinary user who says so */
-    builder = message_builder_new((size_t)lmtp->config->delivery.size_limit,
-                                  (const char *const *)lmtp->config->identity.ignore);
-    struct incoming incoming = {.builder = builder};
+    struct lmtp_incoming incoming OD_CLEANUP(lmtp_incoming_clear) = lmtp_incoming_begin(lmtp->config);
     /* The deadline is set once before there is a database session, and again when the delivery runs. */
     const long long longest = 2 * lmtp->config->delivery.deadline;
     lmtp_stream_reply(lmtp->stream, "354 %lld", longest);

@@ -3,23 +3,8 @@
  * The message of a transaction: received, delivered, answered. */
 #include "base/deadline.h"
 #include "delivery/received.h"
+#include "lmtp/lmtp_incoming.h"
 #include "lmtp/lmtp_session.h"
-#include "message/message_builder.h"
-
-/* The message being read after DATA. */
-struct incoming {
-    struct message_builder *builder;
-    bool failed;
-    struct fault fault;
-};
-
-static bool feed_incoming(void *context, const void *bytes, size_t size)
-{
-    struct incoming *incoming = context;
-    if (!incoming->failed)
-        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
-    return !incoming->failed;
-}
 
 static void run(struct lmtp *lmtp, struct delivery *delivery)
 {
@@ -103,29 +88,25 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
 }
 
 /* Makes a message of what was read after DATA, or sends every recipient the reason why not. */
-static void deliver_incoming(struct lmtp *lmtp, struct incoming *incoming, int64_t started_ms)
+static void deliver_incoming(struct lmtp *lmtp, struct lmtp_incoming *incoming, int64_t started_ms)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
-    struct fault fault = incoming->fault;
     struct report refused = {.given = false};
-    enum message_result result = MESSAGE_TROUBLE;
-    if (!incoming->failed)
-        result = message_builder_end(incoming->builder, &message, &fault);
+    enum message_result result = lmtp_incoming_end(incoming, &message);
     if (result != MESSAGE_OK)
-        report_set(&refused, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault.text);
+        report_set(&refused, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s",
+                   incoming->fault.text);
     deliver_and_reply(lmtp, message, started_ms, &refused);
 }
 
 bool lmtp_message_receive(struct lmtp *lmtp)
 {
     int64_t started_ms = base_now_ms();
-    struct message_builder *builder OD_CLEANUP(message_builder_free) =
-        message_builder_new((size_t)lmtp->config->delivery.size_limit,
-                            (const char *const *)lmtp->config->identity.ignore);
-    struct incoming incoming = {.builder = builder};
+    struct lmtp_incoming incoming OD_CLEANUP(lmtp_incoming_clear) = lmtp_incoming_begin(lmtp->config);
     lmtp_stream_reply(lmtp->stream, "354 end data with <CR><LF>.<CR><LF>");
     enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->terms->times.idle,
-                                             lmtp->end_ms + lmtp->terms->times.last_data, feed_incoming, &incoming);
+                                             lmtp->end_ms + lmtp->terms->times.last_data, lmtp_incoming_feed,
+                                             &incoming);
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
     if (result != LMTP_READ_OK)

@@ -34,6 +34,18 @@ struct decoding {
 /* The child that waits for the next message, where there are many. */
 static struct decoder *kept;
 
+/* Where there are many messages, further children have the module from us: loading it takes a child as long as decoding
+ * dozens of small messages. The first one loads it itself, while we go on. */
+static void share_module(void)
+{
+    static bool many;
+    struct fault ignored; // the child tries again, and says so
+
+    if (many)
+        (void)!decode_module_load(&ignored);
+    many = true;
+}
+
 static struct decoding *new_decoding(struct decoder *decoder, int64_t clock_ms)
 {
     struct decoding *decoding;
@@ -95,8 +107,10 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     struct decoder_request request = {message->size, message->header_size, level, processor_s};
     struct decoder *decoder = ask_kept(message, request);
 
-    if (!decoder)
+    if (!decoder) {
+        share_module();
         decoder = decoder_new(decode, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
+    }
     return new_decoding(decoder, half < clock_ms ? half : clock_ms);
 }
 

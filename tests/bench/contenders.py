@@ -171,7 +171,7 @@ def contenders(servers, runner, programs):
     """Everybody who delivers one-shot."""
     found = []
     for program in programs:
-        bouncer = {"database.conninfo": program.conninfo(servers.pgbouncer)}
+        bouncer = {"database.conninfo": servers.pgbouncer.conninfo(program.database)}
         for suffix, sent, more in (("", False, None), (" + Sent", True, None), (" PgBouncer", False, bouncer),
                                    (" PgBouncer + Sent", True, bouncer)):
             found.append(Oncedrop(servers, runner, program.name + suffix, program, sent, more))

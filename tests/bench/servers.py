@@ -7,9 +7,9 @@ import subprocess
 
 import machine
 import measure
-from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer, postgres, process
+from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer_sample, postgres, process
 
-# What conf/postgresql, conf/dovecot and conf/pgbouncer recommend. UNTUNED=yes leaves all of it out. For Dovecot:
+# What conf/postgresql and conf/dovecot recommend. UNTUNED=yes leaves all of it out. For Dovecot:
 # settings at the top level, then those of services. In 2.4 service_count is called
 # restart_request_count, and 0 "unlimited".
 TUNED = {
@@ -21,32 +21,12 @@ TUNED = {
         "imap": {"service_count": "200", "process_min_avail": "2"},
         "lmtp": {"process_min_avail": "2"},
     },
-    "pgbouncer": {"default_pool_size": "20"},
 }
 
 # Always: what makes a commit and a stored message durable. The lab's other tests do without.
 DURABLE = {"postgresql": {"fsync": "on", "shared_buffers": "128MB", "synchronous_commit": "on",
                           "max_connections": "200", "autovacuum_naptime": "10s"},
            "dovecot": {"mail_fsync": "optimized"}}
-
-HBA = "local all {user} peer map=bench\n"
-IDENT = "bench {user} {user}\nbench {bouncer} {user}\n"
-
-PGBOUNCER = """
-[databases]
-* = host={upstream} port={upstream_port}
-[pgbouncer]
-listen_addr =
-listen_port = {port}
-unix_socket_dir = {directory}
-auth_type = hba
-auth_hba_file = {directory}/hba
-auth_file = {directory}/users
-pool_mode = transaction
-max_client_conn = 200
-log_connections = 0
-log_disconnections = 0
-"""
 
 QUOTA_2_4 = """
 mail_plugins {
@@ -140,23 +120,7 @@ class Postgres(postgres.Postgres):
     def initialise(self):
         super().initialise()
         # As on a real site deliveries come by the unix socket, and so does PgBouncer.
-        self.put_first("pg_hba.conf", HBA.format(user=self.client))
-        self.put_first("pg_ident.conf", IDENT.format(user=self.client, bouncer=self.user.pw_name))
-
-
-class PgBouncer(pgbouncer.PgBouncer):
-    tuned = True
-
-    def configuration(self):
-        with open(self.path("hba"), "w", encoding="ascii") as file:
-            file.write("local all all peer\n")
-        text = PGBOUNCER.format(directory=self.directory, port=self.port, upstream=self.postgres.directory,
-                                upstream_port=self.postgres.port)
-        return text + "".join(f"{name} = {value}\n" for name, value in
-                              (TUNED["pgbouncer"] if self.tuned else {}).items())
-
-    def answers(self):
-        return process.is_listening(self.path(f".s.PGSQL.{self.port}"))
+        self.let_pooler_in(self.client)
 
 
 class Servers(lab_module.Lab):
@@ -185,9 +149,7 @@ class Servers(lab_module.Lab):
 
     @functools.cached_property
     def pgbouncer(self):
-        server = PgBouncer(self.directory, self.postgres, {self.user.pw_name: self.user.pw_name})
-        server.tuned = self.tuned
-        return self.start(server)
+        return self.start(pgbouncer_sample.PgBouncer(self.directory, self.postgres, self.user.pw_name))
 
     def accounts(self, prefix, count):
         """New accounts with empty INBOXes."""
@@ -259,9 +221,9 @@ class Program:
         os.chown(path, self.servers.user.pw_uid, self.servers.user.pw_gid)
         return path
 
-    def conninfo(self, server=None):
-        """By the unix socket of PostgreSQL, or of PgBouncer."""
-        server = server or self.servers.postgres
+    def conninfo(self):
+        """By the unix socket."""
+        server = self.servers.postgres
         return f"host={server.directory} port={server.port} dbname={self.database} user={self.servers.user.pw_name}"
 
     def configuration(self, name="oncedrop", **settings):

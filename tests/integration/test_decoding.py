@@ -284,3 +284,16 @@ def test_program_without_its_decoder_defers(site, monkeypatch, change):
         assert re.search(rf"(?s)failed +decoder .*oncedrop{MODULE}", site.run("check").out)
     assert site.count(account) == 0
     expect.stored(site.deliver(bytes, account))
+
+
+def test_who_has_many_messages_has_loaded_the_decoder(site, monkeypatch):
+    """Each child takes a hundred messages. The second one has it from its parent, so the third one misses no file."""
+    account, (_, bytes) = site.account(), mail("Subject: x\n")
+    program = lab_module.copy_program(site.lab.new_directory("program"))
+    monkeypatch.setenv("ONCEDROP", program)
+    session = lmtp.start(site)
+    for number in range(205):
+        if number == 105:
+            os.unlink(program + MODULE)
+        [reply] = session.deliver(bytes, account)
+        assert reply.code == 250, (number, reply)

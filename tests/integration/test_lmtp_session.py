@@ -54,6 +54,20 @@ def test_connections_are_kept_from_message_to_message(site):
     assert site.count(scuba) == site.count(doug) == 5
 
 
+def test_known_messages_one_after_another(site):
+    """After one of them the next look expects another; it may as well be for a new recipient, or new."""
+    scuba, doug = site.account("scuba"), site.account("doug")
+    session = start(site)
+    mails = [message() for _ in range(3)]
+    for mail in mails:
+        stored(session.deliver(mail, scuba)[0])
+    for mail in mails * 2:
+        assert session.deliver(mail, scuba)[0].text.startswith("2.1.5 duplicate uid=")
+    stored(session.deliver(mails[0], doug)[0])
+    stored(session.deliver(message(), scuba)[0])
+    assert [site.count(account) for account in (scuba, doug)] == [4, 1]
+
+
 def test_only_so_many_imap_sessions_are_kept(site):
     site.settings["imap.sessions"] = "8"
     accounts = [site.account(f"user{number}") for number in range(11)]

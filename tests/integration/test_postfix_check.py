@@ -95,6 +95,7 @@ def test_a_postfix_that_is_not_set_up_yet(site):
     ({**GOOD, "default_process_limit": "5000"}, PIPE, "-", "5000 processes"),
     ({**GOOD_LMTP, "oncedrop-lmtp_time_limit": "700s"}, LMTP, "20", "700s"),
     (GOOD_LMTP, LMTP, "5000", "5000 processes"),
+    (GOOD, PIPE, "0", "any number of processes"),
     ({**GOOD_LMTP, "lmtp_data_done_timeout": "1m"}, LMTP, "20", "lmtp_data_done_timeout = 1m"),
     (GOOD_LMTP, LMTP.replace("-o ", "-o lmtp_data_done_timeout=50s -o "), "20", "lmtp_data_done_timeout = 50s"),
     ({**GOOD_COMMAND, "mailbox_command": "/usr/local/bin/oncedrop deliver -a \"$USER\""}, "", "", "shell"),
@@ -102,6 +103,42 @@ def test_a_postfix_that_is_not_set_up_yet(site):
 ])
 def test_limits(site, main, master, maxproc, word):
     assert word in warned(site, main, master, maxproc)
+
+
+SERVICE = "oncedrop unix - - n - {maxproc} lmtp -o lmtp_send_xforward_command=yes\n"
+GOOD_SERVICE = {"virtual_transport": "oncedrop:unix:/run/od/lmtp", "smtpd_sasl_authenticated_header": "yes"}
+CONCURRENCY = "oncedrop_destination_concurrency_limit"
+
+
+@pytest.mark.parametrize("main,maxproc", [
+    ({CONCURRENCY: "4"}, "0"), ({"default_destination_concurrency_limit": "3"}, "20"),
+    ({}, "4"), ({"default_process_limit": "4"}, "-"),
+    ({"virtual_transport": "oncedrop:unix:/run/od/other"}, "20"),
+    ({"virtual_transport": None, "mailbox_transport": "oncedrop:unix:/run/od/lmtp"}, "4"),
+])
+def test_as_many_clients_of_the_service_as_workers(site, main, maxproc):
+    assert not clients_of_service(site, "/run/od/lmtp", {**GOOD_SERVICE, **main}, maxproc)
+
+
+@pytest.mark.parametrize("socket,main,maxproc,word", [
+    ("/run/od/lmtp", {}, "20", f"{CONCURRENCY} = 20, but service.workers = 4"),
+    ("/run/od/lmtp", {CONCURRENCY: "0"}, "0", f"{CONCURRENCY} = 0"),
+    ("/run/od/lmtp", {"virtual_transport": "lmtp:unix:/run/od/lmtp"}, "4", "lmtp_destination_concurrency_limit = 20"),
+    ("127.0.0.1:24", {"virtual_transport": "oncedrop:inet:127.0.0.1:24"}, "-", f"{CONCURRENCY} = 20"),
+    ("[::1]:24", {"virtual_transport": "oncedrop:[::1]:24"}, "-", f"{CONCURRENCY} = 20"),
+    ("/run/od/lmtp", {"virtual_transport": None, "mailbox_transport": "oncedrop:unix:/run/od/lmtp", CONCURRENCY: "4"}, "-",
+     "maxproc"),
+])
+def test_more_clients_of_the_service_than_workers(site, socket, main, maxproc, word):
+    [text] = clients_of_service(site, socket, {**GOOD_SERVICE, **main}, maxproc)
+    assert word in text
+
+
+def clients_of_service(site, socket, main, maxproc):
+    """What is said about them."""
+    site.settings["service.socket"] = socket
+    master = SERVICE.format(maxproc=maxproc) + "lmtp unix - - n - - lmtp\n"
+    return [text for kind, text in said(site, main, master, "20") if "service.workers" in text and kind == "warning"]
 
 
 @pytest.mark.parametrize("main,table,first", [

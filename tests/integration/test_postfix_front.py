@@ -5,15 +5,13 @@ aborted in the middle of messages; the service is started anew under load.
 Seen to fail with: no look at the output before the final mark; a service that stores a message without it."""
 
 import os
-import signal
 
 import pytest
 from lab import postfix as postfix_module
 from lab.messages import message
-from lab.process import wait_until
 from lab.service import Service
 from test_postfix_restart import stop_again_and_again
-from test_postfix_service import everything_arrived
+from test_postfix_service import ANEW, ANEW_SETTINGS, everything_arrived, send_while_it_starts_anew
 
 
 class Served(postfix_module.Postfix):
@@ -78,26 +76,14 @@ def test_no_message_is_cut_and_none_comes_twice(served):
     stop_again_and_again(served)
 
 
-@pytest.mark.parametrize("how", ["reload", "restart", "kill"])
+@pytest.mark.parametrize("how", ANEW)
 def test_the_service_starts_anew_under_load(served, how):
-    site = served.site
-    site.settings.update({"lock.wait": "5s", "delivery.deadline": "10s", "delivery.hold_off": "11s"})
+    served.site.settings.update(ANEW_SETTINGS)
     served.configure()
     scuba, doug = served.accounts(2)
     service = served.serve()
     served.start()
-    mails = [message(subject=f"Mail {number}") for number in range(20)]
-    for number, mail in enumerate(mails):
-        served.send(mail, [scuba, doug])
-        if number % 10 != 5:
-            continue
-        if how == "reload":
-            service.reload()
-        elif how == "restart":
-            assert service.stop() == 0
-            service.start()
-        else:
-            os.kill(wait_until(service.workers, "a worker")[0], signal.SIGKILL)
+    mails = send_while_it_starts_anew(served, service, how, 20, [scuba, doug])
     served.flush()
     everything_arrived(served, mails, [scuba, doug])
     assert {entry.status for entry in served.entries()} <= {"sent", "deferred"} and served.bounces() == []

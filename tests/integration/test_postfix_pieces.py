@@ -2,23 +2,15 @@
 """The examples in conf/ for the servers around oncedrop, unchanged except for names, ports and paths."""
 
 import os
+import pwd
 import subprocess
 
 import expect
 import pytest
-from lab import dovecot_config, lab as lab_module, pgbouncer, process
+from lab import dovecot_config, lab as lab_module, pgbouncer_sample, process
 from lab.dovecot import Dovecot
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
-
-
-def example(*name, **values):
-    with open(os.path.join(lab_module.REPOSITORY, "conf", *name), encoding="utf-8") as file:
-        text = file.read()
-    for documented, ours in values.items():
-        assert documented in text
-        text = text.replace(documented, ours)
-    return text
 
 
 class ExampleDovecot(Dovecot):
@@ -26,7 +18,8 @@ class ExampleDovecot(Dovecot):
 
     def configuration(self, **values):
         ours = {"/etc/dovecot/master-users": self.path("master-users")}
-        return super().configuration(**values, master="", sessions=None) + example("dovecot", dovecot_config.example(), **ours)
+        return (super().configuration(**values, master="", sessions=None)
+                + lab_module.example("dovecot", dovecot_config.example(), **ours))
 
 
 def test_dovecot(site):
@@ -44,33 +37,37 @@ def test_dovecot(site):
     wait_until(lambda: site.deliver(message(), "lisa@example.org").exit == 75, "allow_nets counts")
 
 
-class ExamplePgBouncer(pgbouncer.PgBouncer):
-    database = None
-
-    def spawn(self, arguments, **options):
-        text = example("pgbouncer", "pgbouncer.ini", **{
-            "oncedrop = host=127.0.0.1 port=5432 dbname=oncedrop": f"* = host=127.0.0.1 port={self.postgres.port}",
-            "listen_port = 6432": f"listen_port = {self.port}\nunix_socket_dir =",
-            "/etc/pgbouncer/userlist.txt": self.path("users"),
-        })
-        with open(self.path("pgbouncer.ini"), "w", encoding="ascii") as file:
-            file.write(text)
-        super().spawn(arguments, **options)
-
-
-def test_pgbouncer(site):
+@pytest.fixture
+def pooled(site):
+    """A site behind the example's PgBouncer, whose deliveries log in as the user who runs the tests."""
+    database = site.lab.postgres
+    login = pwd.getpwuid(os.getuid()).pw_name
+    database.let_pooler_in(login)
+    database.admin("SELECT pg_catalog.pg_reload_conf()")
+    database.admin(f'CREATE ROLE "{login}" LOGIN IN ROLE oncedrop_delivery')
     os.chmod(site.directory, 0o711)
-    users = {role: role for role in lab_module.ROLES}
-    server = ExamplePgBouncer(site.directory, site.lab.postgres, users)
-    site.use(server.start()).close = server.stop
-    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY,
-                                                                    port=server.port)
+    server = pgbouncer_sample.PgBouncer(site.directory, database, login)
+    server.start()
+    site.settings["database.conninfo"] = server.conninfo(site.database)
+    yield server
+    server.stop()
+    database.admin(f'DROP ROLE "{login}"')
+
+
+def test_pgbouncer(pooled, site):
     mail = message()
     scuba = site.account()
     deliveries = [site.start_delivery(mail, scuba, options=["-o", "lock.wait=50s"]) for _ in range(8)]
     answers = [delivery.finish().out.split()[1] for delivery in deliveries]
     assert sorted(answers) == ["duplicate"] * 7 + ["stored"]
     assert site.count(scuba) == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_pgbouncer_lets_nobody_else_in(pooled, site):
+    done = subprocess.run(["psql", "-Xwd", pooled.conninfo(site.database), "-c", "SELECT 1"], capture_output=True, text=True,
+                          check=False, cwd="/", **process.run_as(process.account_for("games")))
+    assert done.returncode != 0 and "unix socket login rejected" in done.stderr, done
 
 
 def test_postgresql(site):

@@ -18,6 +18,16 @@ def program():
     return os.path.abspath(os.environ.get("ONCEDROP") or os.path.join(REPOSITORY, "build", "oncedrop"))
 
 
+def example(*name, **values):
+    """The text of a file in conf/, with our values in place of the documented ones."""
+    with open(os.path.join(REPOSITORY, "conf", *name), encoding="utf-8") as file:
+        text = file.read()
+    for documented, ours in values.items():
+        assert documented in text, (name, documented)
+        text = text.replace(documented, ours)
+    return text
+
+
 def full_program():
     """What it executes for everything but a delivery that it hands over."""
     return program() + "-main"

@@ -44,6 +44,11 @@ class Postgres(process.Server):
         self.put_first("pg_hba.conf", "local all admin peer map=tests\nlocal all root,games peer\n")
         self.put_first("pg_ident.conf", f"tests {pwd.getpwuid(os.getuid()).pw_name} admin\n")
 
+    def let_pooler_in(self, login):
+        """The lines that conf/pgbouncer asks for: who may be this role, by the unix socket."""
+        self.put_first("pg_hba.conf", f"local all {login} peer map=pooled\n")
+        self.put_first("pg_ident.conf", f"pooled {login} {login}\npooled {self.user.pw_name} {login}\n")
+
     def put_first(self, name, line):
         with open(self.path("data", name), "r+", encoding="utf-8") as file:
             text = file.read()
