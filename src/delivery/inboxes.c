@@ -225,7 +225,7 @@ static bool settle_inboxes(struct delivery_work *work, const struct made *made, 
         .made = settled,
         .made_count = count,
         .answers = answers,
-        .next = sent_is_due(work) && !with_sent && !sent_is_sent(work) ? work->plan->sent : LEDGER_NO_TARGET,
+        .next = sent_is_due(work) && !with_sent ? work->plan->sent : LEDGER_NO_TARGET,
     };
     enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
     for (size_t i = 0; i < count; i++) {

@@ -143,7 +143,8 @@ enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     if (it->step == APPEND_BEGUN) {
-        enum mailbox_ahead arrived = literal_fits(mailbox) ? mailbox_ahead_arrived(mailbox, AWAITED_READY) : AHEAD_STUCK;
+        enum mailbox_ahead arrived = literal_fits(mailbox) ? mailbox_ahead_arrived(mailbox, AWAITED_READY)
+                                                           : AHEAD_STUCK;
         if (arrived != AHEAD_OVER)
             return arrived;
         mailbox_append_feed(mailbox, base_now_ms() + mailbox->timeout);
