@@ -68,6 +68,12 @@ class ImapServer(process.Server):
         session.authenticate("PLAIN", lambda _: f"{account}\0{user}\0{password}".encode())
         return session
 
+    def login_session(self, account, password):
+        session = imaplib.IMAP4("127.0.0.1", self.port, timeout=120)
+        session.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        session.login(account, password)
+        return session
+
     def session(self, account):
         """A logged-in imaplib session of this account."""
         raise NotImplementedError
