@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """A private Courier: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, accounts in a file, one password for all of them.
 
-Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, so
-private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
+Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, as is its user,
+so private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
 
 import os
 import secrets
@@ -50,10 +50,6 @@ def missing():
     return PROGRAMS.missing()
 
 
-def version():
-    return PROGRAMS.version()
-
-
 def sample(name):
     with open(os.path.join(SAMPLES, name), encoding="utf-8") as file:
         return file.read()
@@ -62,6 +58,8 @@ def sample(name):
 class Courier(imap_server.ImapServer):
     name = "courier"
     title = "Courier"
+    prefix = "INBOX."
+    special_use = False
 
     def __init__(self, directory, certificate):
         """certificate: (certificate, key) files."""
@@ -83,7 +81,7 @@ class Courier(imap_server.ImapServer):
                         os.path.join(os.path.dirname(__file__), "private_paths.c")], check=True)
 
     def environment(self):
-        return PROGRAMS.environment(LD_PRELOAD=self.paths, PRIVATE_PATHS=(
+        return PROGRAMS.environment(LD_PRELOAD=self.paths, PRIVATE_USER=self.user.pw_name, PRIVATE_PATHS=(
             f"/etc/courier={self.path('etc')}:/run/courier={self.path('run')}:/var/run/courier={self.path('run')}"))
 
     def launch(self):
@@ -119,3 +117,6 @@ class Courier(imap_server.ImapServer):
         fields = [f"uid={self.user.pw_uid}", f"gid={self.user.pw_gid}", f"home={home}", f"mail={home}/Maildir"]
         with open(self.path("etc/userdb"), "a", encoding="utf-8") as file:
             file.write(f"{account}\t{'|'.join(fields)}\n")
+
+    def version(self):
+        return PROGRAMS.version()

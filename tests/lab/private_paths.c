@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: ISC
 //
-// To be preloaded into programs with fixed paths (ld.so(8)): what they look for in one directory is in another.
+// To be preloaded into programs with a fixed user and fixed paths (ld.so(8)), which may be missing here.
 //
-//   PRIVATE_PATHS    "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x/run"
+//   PRIVATE_PATHS    what they look for in one directory is in another: "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x/run"
+//   PRIVATE_USER     the user "courier" is this one: "nobody"
 //
-// Only the calls that Courier makes with such paths.
+// Only the calls that Courier makes with them.
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +107,22 @@ int rename(const char *old, const char *new)
     return NEXT(rename)(private_path(old, old_buffer), private_path(new, new_buffer));
 }
 
-// As authpipe calls it: with its own name alone.
+static const char *private_user(const char *name)
+{
+    const char *other = getenv("PRIVATE_USER");
+    return other && strcmp(name, "courier") == 0 ? other : name;
+}
+
+struct passwd *getpwnam(const char *name)
+{
+    return NEXT(getpwnam)(private_user(name));
+}
+
+int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
+{
+    return NEXT(getpwnam_r)(private_user(name), entry, buffer, size, found);
+}
+
 int execl(const char *path, const char *argument, ...)
 {
     enum { MOST_WORDS = 32 };
