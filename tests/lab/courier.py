@@ -61,9 +61,10 @@ class Courier(imap_server.ImapServer):
     prefix = "INBOX."
     special_use = False
 
-    def __init__(self, directory, certificate):
-        """certificate: (certificate, key) files."""
+    def __init__(self, directory, certificate, more=""):
+        """certificate: (certificate, key) files; more: lines for etc/imapd."""
         super().__init__(directory)
+        self.more = more
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
         os.chmod(self.directory, 0o755)
@@ -92,7 +93,7 @@ class Courier(imap_server.ImapServer):
             "couriertls": "/usr/bin/couriertls", "login": "/usr/lib/courier/courier/imaplogin",
             "imapd": "/usr/bin/imapd"}.items()}
         values.update(directory=self.directory, port=self.port, tls_port=self.tls_port)
-        for name, more in (("imapd", sample("imapd")), ("authdaemonrc", sample("authdaemonrc")),
+        for name, more in (("imapd", sample("imapd") + self.more), ("authdaemonrc", sample("authdaemonrc")),
                            ("imapd-ssl", IMAPD_SSL.format(**values))):
             with open(PROGRAMS.path(f"/etc/courier/{name}"), encoding="utf-8") as file:
                 self.write(f"etc/{name}", file.read() + more)
@@ -101,6 +102,19 @@ class Courier(imap_server.ImapServer):
 
     def answers(self):
         return "Courier-IMAP ready" in self.greeting()
+
+    def command(self):
+        """Words of imap.command: conf/courier/oncedrop-imapd, with our paths."""
+        text = sample("oncedrop-imapd")
+        for old, new in (("/etc/courier/imapd", self.path("etc", "imapd")), ("/usr/bin/imapd", PROGRAMS.path("/usr/bin/imapd")),
+                         ("/var/mail/", self.path("mail/")), ("set -a", "set -a\n" + "\n".join(
+                             f"{name}='{value}'" for name, value in self.environment().items()))):
+            if old not in text:
+                raise ValueError(f"conf/courier/oncedrop-imapd without {old}")
+            text = text.replace(old, new)
+        self.write("oncedrop-imapd", text, 0o755)
+        words = ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups"]
+        return [*(words if os.getuid() == 0 else []), self.path("oncedrop-imapd")]
 
     def session(self, account):
         return self.login_session(account, self.password)

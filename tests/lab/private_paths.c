@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -136,18 +137,59 @@ int execl(const char *path, const char *argument, ...)
     return execv(private_path(path, buffer), words);
 }
 
-// The file alteration monitor of Courier 5.0 would start a server that outlives us; without one, each session waits for two
-// seconds in vain. Courier then polls.
-int FAMOpen2(void *connection, const char *name);
-int FAMOpen2(void *connection, const char *name)
+// The file alteration monitor of Courier 5.0 would start a server that outlives us. So it has one that is there and sees nothing;
+// Courier polls then, where it waits for a lock.
+struct connection {
+    int descriptor;
+    void *client;
+};
+struct request;
+struct event;
+
+int FAMOpen(struct connection *connection);
+int FAMClose(struct connection *connection);
+int FAMMonitorFile(struct connection *connection, const char *name, struct request *request, void *data);
+int FAMMonitorDirectory(struct connection *connection, const char *name, struct request *request, void *data);
+int FAMCancelMonitor(struct connection *connection, const struct request *request);
+int FAMPending(struct connection *connection);
+int FAMNextEvent(struct connection *connection, struct event *event);
+
+int FAMOpen(struct connection *connection)
 {
-    (void)connection;
-    (void)name;
+    connection->descriptor = eventfd(0, EFD_CLOEXEC);
+    return connection->descriptor < 0 ? -1 : 0;
+}
+
+int FAMClose(struct connection *connection)
+{
+    return close(connection->descriptor);
+}
+
+int FAMMonitorFile(struct connection *connection, const char *name, struct request *request, void *data)
+{
+    (void)connection, (void)name, (void)request, (void)data;
     return -1;
 }
 
-int FAMOpen(void *connection);
-int FAMOpen(void *connection)
+int FAMMonitorDirectory(struct connection *connection, const char *name, struct request *request, void *data)
 {
-    return FAMOpen2(connection, NULL);
+    return FAMMonitorFile(connection, name, request, data);
+}
+
+int FAMCancelMonitor(struct connection *connection, const struct request *request)
+{
+    (void)connection, (void)request;
+    return -1;
+}
+
+int FAMPending(struct connection *connection)
+{
+    (void)connection;
+    return 0;
+}
+
+int FAMNextEvent(struct connection *connection, struct event *event)
+{
+    (void)connection, (void)event;
+    return -1;
 }
