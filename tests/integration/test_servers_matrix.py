@@ -37,7 +37,7 @@ def seen(server, request):
     def see(word="ok", *notes):
         cell = f"{word} ({', '.join(map(str, notes))})" if notes else word
         request.node.user_properties.append(("matrix", (case, f"{server.title} {server.version()}", cell)))
-        column = " ".join([server.title, *re.match(r"\d+\.\d+", server.version())])
+        column = f"{server.title} {'.'.join(server.version().split('.')[:2])}"
         assert TABLE[case].get(column, cell) == cell, (case, column)    # other versions were not looked at
     return see
 

@@ -6,7 +6,7 @@ import re
 
 from .lab import REPOSITORY
 
-MACROS = re.compile(r"\b(Cm|Ic|Li|No|Ql|Sy)\b |\\&|\"\"")
+MACROS = re.compile(r"\b(Cm|Ic|Li|No|Ql|Sy)\b |\\&")
 
 
 def table(page):
@@ -15,7 +15,7 @@ def table(page):
     with open(os.path.join(REPOSITORY, "man", page), encoding="utf-8") as file:
         lists = re.search(r"^\.Bl -column.*?^\.El$", file.read(), re.M | re.S)
     (_, *names), (_, *more), *rows = [
-        [MACROS.sub("", cell).strip() for cell in line.removeprefix(".It ").split(" Ta ")]
+        [MACROS.sub("", cell).strip() for cell in re.split(r" ?\bTa\b", line.removeprefix(".It "))]
         for line in lists[0].splitlines() if line.startswith(".It ")]
     for place, name in enumerate(names):
         names[place] = name or names[place - 1]
