@@ -5,6 +5,7 @@ is a note in the table of oncedrop-imap(7); each case says here what it saw, and
 Prints the table at the end. Seen to fail, on each of the servers: by a new claim that sets no doubt; by a comparison in doubt
 that is only the strict one (Courier, Cyrus as it comes); by a note taken from the manual, or added to it."""
 
+import os
 import re
 import time
 
@@ -106,14 +107,17 @@ CONTENTS = {
     "bare CR": lambda: message(body="one\rtwo\r\r\n" + "line\n" * 20_000 + "and no end"),
     "no id": lambda: message(id=False, subject=f"no id, {time.time_ns()}", body="line\n" * 20_000),
 }
-MOMENTS = ["stored", "half"]
+# How much of the message was sent; ONCEDROP_MOMENTS: how many such moments.
+COUNT = int(os.environ.get("ONCEDROP_MOMENTS", "1"))
+MOMENTS = ["stored", *((number + 1) / (COUNT + 1) for number in range(COUNT))]
 
 
 def kill_at(site, moment, mail, account):
-    """A delivery that dies by SIGKILL: when the server has answered the APPEND but the answer has not arrived; or when half of
-    the message was sent."""
+    """A delivery that dies by SIGKILL: when the server has answered the APPEND but the answer has not arrived; or when this part
+    of the message was sent."""
     running = []
     passed = [None]
+    enough = 0 if moment == "stored" else moment * len(on_the_wire(mail))
 
     def is_now(side, data):
         if side == SERVER:
@@ -122,7 +126,7 @@ def kill_at(site, moment, mail, account):
             passed[0] = 0 if b"APPEND" in data else None
         if passed[0] is not None:
             passed[0] += len(data)
-        return moment == "half" and passed[0] is not None and passed[0] > 50_000
+        return moment != "stored" and passed[0] is not None and passed[0] > enough
 
     def watch(_connection, side, data):
         if not is_now(side, data):
