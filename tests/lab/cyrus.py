@@ -27,6 +27,7 @@ servername: {name}
 defaultdomain: {name}
 admins: {admin}
 allowplaintext: yes
+allowstarttls: yes
 sasl_pwcheck_method: auxprop
 sasl_auxprop_plugin: sasldb
 sasl_sasldb_path: {directory}/passwords
