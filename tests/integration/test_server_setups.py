@@ -44,6 +44,16 @@ def test_Cyrus_that_munges(site, run_server):
     assert [stored.raw for stored in site.messages(scuba)] == [munged(on_the_wire(mail))]
 
 
+def test_Cyrus_that_makes_accounts(site, run_server):
+    """autocreate_quota: mail to an account that does not exist is stored, unless the query says so."""
+    server = run_server(cyrus_module, cyrus_module.Cyrus, more="autocreate_quota: 0\n")
+    stranger = f"stranger{site.number}@example.org"
+    expect.stored(site.deliver(message(), stranger))
+    assert server.mailboxes(stranger) == ["INBOX"]
+    site.settings["route.account_query"] = "SELECT 'somebody' WHERE $1 = ''"
+    expect.bounced(site.deliver(message(), stranger.replace("stranger", "other")), 67, "5.1.1")
+
+
 def test_Courier_with_few_sessions_from_one_address(site, run_server):
     """It closes a connection that is too many without a word, before TLS begins. Sessions that are unused make room."""
     run_server(courier_module, courier_module.Courier, more="MAXPERIP=4\n")

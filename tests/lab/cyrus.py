@@ -63,10 +63,10 @@ class Cyrus(imap_server.ImapServer):
     accepts_strangers = True
     master_user = PROXY
 
-    def __init__(self, directory, certificate, munge8bit="no"):
-        """certificate: (certificate, key) files; munge8bit: that setting."""
+    def __init__(self, directory, certificate, munge8bit="no", more=""):
+        """certificate: (certificate, key) files; munge8bit: that setting; more: lines for imapd.conf."""
         super().__init__(directory)
-        self.munge8bit = munge8bit
+        self.munge8bit, self.more = munge8bit, more
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
         self.host_name = f"cyrus-{secrets.token_hex(4)}.example"
@@ -94,7 +94,7 @@ class Cyrus(imap_server.ImapServer):
                   "name": self.host_name, "admin": ADMIN}
         with open(os.path.join(REPOSITORY, "conf", "cyrus", "imapd.conf"), encoding="utf-8") as file:
             sample = file.read().replace("munge8bit: no", f"munge8bit: {self.munge8bit}")
-        self.write("imapd.conf", sample + IMAPD_CONF.format(**values))
+        self.write("imapd.conf", sample + IMAPD_CONF.format(**values) + self.more)
         self.write("cyrus.conf", CYRUS_CONF.format(**values))
         self.spawn([os.path.join(programs, "master"), "-D", "-C", self.path("imapd.conf"), "-M", self.path("cyrus.conf"),
                     "-p", self.path("master.pid")], env=PROGRAMS.environment(CYRUS_USER=self.user.pw_name))
