@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Other ways to set up the servers of oncedrop-imap(7), and what happens when something of it is left out.
 
-Seen to fail with: the strict comparison alone; an end before TLS that is not taken for a lack of room; no time for the server to
-notice the ends of others; a server that is trusted at once."""
+Seen to fail with: the strict comparison alone; an end before TLS that is not taken for a lack of room; a server that is trusted at once."""
 
 import expect
 import pytest
