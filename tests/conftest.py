@@ -9,8 +9,8 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module, postfix as postfix_module,  # noqa: E402
-                 setgid, site as site_module, small_disk, terminal)
+from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
+                 postfix as postfix_module, setgid, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
 collect_ignore = [] if setgid.available() else ["integration/test_setgid.py"]

@@ -242,8 +242,8 @@ def test_unused_sessions_are_closed_in_the_background(site):
 
 
 def too_many(server, most, how):
-    """A server that allows this many sessions. how: what happens to another; late: it is closed, and a session that has ended
-    still counts when the next three come."""
+    """A server that allows this many sessions. how: what happens to another; late: it is closed, and a session that has
+    ended still counts when the next three come."""
     open_now, leaving = set(), {}
 
     def greeting(client, tag, arguments):

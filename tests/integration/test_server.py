@@ -155,8 +155,8 @@ def silent(server):
     server.script["AUTHENTICATE"] = lambda client, tag, arguments: None
 
 
-@pytest.mark.parametrize("trouble", [refuse_all, refuse_from_now, no_answer_to_examine, no_uidvalidity, uidvalidity_of_the_moment,
-                                     silent])
+@pytest.mark.parametrize("trouble", [refuse_all, refuse_from_now, no_answer_to_examine, no_uidvalidity,
+                                     uidvalidity_of_the_moment, silent])
 def test_trouble_proves_nothing(site, trouble):
     server = serve(site)
     if trouble is silent:

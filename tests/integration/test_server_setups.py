@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Other ways to set up the servers of oncedrop-imap(7), and what happens when something of it is left out.
 
-Seen to fail with: the strict comparison alone; an end before TLS that is not taken for a lack of room; a server that is trusted at once."""
+Seen to fail with: the strict comparison alone; an end before TLS that is not taken for a lack of room; a
+server that is trusted at once."""
 
 import expect
 import pytest
@@ -68,8 +69,8 @@ def test_Courier_with_few_sessions_from_one_address(site, run_server):
 
 def test_Courier_by_a_command(site, courier):
     scuba, sent = site.account("scuba"), site.account("lisa")
-    site.settings.update({"imap.command": " ".join([*courier.command(), "%{account}"]), "imap.host": None, "imap.port": None,
-                          "imap.ca_file": None, "imap.password_file": None})
+    site.settings.update({"imap.command": " ".join([*courier.command(), "%{account}"]), "imap.host": None,
+                          "imap.port": None, "imap.ca_file": None, "imap.password_file": None})
     mail = message(sender=sent)
     expect.stored(site.deliver(mail, scuba, sender=sent))
     expect.duplicate(site.deliver(mail, scuba, sender=sent))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""The same cases on every kind of server: Dovecot, Cyrus, Courier, each from Debian's package. What a server does differently
-is a note in the table of oncedrop-imap(7); each case says here what it saw, and that has to be what the table says.
+"""The same cases on every kind of server: Dovecot, Cyrus, Courier, each from Debian's package. What a server does
+differently is a note in the table of oncedrop-imap(7); each case says what it saw, and that has to be what the table says.
+Prints the table at the end.
 
-Prints the table at the end. Seen to fail, on each of the servers: by a new claim that sets no doubt; by a comparison in doubt
-that is only the strict one (Courier, Cyrus as it comes); by a note taken from the manual, or added to it."""
+Seen to fail: on each of the servers, when a new claim sets no doubt; on Courier, when the comparison in doubt is only
+the strict one, and when names are not mapped into its namespace; when a note is taken from the manual."""
 
 import os
 import re
@@ -32,7 +33,7 @@ def server(site, request):
 
 @pytest.fixture
 def seen(server, request):
-    """A function: what was seen, a word and the numbers of the notes in the manual. Goes to the table that is printed."""
+    """A function: what was seen, a word and the numbers of the notes in the manual. Goes to the printed table."""
     case = request.node.originalname.removeprefix("test_").replace("_", " ")
 
     def see(word="ok", *notes):
@@ -88,7 +89,7 @@ def test_Sent(site, server, seen):
 
 
 def test_special_use(site, server, seen):
-    r"""route.sent = \Sent: the mailbox that is marked so; on a server without marks, or without one that is marked, Sent."""
+    r"""route.sent = \Sent: the mailbox that is marked so; without one that is marked, and without marks, Sent."""
     site.settings["route.sent"] = r"\Sent"
     lisa, lou, scuba = site.account("lisa"), site.account("lou"), site.account("scuba")
     if server.special_use:
@@ -103,7 +104,8 @@ def test_special_use(site, server, seen):
 # What some servers change: in doubt, it must be found nevertheless.
 CONTENTS = {
     "plain": lambda: message(body="line\n" * 20_000),
-    "8-bit header": lambda: message(subject="Gr\xfc\xdfe", headers="X-Name: \xe9\n".encode("latin-1"), body="line\n" * 20_000),
+    "8-bit header": lambda: message(subject="Gr\xfc\xdfe", headers="X-Name: \xe9\n".encode("latin-1"),
+                                    body="line\n" * 20_000),
     "bare CR": lambda: message(body="one\rtwo\r\r\n" + "line\n" * 20_000 + "and no end"),
     "no id": lambda: message(id=False, subject=f"no id, {time.time_ns()}", body="line\n" * 20_000),
 }
@@ -113,8 +115,8 @@ MOMENTS = ["stored", *((number + 1) / (COUNT + 1) for number in range(COUNT))]
 
 
 def kill_at(site, moment, mail, account):
-    """A delivery that dies by SIGKILL: when the server has answered the APPEND but the answer has not arrived; or when this part
-    of the message was sent."""
+    """A delivery that dies by SIGKILL: when the server has answered the APPEND but the answer has not arrived; or when
+    this part of the message was sent."""
     running = []
     passed = [None]
     enough = 0 if moment == "stored" else moment * len(on_the_wire(mail))
@@ -152,7 +154,8 @@ def plain(site):
 
 def kept(server, mail):
     """What the server makes of it."""
-    return {"Courier": without_bare_cr, "Dovecot": corpus.one_cr}.get(server.title, lambda data: data)(on_the_wire(mail))
+    change = {"Courier": without_bare_cr, "Dovecot": corpus.one_cr}.get(server.title, lambda data: data)
+    return change(on_the_wire(mail))
 
 
 @pytest.mark.parametrize("content", CONTENTS)
@@ -173,8 +176,8 @@ def test_in_doubt(site, server, seen, content, moment):
 
 
 def cyrus_refuses(data):
-    """It wants fields from the first line to the first that begins with CR: a name without blanks or control characters, and a
-    colon; or a line that begins with `From '."""
+    """It wants fields from the first line to the first that begins with CR: a name without blanks or control
+    characters, and a colon; or a line that begins with `From '."""
     lines = data.split(b"\n")
     for line in lines:
         if line.startswith(b"\r"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""A private Courier: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, accounts in a file, one password for all of them.
+"""A private Courier: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, accounts in a file, one password for them all.
 
-Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, as is its user,
-so private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
+Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, as is
+its user, so private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
 
 import os
 import secrets
@@ -50,9 +50,13 @@ def missing():
     return PROGRAMS.missing()
 
 
-def sample(name):
-    with open(os.path.join(SAMPLES, name), encoding="utf-8") as file:
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def sample(name):
+    return text_of(os.path.join(SAMPLES, name))
 
 
 class Courier(imap_server.ImapServer):
@@ -71,8 +75,7 @@ class Courier(imap_server.ImapServer):
         for name in ("etc", "run", "run/authdaemon", "mail"):
             os.mkdir(self.path(name), 0o755)
         os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
-        together = "".join(open(name, encoding="ascii").read() for name in certificate)
-        self.write("certificate.pem", together, 0o600)
+        self.write("certificate.pem", "".join(map(text_of, certificate)), 0o600)
         os.chown(self.path("certificate.pem"), self.user.pw_uid, self.user.pw_gid)
         self.write("etc/userdb", "", 0o600)
         self.write("etc/oncedrop-password", self.password + "\n", 0o600)
@@ -95,8 +98,7 @@ class Courier(imap_server.ImapServer):
         values.update(directory=self.directory, port=self.port, tls_port=self.tls_port)
         for name, more in (("imapd", sample("imapd") + self.more), ("authdaemonrc", sample("authdaemonrc")),
                            ("imapd-ssl", IMAPD_SSL.format(**values))):
-            with open(PROGRAMS.path(f"/etc/courier/{name}"), encoding="utf-8") as file:
-                self.write(f"etc/{name}", file.read() + more)
+            self.write(f"etc/{name}", text_of(PROGRAMS.path(f"/etc/courier/{name}")) + more)
         self.write("start", START.format(**values))
         self.spawn([process.find_program("bash"), self.path("start")], env=self.environment())
 
@@ -106,9 +108,10 @@ class Courier(imap_server.ImapServer):
     def command(self):
         """Words of imap.command: conf/courier/oncedrop-imapd, with our paths."""
         text = sample("oncedrop-imapd")
-        for old, new in (("/etc/courier/imapd", self.path("etc", "imapd")), ("/usr/bin/imapd", PROGRAMS.path("/usr/bin/imapd")),
-                         ("/var/mail/", self.path("mail/")), ("set -a", "set -a\n" + "\n".join(
-                             f"{name}='{value}'" for name, value in self.environment().items()))):
+        variables = [f"{name}='{value}'" for name, value in self.environment().items()]
+        for old, new in (("/etc/courier/imapd", self.path("etc", "imapd")),
+                         ("set -a", "\n".join(["set -a", *variables])),
+                         ("/usr/bin/imapd", PROGRAMS.path("/usr/bin/imapd")), ("/var/mail/", self.path("mail/"))):
             if old not in text:
                 raise ValueError(f"conf/courier/oncedrop-imapd without {old}")
             text = text.replace(old, new)
@@ -124,10 +127,9 @@ class Courier(imap_server.ImapServer):
         home = self.path("mail", account)
         os.mkdir(home, 0o700)
         os.chown(home, self.user.pw_uid, self.user.pw_gid)
-        make = [PROGRAMS.path("/usr/bin/maildirmake.courier"), *(["-q", f"{quota}S"] if quota is not None else []), f"{home}/Maildir"]
-        subprocess.run(make[:1] + make[-1:], env=self.environment(), check=True, **process.run_as(self.user))
-        if quota is not None:
-            subprocess.run(make, env=self.environment(), check=True, **process.run_as(self.user))
+        for options in [], *([["-q", f"{quota}S"]] if quota is not None else []):     # one after the other
+            subprocess.run([PROGRAMS.path("/usr/bin/maildirmake.courier"), *options, f"{home}/Maildir"],
+                           env=self.environment(), check=True, **process.run_as(self.user))
         fields = [f"uid={self.user.pw_uid}", f"gid={self.user.pw_gid}", f"home={home}", f"mail={home}/Maildir"]
         with open(self.path("etc/userdb"), "a", encoding="utf-8") as file:
             file.write(f"{account}\t{'|'.join(fields)}\n")

@@ -76,7 +76,8 @@ class Cyrus(imap_server.ImapServer):
         for name in ("lib", "spool", "sieve", "lib/db", "lib/socket", "lib/proc", "lib/lock"):
             os.mkdir(self.path(name), 0o755)
         for user in (PROXY, ADMIN):
-            subprocess.run([PROGRAMS.path("/usr/sbin/saslpasswd2"), "-p", "-c", "-f", self.path("passwords"), "-u", self.host_name, user],
+            subprocess.run([PROGRAMS.path("/usr/sbin/saslpasswd2"), "-p", "-c", "-f", self.path("passwords"),
+                            "-u", self.host_name, user],
                            input=self.password.encode(), env=PROGRAMS.environment(), check=True)
         self.give_away()
 
@@ -96,8 +97,9 @@ class Cyrus(imap_server.ImapServer):
             sample = file.read().replace("munge8bit: no", f"munge8bit: {self.munge8bit}")
         self.write("imapd.conf", sample + IMAPD_CONF.format(**values) + self.more)
         self.write("cyrus.conf", CYRUS_CONF.format(**values))
-        self.spawn([os.path.join(programs, "master"), "-D", "-C", self.path("imapd.conf"), "-M", self.path("cyrus.conf"),
-                    "-p", self.path("master.pid")], env=PROGRAMS.environment(CYRUS_USER=self.user.pw_name))
+        self.spawn([os.path.join(programs, "master"), "-D", "-C", self.path("imapd.conf"),
+                    "-M", self.path("cyrus.conf"), "-p", self.path("master.pid")],
+                   env=PROGRAMS.environment(CYRUS_USER=self.user.pw_name))
 
     def answers(self):
         # The port may belong to somebody else: the greeting has our name.

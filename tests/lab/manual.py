@@ -10,8 +10,8 @@ MACROS = re.compile(r"\b(Cm|Ic|Li|No|Ql|Sy)\b |\\&")
 
 
 def table(page):
-    """The first table of a page: row → column → cell, as words. It begins with two rows that name the columns, as in
-    "Dovecot 2.4"; where the first is empty, it is as to the left."""
+    """The first table of a page: row → column → cell, as words. It begins with two rows that name the columns,
+    as in "Dovecot 2.4"; where the first is empty, it is as to the left."""
     with open(os.path.join(REPOSITORY, "man", page), encoding="utf-8") as file:
         lists = re.search(r"^\.Bl -column.*?^\.El$", file.read(), re.M | re.S)
     (_, *names), (_, *more), *rows = [

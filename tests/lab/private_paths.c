@@ -2,7 +2,7 @@
 //
 // To be preloaded into programs with a fixed user and fixed paths (ld.so(8)), which may be missing here.
 //
-//   PRIVATE_PATHS    what they look for in one directory is in another: "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x/run"
+//   PRIVATE_PATHS    what they look for in one directory is in another: "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x"
 //   PRIVATE_USER     the user "courier" is this one: "nobody"
 //
 // Only the calls that Courier makes with them.
@@ -137,8 +137,8 @@ int execl(const char *path, const char *argument, ...)
     return execv(private_path(path, buffer), words);
 }
 
-// The file alteration monitor of Courier 5.0 would start a server that outlives us. So it has one that is there and sees nothing;
-// Courier polls then, where it waits for a lock.
+// The file alteration monitor of Courier 5.0 would start a server that outlives us. So it has one that is there and
+// sees nothing; Courier polls then, where it waits for a lock.
 struct connection {
     int descriptor;
     void *client;

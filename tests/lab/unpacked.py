@@ -30,7 +30,8 @@ class Unpacked:
 
     def environment(self, **more):
         """For its programs: where its libraries are, and the plugins of one of them."""
-        libraries = [*glob.glob(f"{self.root}/usr/lib/*-linux-gnu*"), f"{self.root}/usr/lib", f"{self.root}/usr/lib/courier-authlib"]
+        libraries = [*glob.glob(f"{self.root}/usr/lib/*-linux-gnu*"), f"{self.root}/usr/lib",
+                     f"{self.root}/usr/lib/courier-authlib"]
         plugins = [path for place in (self.root, "") for path in glob.glob(f"{place}/usr/lib/*-linux-gnu*/sasl2")]
         return {"PATH": os.environ.get("PATH", os.defpath), "LD_LIBRARY_PATH": ":".join(libraries),
                 "SASL_PATH": ":".join(plugins), **more}
