@@ -89,23 +89,31 @@ static bool exists_now(struct mailbox *mailbox, const char *name, const struct m
            mailbox_folder_exists(mailbox, name, &exists, &minor) && exists;
 }
 
-enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, struct fault *fault)
+/* Also if another delivery was faster with CREATE: it may not get as far as this. */
+static void subscribe(struct mailbox *mailbox, const char *name)
 {
     struct mailbox_reply reply;
     struct fault minor;
+    if (mailbox->subscribe &&
+        !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
+        warn_unsubscribed(name, minor.text);
+}
+
+enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, struct fault *fault)
+{
+    struct mailbox_reply reply;
     if (!has_inbox(mailbox, name, fault))
         return MADE_TROUBLE;
     if (!mailbox->create) {
         fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);
         return MADE_NEVER;
     }
+    enum mailbox_made made = MADE_CREATED;
     if (!ask_create(mailbox, name, &reply, fault)) {
-        bool never = is_never(&reply);
         fault_prefix(fault, "mailbox %s does not exist", name);
-        return never ? MADE_NEVER : exists_now(mailbox, name, &reply) ? MADE_EXISTS : MADE_TROUBLE;
+        made = is_never(&reply) ? MADE_NEVER : exists_now(mailbox, name, &reply) ? MADE_EXISTS : MADE_TROUBLE;
     }
-    if (mailbox->subscribe &&
-        !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
-        warn_unsubscribed(name, minor.text);
-    return MADE_CREATED;
+    if (made >= MADE_EXISTS)
+        subscribe(mailbox, name);
+    return made;
 }
