@@ -7,7 +7,7 @@ import re
 
 import expect
 import pytest
-from lab import dovecot_config
+from lab import dovecot_config, lmtp
 from lab.dovecot import Dovecot
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
@@ -290,3 +290,146 @@ def test_a_mailbox_that_cannot_be_made_without_trycreate(site):
         expect.deferred(site.deliver(message(), SCUBA), r"4\.4\.1", "disk is full")
     names = [name for name, _ in server.commands]
     assert names.count("APPEND") == 2
+
+
+# A folder that cannot be made
+
+
+def folders(site):
+    site.settings.update({"route.detail": "folder", "route.sent_copy": "off"})
+    return lambda account, detail: account.replace("@", f"+{detail}@")
+
+
+def to(site, message, *addresses):
+    """One delivery to all of them, by LMTP; returns the replies."""
+    session = lmtp.start(site)
+    return session.deliver(message, *addresses)
+
+
+LONG = "x" * 64
+
+
+@pytest.fixture(scope="module")
+def narrow(lab):
+    """A server that does not accept every name: its separator is '^', and it refuses a part of a name that is empty."""
+    dovecot = Configured(lab, "narrow", dovecot_config.PREFIX.replace("separator = .", "separator = ^").replace("INBOX.", "INBOX^"))
+    yield dovecot.start()
+    dovecot.stop()
+
+
+def test_a_folder_that_cannot_be_made_is_the_inbox(site, narrow):
+    """The record has it that this is the folder's copy, and where it is; every further delivery is a duplicate."""
+    scuba = move(site, narrow)()
+    address, mail = folders(site)(scuba, "a^^b"), message()
+    done = site.deliver(mail, address)
+    expect.stored(done, "INBOX")
+    assert "(instead of a^^b: " in done.out and "CREATE refused" in done.out
+    assert recorded(site) == [("a^^b", "stored", False)]
+    [copy] = site.sql("SELECT uid, uidvalidity, error FROM oncedrop.copy")
+    assert (copy.uid, copy.uidvalidity) == (None, None) and "mailbox=INBOX" in copy.error
+    expect.duplicate(site.deliver(mail, address))
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = true, stored_at = NULL")
+    expect.stored(site.deliver(mail, address), "INBOX")
+    assert narrow.count(scuba) == 1
+    assert narrow.mailboxes(scuba) == ["INBOX"]
+
+
+def test_the_log_tells_where_it_is(site, narrow):
+    scuba = move(site, narrow)()
+    site.settings["log.to"] = "stderr"
+    done = site.deliver(message(), folders(site)(scuba, "a^^b"))
+    assert "mailbox=INBOX, uid=1," in done.err and "instead of a^^b" in done.err
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_one_copy_for_the_folder_and_the_inbox(site, narrow, count):
+    """In whatever order they are made, in one transaction."""
+    account = move(site, narrow)
+    scubas = [account(f"user{number}") for number in range(count // 2)]
+    with_folder = folders(site)
+    mail = message()
+    replies = to(site, mail, *(address for scuba in scubas for address in (scuba, with_folder(scuba, "a^^b"))))
+    assert [reply.code for reply in replies] == [250] * count, replies
+    assert [narrow.count(scuba) for scuba in scubas] == [1] * len(scubas)
+
+
+@pytest.mark.parametrize("folder_first", [True, False])
+def test_one_copy_for_the_folder_and_the_inbox_one_after_the_other(site, narrow, folder_first):
+    scuba = move(site, narrow)()
+    addresses = [folders(site)(scuba, "a^^b"), scuba]
+    mail = message()
+    for address in addresses if folder_first else reversed(addresses):
+        expect.stored(site.deliver(mail, address), "INBOX")
+    assert narrow.count(scuba) == 1
+
+
+def test_two_copies_for_a_folder_and_the_inbox(site):
+    """One that can be made: each mailbox gets its own."""
+    scuba = site.account()
+    mail = message()
+    for replies in (to(site, mail, scuba, folders(site)(scuba, "lists")), to(site, mail, scuba)):
+        assert {reply.code for reply in replies} == {250}
+    assert (site.count(scuba), site.count(scuba, "lists")) == (1, 1)
+
+
+def cannot(client, tag, _arguments):
+    client.send(f"{tag} NO [CANNOT] not that name")
+
+
+def test_a_folder_that_can_be_made_by_the_next_try(site):
+    """The first one died when the inbox had the message: the next one finds it there, though it could make the folder."""
+    scuba = site.account()
+    address, mail = folders(site)(scuba, "lists"), message()
+    proxy = site.imap_proxy(lambda _connection, side, data: data)
+    site.settings["imap.create"] = "no"
+    expect.stored(site.deliver(mail, address), "INBOX")
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = attempt_at - interval '1 day'")
+    site.settings["imap.create"] = "yes"
+    expect.stored(site.deliver(mail, address), "INBOX")
+    assert site.lab.dovecot.mailboxes(scuba) == ["INBOX"]
+    assert site.count(scuba) == 1
+    assert proxy
+
+
+def test_trouble_makes_no_copy_in_the_inbox(site):
+    """A full disk, for example: the folder's copy waits."""
+    server = lacking(site, "NO [TRYCREATE] none")
+    server.script["CREATE"] = lambda client, tag, _: client.send(f"{tag} NO [SERVERBUG] no space")
+    address = folders(site)(SCUBA, "lists")
+    expect.deferred(site.deliver(message(), address), r"4\.\d\.\d", "no space")
+    assert server.appended == []
+
+
+def test_an_inbox_that_fails_too(site):
+    """The folder's copy is deferred, and in doubt if it may be in the inbox."""
+    server = lacking(site, "NO [TRYCREATE] none", capabilities=CAPABILITIES)
+    site.settings["route.inbox"] = "INBOX"
+    server.script["CREATE"] = cannot
+    plain = server.do_append
+
+    def append(client, tag, arguments):
+        if arguments.startswith(b'"INBOX"'):
+            FakeImap.read_append(client, arguments)
+            client.send(f"{tag} NO [SERVERBUG] no space")
+        else:
+            plain(client, tag, arguments)
+    server.script["APPEND"] = append
+    address, mail = folders(site)(SCUBA, "lists"), message()
+    expect.deferred(site.deliver(mail, address), r"4\.4\.1", "no space")
+    assert recorded(site) == [("lists", "pending", True)]
+    del server.script["APPEND"]
+    expect.stored(site.deliver(mail, address), "INBOX")
+    assert [name for name, _ in server.commands if name == "UID SEARCH"] == ["UID SEARCH"] * 0
+    assert len(server.appended) == 1
+
+
+@pytest.mark.parametrize("setting", ["inbox", "sent"])
+def test_a_configured_mailbox_has_no_fallback(site, setting):
+    """Only what a stranger has named: here the administrator is to be told."""
+    server = lacking(site, "NO [TRYCREATE] none")
+    server.script["CREATE"] = cannot
+    if setting == "sent":
+        site.settings["route.inbox"] = "INBOX"
+    expect.deferred(site.deliver(message(sender=LISA), SCUBA, sender=LISA), r"4\.\d\.\d", "not that name")
+    assert [mailbox for mailbox, _ in server.appended] == ["INBOX"] * (setting == "sent")
+
