@@ -32,6 +32,7 @@ static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *rep
     fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s", mailbox->where, it->append.mailbox, reply->data);
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
+    it->never = mailbox_refusal_is_never(reply);
     end(mailbox, mailbox_refusal(reply, literal_sent));
 }
 

@@ -39,6 +39,7 @@ struct appending {
     bool settled;         /* whether the mailbox is missing was found out, and what could be done was */
     bool perhaps_missing; /* APPEND_OVER: a refusal that may mean, to some servers, that there is no such mailbox, ... */
     bool fed;             /* ... which came after the literal */
+    bool never;           /* ... which will be the same for ever */
     bool whole;   /* all of the literal was sent */
     int64_t fed_ms;
     enum append_result result; /* APPEND_OVER: not stored, and ... */
@@ -187,6 +188,9 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 
 /* Whether a refusal may mean that the mailbox does not exist. It may mean trouble as well: only LIST tells. */
 bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply) OD_MUST;
+
+/* Whether a refused CREATE, or APPEND before the literal, will be refused for ever: because of the name, or our rights. */
+bool mailbox_refusal_is_never(const struct mailbox_reply *reply) OD_MUST;
 
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, namespace, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
