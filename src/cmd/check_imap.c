@@ -104,8 +104,8 @@ static void check_missing(const struct config *config, struct mailbox *mailbox, 
     if (!config->imap.create)
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", name);
     else if (try_creation(mailbox, item, &fault))
-        check_item(true, item, "mailbox %s does not exist yet: it is created when needed (another was, and was deleted)",
-                   name);
+        check_item(true, item,
+                   "mailbox %s does not exist yet: it is created when needed (another was, and was deleted)", name);
     else
         check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, fault.text);
 }

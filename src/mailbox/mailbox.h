@@ -73,11 +73,11 @@ enum append_result {
     APPEND_LOST,        /* nothing of the literal was sent: the connection ended, or was silent, before the '+' */
     APPEND_NOT_SENT,    /* nothing of the literal was sent: name refused, no longer wanted, answered too early */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
-    APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and the mailbox could not be created, is not for us to create, or that did not help */
-    APPEND_NEVER,       /* there is no such mailbox, and none can be made: because of its name, our rights, or imap.create */
-    APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
-    APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
-    APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
+    APPEND_NO_MAILBOX, /* NO [TRYCREATE], and the mailbox could not be created, is not for us to create, or that did not help */
+    APPEND_NEVER, /* there is no such mailbox, and none can be made: because of its name, our rights, or imap.create */
+    APPEND_OVERQUOTA, /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
+    APPEND_TOOBIG,    /* NO [TOOBIG] (RFC 4469) */
+    APPEND_NOPERM,    /* NO [NOPERM] (RFC 5530) */
 };
 
 struct append {

@@ -94,7 +94,9 @@ enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, stru
     enum mailbox_made made = MADE_CREATED;
     if (!ask_create(mailbox, name, &reply, fault)) {
         fault_prefix(fault, "mailbox %s does not exist", name);
-        made = mailbox_refusal_is_never(&reply) ? MADE_NEVER : exists_now(mailbox, name, &reply) ? MADE_EXISTS : MADE_TROUBLE;
+        made = mailbox_refusal_is_never(&reply)    ? MADE_NEVER
+               : exists_now(mailbox, name, &reply) ? MADE_EXISTS
+                                                   : MADE_TROUBLE;
     }
     if (made >= MADE_EXISTS)
         subscribe(mailbox, name);

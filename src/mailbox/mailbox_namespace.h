@@ -17,8 +17,8 @@ struct mailbox_reply;
 struct mailbox_namespaces {
     bool asked;
     bool has_own;
-    char *own;         /* prefix of one's own mailboxes, if has_own */
-    char separator;    /* of the hierarchy there; 0: none */
+    char *own;           /* prefix of one's own mailboxes, if has_own */
+    char separator;      /* of the hierarchy there; 0: none */
     GPtrArray *prefixes; /* of all namespaces, those that are not empty; NULL: none */
 };
 

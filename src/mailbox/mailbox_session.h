@@ -35,12 +35,13 @@ enum append_step {
 struct appending {
     enum append_step step;
     struct append append;
-    char *name;           /* as sent */
-    bool settled;         /* whether the mailbox is missing was found out, and what could be done was */
-    bool perhaps_missing; /* APPEND_OVER: a refusal that may mean, to some servers, that there is no such mailbox, ... */
-    bool fed;             /* ... which came after the literal */
-    bool never;           /* ... which will be the same for ever */
-    bool whole;   /* all of the literal was sent */
+    char *name;   /* as sent */
+    bool settled; /* whether the mailbox is missing was found out, and what could be done was */
+    bool
+        perhaps_missing; /* APPEND_OVER: a refusal that may mean, to some servers, that there is no such mailbox, ... */
+    bool fed;            /* ... which came after the literal */
+    bool never;          /* ... which will be the same for ever */
+    bool whole;          /* all of the literal was sent */
     int64_t fed_ms;
     enum append_result result; /* APPEND_OVER: not stored, and ... */
     struct fault why;          /* ... why */
@@ -204,8 +205,8 @@ bool mailbox_folder_is_listed(const struct reply_list *list, const char *name) O
 
 enum mailbox_made {
     MADE_TROUBLE, /* not, or not known; the fault says why */
-    MADE_NEVER,   /* not, and trying again does not help: because of the name, of our rights, or of imap.create; fault set */
-    MADE_EXISTS,  /* not by us: it is there now */
+    MADE_NEVER, /* not, and trying again does not help: because of the name, of our rights, or of imap.create; fault set */
+    MADE_EXISTS, /* not by us: it is there now */
     MADE_CREATED,
 };
 
