@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 
-from . import certificates, dovecot, pgbouncer, postgres, process
+from . import certificates, courier, cyrus, dovecot, pgbouncer, postgres, process
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Roles: the one that installs the schema, the one that deliveries log in as, and the operator's.
@@ -74,6 +74,16 @@ class Lab:
         return self.start(dovecot.Dovecot(self.directory, self.certificate, special_sent="Gesendet"))
 
     @functools.cached_property
+    def cyrus(self):
+        """To be asked for only if cyrus.missing() says that nothing is."""
+        return self.start(cyrus.Cyrus(self.directory, self.certificate))
+
+    @functools.cached_property
+    def courier(self):
+        """To be asked for only if courier.missing() says that nothing is."""
+        return self.start(courier.Courier(self.directory, self.certificate))
+
+    @functools.cached_property
     def pgbouncer(self):
         users = {role: role for role in ROLES}
         return self.start(pgbouncer.PgBouncer(self.directory, self.postgres, users))
@@ -91,9 +101,9 @@ class Lab:
                 file.write(text)
         return directory
 
-    def new_directory(self, name):
+    def new_directory(self, name, mode=0o700):
         path = os.path.join(self.directory, f"{name}{next(self.numbers)}")
-        os.mkdir(path, 0o700)
+        os.mkdir(path, mode)
         return path
 
     def logs(self):
