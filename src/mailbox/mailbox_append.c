@@ -107,7 +107,7 @@ static bool begin_again(struct mailbox *mailbox)
     if (!is_missing(mailbox))
         return false;
     enum mailbox_made made = mailbox_create(mailbox, it->name, &it->why);
-    if (made == MADE_NEVER)
+    if (made == MADE_NEVER || (made == MADE_TROUBLE && it->never && mailbox->stream != NULL))
         it->result = APPEND_NEVER;
     bool again = made == MADE_CREATED || (made == MADE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
     if (!again)

@@ -99,11 +99,12 @@ static bool is_stable(const struct config *config, const char *login, uint32_t o
     if (again == own)
         return true;
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
-    fault_set(fault,
-              "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is first"
-              " used, so it cannot be told whether it opens the account that is named (Courier does not: use imap.command,"
-              " or one password for all accounts)",
-              server);
+    fault_set(
+        fault,
+        "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is first"
+        " used, so it cannot be told whether it opens the account that is named (Courier does not: use imap.command,"
+        " or one password for all accounts)",
+        server);
     return false;
 }
 

@@ -200,8 +200,12 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct faul
  * mailbox_folder_name. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault) OD_MUST;
 
-/* Whether this answer to LIST with that name means the mailbox: a name with '*' or '%' is a pattern for others, too. */
-bool mailbox_folder_is_listed(const struct reply_list *list, const char *name) OD_MUST;
+/* The pattern with which to look for it: '*' stands for what means something else there or is known to be misunderstood; ascii:
+ * also for what is in modified UTF-7. A new string. */
+char *mailbox_folder_pattern(const char *name, bool ascii) OD_MUST;
+
+/* Whether this answer to LIST with that pattern means the mailbox: it may match others, too. */
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii) OD_MUST;
 
 enum mailbox_made {
     MADE_TROUBLE, /* not, or not known; the fault says why */

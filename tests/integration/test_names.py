@@ -555,3 +555,31 @@ def test_check_tells_what_is_below_a_prefix(site, prefixed):
     said = {item["item"]: item["text"] for item in json.loads(done.out) if item["item"] in ("inbox", "sent", "detail")}
     assert '"INBOX.Sent" does not exist yet' in said["sent"] and "folder can be created" in said["detail"]
     assert prefixed.mailboxes(scuba) == ["INBOX"]
+
+
+# On other servers, which accept other names
+
+OTHERS = ['a"b', "a\\b", "{3}", "x{3+}", "😀", "a&b", "&2D3eAA-", "x~", "a\x01b", "é", " x", "(x)", "[x]", "NIL", "a^b", "a!b", "a|b",
+          "a<b", "$x", "a`b", "user", LONG]
+REFUSED = {"cyrus": {'a"b', "a\\b", "{3}", "x{3+}", "a^b", "a|b", "a<b", "a`b"}, "courier": {"😀"}}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_details_of_all_kinds_on_other_servers(site, request, name):
+    """In a folder, or in the inbox if the server does not accept the name; searched for where it is. Cyrus dies of some of these
+    names in LIST, and Courier refuses some there."""
+    server = request.getfixturevalue(name)
+    scuba = site.account()
+    user, domain = scuba.split("@")
+    site.settings.update({"route.detail": "folder", "route.sent_copy": "off", "imap.search": "always"})
+    mails = [(detail, message()) for detail in OTHERS]
+    for detail, mail in mails:
+        quoted = (user + "+" + detail).replace("\\", "\\\\").replace('"', '\\"')
+        address = f'"{quoted}"@{domain}'
+        done = site.deliver(mail, address)
+        expect.stored(done, "")
+        assert ("instead of" in done.out) == (detail in REFUSED[name]), done
+        site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = true, uid = NULL, stored_at = NULL")
+        expect.stored(site.deliver(mail, address), "INBOX" if detail in REFUSED[name] else "")
+    assert site.count(scuba) == len(REFUSED[name])
+    assert len(server.mailboxes(scuba)) == 1 + len(OTHERS) - len(REFUSED[name])
