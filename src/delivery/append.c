@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/output.h"
+#include "delivery/fallback.h"
 #include "message/message_comparison.h"
 
 #define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
@@ -31,6 +32,7 @@ static const struct {
     [APPEND_NOT_SENT] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_UNAVAILABLE] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_NO_MAILBOX] = {COPY_PENDING, true, OUTCOME_TROUBLE},
+    [APPEND_NEVER] = {COPY_PENDING, true, OUTCOME_TROUBLE},
     [APPEND_OVERQUOTA] = {COPY_PENDING, true, OUTCOME_OVERQUOTA_DEFER},
     [APPEND_TOOBIG] = {COPY_FAILED, true, OUTCOME_TOO_LARGE},
     [APPEND_NOPERM] = {COPY_PENDING, true, OUTCOME_TROUBLE},
@@ -65,7 +67,7 @@ static struct search search_of(const struct delivery_work *work, size_t place)
                       mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
     bool sized = !by_id && !searchable && message->content_size > 1;
     return (struct search){
-        .mailbox = work->targets.list[place].mailbox,
+        .mailbox = append_mailbox(work, place),
         .message_id = searchable ? message->message_id : NULL,
         .internal_date = work->found->received_at,
         .smallest = sized ? (int64_t)message->content_size / 2 : 0,
@@ -107,7 +109,6 @@ enum search_result append_search_end(struct delivery_work *work, size_t place, s
     else
         sessions_give_back(work->delivery->sessions, account);
     *ret_kept = ahead->kept;
-    ahead->absent = result == SEARCH_ABSENT;
     ahead->searched = NULL;
     message_comparison_free(&ahead->comparison);
     return result;
@@ -117,8 +118,10 @@ enum search_result append_search_end(struct delivery_work *work, size_t place, s
  * that fails is replaced once. */
 static enum search_result search_copy(struct delivery_work *work, size_t place, struct made *made, struct fault *fault)
 {
-    const struct append_ahead *ahead = &work->ahead[place];
-    if (ahead->absent)
+    struct append_ahead *ahead = &work->ahead[place];
+    bool absent = ahead->absent;
+    ahead->absent = false; /* that was for this search, not for one in another mailbox */
+    if (absent)
         return SEARCH_ABSENT;
     if (ahead->unreachable) {
         *fault = ahead->fault;
@@ -158,10 +161,11 @@ void append_take_result(const struct delivery_work *work, size_t place, enum app
     enum outcome outcome = final_outcome(work, place, result);
     if (result == APPEND_STORED) {
         made->state = COPY_STORED;
-        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid,
-                   work->targets.list[place].mailbox);
+        made->filed = work->ahead[place].fallback;
+        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid, append_mailbox(work, place));
         return;
     }
+    made->never = result == APPEND_NEVER;
     made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
     made->doubt = !meanings[result].certain || doubt;
     report_set(&made->report, outcome, "%s", fault->text);
@@ -172,8 +176,9 @@ static void report_found(const struct delivery_work *work, size_t place, struct 
 {
     bool known = work->found->copies[place].state == COPY_STORED;
     made->state = COPY_STORED;
+    made->filed = work->ahead[place].fallback;
     report_set(&made->report, known ? OUTCOME_DUPLICATE : OUTCOME_STORED, "%s uid=%u mailbox=%s (found there)",
-               known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox);
+               known ? "duplicate" : "stored", made->uid, append_mailbox(work, place));
 }
 
 bool append_in_time(const struct config *config)
@@ -183,8 +188,21 @@ bool append_in_time(const struct config *config)
     return deadline_left_ms() >= silent + config->delivery.deadline / 10;
 }
 
-/* The APPEND alone. */
-static struct made append(struct delivery_work *work, size_t place, bool doubt)
+enum search_result append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made)
+{
+    struct made found = {.state = COPY_PENDING};
+    struct fault fault;
+    enum search_result result = search_copy(work, place, &found, &fault);
+    if (result == SEARCH_FOUND)
+        report_found(work, place, &found);
+    else if (result == SEARCH_TROUBLE) /* must not count as absent */
+        append_take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &found);
+    if (result != SEARCH_ABSENT)
+        *made = found;
+    return result;
+}
+
+struct made append_now(struct delivery_work *work, size_t place, bool doubt)
 {
     if (!work->ahead[place].begun)
         append_begin(work, place, SESSIONS_KEPT);
@@ -196,32 +214,23 @@ static struct made append(struct delivery_work *work, size_t place, bool doubt)
 struct made append_copy(struct delivery_work *work, size_t place)
 {
     struct made made = {.state = COPY_PENDING};
-    struct fault fault;
     bool doubt = work->plan->targets[place].doubt;
     if (work->plan->targets[place].action == PLAN_APPEND)
-        return append(work, place, doubt);
-    switch (search_copy(work, place, &made, &fault)) {
-    case SEARCH_FOUND:
-        report_found(work, place, &made);
-        break;
-    case SEARCH_ABSENT:
-        made = append(work, place, false);
-        break;
-    case SEARCH_TROUBLE: /* must not count as absent */
-        append_take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
-        break;
-    }
+        return append_now(work, place, doubt);
+    if (append_search(work, place, doubt, &made) == SEARCH_ABSENT && fallback_search(work, place, &doubt, &made))
+        made = append_now(work, place, doubt);
     return made;
 }
 
 struct ledger_made append_settled(size_t target, const struct made *made)
 {
+    bool explained = made->state != COPY_STORED || made->filed != NULL;
     return (struct ledger_made){
         .target = target,
         .state = made->state,
         .doubt = made->doubt,
-        .uidvalidity = made->uidvalidity,
-        .uid = made->uid,
-        .error = made->state != COPY_STORED && made->report.text[0] != '\0' ? made->report.text : NULL,
+        .uidvalidity = made->filed == NULL ? made->uidvalidity : 0, /* the ledger's are those of the target's mailbox */
+        .uid = made->filed == NULL ? made->uid : 0,
+        .error = explained && made->report.text[0] != '\0' ? made->report.text : NULL,
     };
 }

@@ -11,6 +11,8 @@ struct made {
     enum copy_state state;
     bool doubt;                /* it may be there, whatever the state */
     uint32_t uidvalidity, uid; /* 0: unknown */
+    bool never;                /* there is no such mailbox, and none can be made */
+    const char *filed;         /* the mailbox it is in instead of the target's; NULL: it is in the target's */
     struct report report;      /* for the recipients of this mailbox */
 };
 
@@ -34,6 +36,20 @@ bool append_search_begin(struct delivery_work *work, size_t place, struct fault 
 /* Waits for the result, as mailbox_search. *ret_kept: the session was from an earlier delivery. */
 enum search_result append_search_end(struct delivery_work *work, size_t place, struct made *made, bool *ret_kept,
                                      struct fault *fault) OD_MUST;
+
+/* Searches for the copy, in doubt on a new session. SEARCH_FOUND: *made is stored. SEARCH_TROUBLE: it is deferred; doubt
+ * as for append_now. SEARCH_ABSENT: *made is untouched. */
+enum search_result append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made) OD_MUST;
+
+/* The APPEND alone. doubt: whether an earlier attempt may have stored the copy. */
+struct made append_now(struct delivery_work *work, size_t place, bool doubt) OD_MUST;
+
+/* Where all of these search and append: the target's mailbox, or the fallback in its place. */
+static inline const char *append_mailbox(const struct delivery_work *work, size_t place)
+{
+    const char *fallback = work->ahead[place].fallback;
+    return fallback != NULL ? fallback : work->targets.list[place].mailbox;
+}
 
 /* The APPEND of a target in steps, so that several are under way at the same time (append_ahead.c). The target's account
  * must have a session available. */

@@ -86,7 +86,7 @@ void delivery_log(const struct delivery *delivery)
     describe(delivery, &common);
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         const struct delivery_recipient *it = &delivery->recipients[i];
-        log_copy(&common, "to", it->address, it->route.account, it->route.inbox, it->uid,
+        log_copy(&common, "to", it->address, it->route.account, delivery_mailbox(it), it->uid,
                  outcome_row(it->report.outcome)->status, &it->report);
     }
     if (sent->account != NULL)

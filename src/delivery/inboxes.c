@@ -5,6 +5,7 @@
 
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/fallback.h"
 #include "delivery/sent.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
@@ -181,6 +182,9 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
         if (is_made(work, target) && !done[target])
             search_and_append(&making, target);
     }
+    for (size_t i = 0; i < count; i++)
+        if (is_made(work, work->targets.order[i]))
+            fallback_append(work, work->targets.order[i], &made[work->targets.order[i]]);
 }
 
 /* Gives the report of each copy made to its recipients. */
@@ -194,6 +198,7 @@ static void report_copies(struct delivery_work *work, const struct made *made)
             continue;
         recipient->report = made[target].report;
         recipient->uid = made[target].uid;
+        recipient->filed = made[target].filed;
     }
 }
 

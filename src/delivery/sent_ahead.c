@@ -76,7 +76,7 @@ static bool go_on(struct delivery_work *work, int64_t until_ms, int *ret_descrip
 {
     struct sent_ahead *it = &work->sent_ahead;
     while (it->allowed && base_now_ms() < until_ms) {
-        const struct append_ahead *ahead = &work->ahead[work->plan->sent];
+        struct append_ahead *ahead = &work->ahead[work->plan->sent];
         struct mailbox *mailbox = busy(work);
         enum mailbox_ahead next = go_on_with(work, mailbox);
         struct made made;
@@ -90,7 +90,7 @@ static bool go_on(struct delivery_work *work, int64_t until_ms, int *ret_descrip
         if (next == AHEAD_STUCK || !it->held || ahead->begun)
             return false;
         if (ahead->searched != NULL)
-            (void)!append_search_end(work, work->plan->sent, &made, &kept, &fault);
+            ahead->absent = append_search_end(work, work->plan->sent, &made, &kept, &fault) == SEARCH_ABSENT;
         begin_next(work);
         if (ahead->searched == NULL && ahead->mailbox == NULL)
             return false;

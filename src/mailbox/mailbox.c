@@ -176,6 +176,7 @@ void mailbox_close(struct mailbox **mailbox)
     free(it->where);
     free(it->capabilities);
     free(it->sent);
+    mailbox_namespace_clear(&it->namespaces);
     free(it->farewell);
     free(it->bytes);
     free(it->opening.login);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailboxes on the server: their names, whether they exist, and creating them. */
+ * Mailboxes on the server: their names, and whether they exist. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/log.h"
 
 /* The shortest name wins: other users' and shared mailboxes are below a prefix. */
 static void note_sent(void *context, struct mailbox_reply *reply)
@@ -21,7 +19,7 @@ static void note_sent(void *context, struct mailbox_reply *reply)
     *sent = base_strndup(list.name, list.name_size);
 }
 
-/* Finds the mailbox with the attribute \Sent, once per session; "Sent" if there is none. */
+/* Finds the mailbox with the attribute \Sent, once per session; "Sent" of the account's own if there is none. */
 static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 {
     struct mailbox_reply reply;
@@ -37,90 +35,86 @@ static bool find_sent(struct mailbox *mailbox, struct fault *fault)
         base_free(&mailbox->sent);
         return false;
     }
-    if (mailbox->sent == NULL)
-        mailbox->sent = base_strdup("Sent");
-    return true;
+    if (mailbox->sent != NULL)
+        return true;
+    mailbox->sent = mailbox_namespace_name(mailbox, "Sent", fault);
+    mailbox->sent_unmarked = true;
+    return mailbox->sent != NULL;
 }
 
 bool mailbox_folder_known(const struct mailbox *mailbox, const char *name)
 {
-    return strcasecmp(name, "\\Sent") != 0 || mailbox->sent != NULL;
+    return strcasecmp(name, "\\Sent") == 0 ? mailbox->sent != NULL : mailbox_namespace_known(mailbox, name);
 }
 
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     char *encoded OD_CLEANUP(base_free) = NULL;
+    char *mapped OD_CLEANUP(base_free) = NULL;
     bool by_use = strcasecmp(name, "\\Sent") == 0;
     if (by_use && !find_sent(mailbox, fault))
         return NULL;
-    if (!by_use && (encoded = mailbox_name_encode(name, fault)) == NULL)
+    if (!by_use && ((encoded = mailbox_name_encode(name, fault)) == NULL ||
+                    (mapped = mailbox_namespace_name(mailbox, encoded, fault)) == NULL))
         return NULL;
-    char *quoted = mailbox_dialogue_quote(by_use ? mailbox->sent : encoded);
+    char *quoted = mailbox_dialogue_quote(by_use ? mailbox->sent : mapped);
     if (quoted == NULL)
-        fault_set(fault, "%s: the name of the Sent mailbox has a control character", mailbox->where);
+        fault_set(fault, "%s: a mailbox name or prefix of the server has a control character", mailbox->where);
     return quoted;
 }
 
-static void warn_unsubscribed(const char *name, const char *why)
-{
-    char escaped_name[512], escaped_why[1024];
-    log_warning("mailbox %s was created, but not subscribed to: %s",
-                log_escape_field(name, escaped_name, sizeof(escaped_name)),
-                log_escape_text(why, escaped_why, sizeof(escaped_why)));
-}
+/* LIST takes a pattern. Cyrus 3.6 makes a regular expression of it, and its process dies of some of these characters. */
+#define SPECIAL "*%{}|()[]+?^$"
 
-/* An account without INBOX does not exist, or is not what we think it is: nothing is created in it. */
-static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *fault)
+char *mailbox_folder_pattern(const char *name, bool ascii)
 {
-    static const char remedy[] =
-        "does the account exist on the server? (Dovecot's ACL plugin hides it from a master user:"
-        " set acl_user = %u)";
-    struct mailbox_reply reply;
-    struct fault minor;
-    if (strcasecmp(name, "\"INBOX\"") != 0 &&
-        (mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, &minor, "STATUS \"INBOX\" (UIDVALIDITY)") ||
-         reply.status == STATUS_BAD))
-        return true;
-    if (mailbox->stream == NULL)
-        *fault = minor;
-    else
-        fault_set(fault, "%s: the account has no INBOX, and oncedrop never creates one: %s", mailbox->where, remedy);
-    return false;
-}
-
-bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault)
-{
-    struct mailbox_reply reply;
-    struct fault minor;
-    if (!has_inbox(mailbox, name, fault))
-        return false;
-    if (!mailbox->create) {
-        fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);
-        return false;
+    char *pattern = base_strdup(name), *out = pattern;
+    for (const char *in = name; *in != '\0'; in++) {
+        bool run = *in == '&' && in[1] != '-' && ascii; /* modified UTF-7, up to its '-' */
+        *out++ = run || strchr(SPECIAL, *in) != NULL ? '*' : *in;
+        while (run && *in != '-' && in[1] != '"' && in[1] != '\0')
+            in++;
     }
-    if (!mailbox_dialogue_ask(mailbox, "CREATE", NULL, NULL, &reply, fault, "CREATE %s", name) &&
-        strcmp(reply.code, "ALREADYEXISTS") != 0)
-        return false;
-    if (mailbox->subscribe &&
-        !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
-        warn_unsubscribed(name, minor.text);
-    return true;
+    *out = '\0';
+    return pattern;
 }
+
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii)
+{
+    if (!list->selectable || (strpbrk(name, SPECIAL) == NULL && !ascii))
+        return list->selectable;
+    char *listed OD_CLEANUP(base_free) = base_strndup(list->name, list->name_size);
+    char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(listed);
+    return quoted != NULL && strcmp(quoted, name) == 0;
+}
+
+struct wanted {
+    const char *name;
+    bool ascii, exists;
+};
 
 static void note_exists(void *context, struct mailbox_reply *reply)
 {
-    bool *exists = context;
+    struct wanted *wanted = context;
     struct reply_list list;
-    if (mailbox_reply_list(reply, &list) && list.selectable)
-        *exists = true;
+    if (mailbox_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name, wanted->ascii))
+        wanted->exists = true;
 }
 
+/* Courier refuses characters beyond U+FFFF also in LIST. Then the name is looked for in a list without it. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault)
 {
-    struct mailbox_reply reply;
-    bool exists = false;
-    if (!mailbox_dialogue_ask(mailbox, "LIST", note_exists, &exists, &reply, fault, "LIST \"\" %s", name))
-        return false;
-    *ret_exists = exists;
-    return true;
+    struct mailbox_reply reply = {.status = STATUS_NONE};
+    struct wanted wanted = {.name = name};
+    bool told = false;
+    for (int i = 0; i < 2 && !told; i++) {
+        char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(name, i > 0);
+        wanted.ascii = i > 0;
+        told = mailbox_dialogue_ask(mailbox, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", pattern);
+        if (reply.status != STATUS_NO || strchr(name, '&') == NULL)
+            break;
+    }
+    if (told)
+        *ret_exists = wanted.exists;
+    return told;
 }

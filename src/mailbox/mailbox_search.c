@@ -23,8 +23,8 @@ struct candidates {
     bool damaged;
 };
 
-/* Which answer comes next; STEP_NAME: none, the name of the mailbox has to be asked for. */
-enum step { STEP_OVER, STEP_NAME, STEP_EXAMINE, STEP_SEARCH, STEP_COMPARE, STEP_LEAVE };
+/* Which answer comes next; STEP_NAME, STEP_REFUSED: none, but something has to be asked for. */
+enum step { STEP_OVER, STEP_NAME, STEP_NAMESPACE, STEP_EXAMINE, STEP_REFUSED, STEP_SEARCH, STEP_COMPARE, STEP_LEAVE };
 
 /* The search under way. */
 struct searching {
@@ -137,16 +137,13 @@ static void send_leave(struct mailbox *mailbox, enum search_result result)
 /* Only the list of mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. A
  * mailbox that is refused but then listed may have been created in between, by the delivery of another message: tries
  * once more. */
-static void take_refusal(struct mailbox *mailbox, const struct mailbox_reply *reply)
+static void explain_refusal(struct mailbox *mailbox)
 {
     struct searching *it = mailbox->searching;
     struct fault list_fault;
-    bool perhaps_missing =
-        reply->status == STATUS_NO &&
-        (reply->code[0] == '\0' || strcmp(reply->code, "NONEXISTENT") == 0 || strcmp(reply->code, "TRYCREATE") == 0);
     bool exists;
     it->step = STEP_OVER;
-    if (!perhaps_missing || !mailbox_folder_exists(mailbox, it->name, &exists, &list_fault))
+    if (!mailbox_folder_exists(mailbox, it->name, &exists, &list_fault))
         return;
     if (!exists) {
         it->result = SEARCH_ABSENT;
@@ -163,7 +160,7 @@ static void take_examine(struct mailbox *mailbox)
     struct mailbox_reply reply;
     it->step = STEP_OVER;
     if (!mailbox_dialogue_take(mailbox, note_examined, &it->examined, &reply, &it->why))
-        take_refusal(mailbox, &reply);
+        it->step = reply.status == STATUS_NO && mailbox_refusal_perhaps_missing(&reply) ? STEP_REFUSED : STEP_OVER;
     else if (!it->examined.has_exists)
         fault_set(&it->why, "%s: EXAMINE did not report the number of messages", mailbox->where);
     else if (it->examined.exists == 0)
@@ -190,6 +187,27 @@ static void take_search(struct mailbox *mailbox)
     it->step = STEP_COMPARE;
 }
 
+static void take_name(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    it->step = STEP_OVER;
+    it->name = mailbox_folder_name(mailbox, it->search.mailbox, &it->why);
+    if (it->name != NULL)
+        send_examine(mailbox);
+}
+
+/* Asks for what has to be known about the mailbox's name: for where \Sent is only by waiting. */
+static void begin(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    if (mailbox_folder_known(mailbox, it->search.mailbox))
+        take_name(mailbox);
+    else if (strcasecmp(it->search.mailbox, "\\Sent") == 0)
+        it->step = STEP_NAME;
+    else
+        it->step = mailbox_namespace_send(mailbox, &it->why) ? STEP_NAMESPACE : STEP_OVER;
+}
+
 static void take_step(struct mailbox *mailbox)
 {
     struct searching *it = mailbox->searching;
@@ -197,14 +215,19 @@ static void take_step(struct mailbox *mailbox)
     struct fault ignored;
     enum search_result compared;
     switch (it->step) {
-    case STEP_NAME:
+    case STEP_NAMESPACE:
         it->step = STEP_OVER;
-        it->name = mailbox_folder_name(mailbox, it->search.mailbox, &it->why);
-        if (it->name != NULL)
-            send_examine(mailbox);
+        if (mailbox_namespace_take(mailbox, &it->why))
+            take_name(mailbox);
+        break;
+    case STEP_NAME:
+        take_name(mailbox);
         break;
     case STEP_EXAMINE:
         take_examine(mailbox);
+        break;
+    case STEP_REFUSED:
+        explain_refusal(mailbox);
         break;
     case STEP_SEARCH:
         take_search(mailbox);
@@ -231,16 +254,14 @@ void mailbox_search_begin(struct mailbox *mailbox, const struct search *search)
     struct searching *it = mailbox->searching = base_alloc(sizeof *it);
     it->search = *search;
     it->result = SEARCH_TROUBLE;
-    it->step = STEP_NAME;
-    if (mailbox_folder_known(mailbox, search->mailbox))
-        take_step(mailbox);
+    begin(mailbox);
 }
 
 enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox)
 {
     const struct searching *it = mailbox->searching;
     while (it->step != STEP_OVER) {
-        bool asks = it->step == STEP_NAME || it->step == STEP_COMPARE;
+        bool asks = it->step == STEP_NAME || it->step == STEP_REFUSED || it->step == STEP_COMPARE;
         enum mailbox_ahead arrived = asks ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, AWAITED_ANSWER);
         if (arrived != AHEAD_OVER)
             return arrived;
