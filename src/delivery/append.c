@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/output.h"
+#include "delivery/quarantine.h"
 #include "message/message_comparison.h"
 
 #define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
@@ -76,7 +77,8 @@ static enum search_result search_on(struct mailbox *mailbox, const struct delive
         .end = end_candidate,
         .context = comparison,
     };
-    return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
+    enum search_result result = mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
+    return result == SEARCH_ABSENT ? quarantine_search(mailbox, work, place, made, fault) : result;
 }
 
 /* In doubt the session must be new to this delivery: what it finds then depends on no view from before. A kept session
@@ -107,19 +109,30 @@ static enum search_result search_copy(const struct delivery_work *work, size_t p
     }
 }
 
-/* The server does not accept this content; we bounce it only after reject_after. */
-static enum outcome content_refused(const struct delivery_work *work, size_t place)
-{
-    return work->found->copies[place].first_age_ms >= work->delivery->config->delivery.reject_after
-               ? OUTCOME_REFUSED_BOUNCE
-               : OUTCOME_REFUSED_DEFER;
-}
-
-static enum outcome final_outcome(const struct delivery_work *work, size_t place, enum append_result result)
+/* An explanation of ours that is refused is no reason to return the message: it is not what was sent. */
+static enum outcome explanation_outcome(enum append_result result)
 {
     enum outcome outcome = meanings[result].outcome;
+    return outcome == OUTCOME_TOO_LARGE ? OUTCOME_REFUSED_DEFER : outcome;
+}
+
+/* The server does not accept this content; we bounce or quarantine it only after reject_after. */
+static enum outcome content_refused(const struct delivery_work *work, size_t place, struct made *made)
+{
+    bool quarantine = work->delivery->config->delivery.rejected == REJECTED_QUARANTINE;
+    bool time = quarantine_is_time(work, place);
+    made->quarantine = quarantine && time;
+    return time && !quarantine ? OUTCOME_REFUSED_BOUNCE : OUTCOME_REFUSED_DEFER;
+}
+
+static enum outcome final_outcome(const struct delivery_work *work, size_t place, enum append_result result,
+                                  struct made *made)
+{
+    enum outcome outcome = meanings[result].outcome;
+    if (work->ahead[place].instead != NULL)
+        return explanation_outcome(result);
     if (outcome == OUTCOME_REFUSED_DEFER)
-        return content_refused(work, place);
+        return content_refused(work, place, made);
     if (result == APPEND_OVERQUOTA && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
         return OUTCOME_OVERQUOTA_BOUNCE;
     return outcome;
@@ -128,14 +141,17 @@ static enum outcome final_outcome(const struct delivery_work *work, size_t place
 void append_take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
                         const struct fault *fault, struct made *made)
 {
-    enum outcome outcome = final_outcome(work, place, result);
+    enum outcome outcome = final_outcome(work, place, result, made);
     if (result == APPEND_STORED) {
         made->state = COPY_STORED;
+        made->quarantine = work->ahead[place].instead != NULL;
         report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid,
                    work->targets.list[place].mailbox);
         return;
     }
-    made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
+    made->state = outcome_row(outcome)->final                ? COPY_FAILED
+                  : meanings[result].state == COPY_APPENDING ? COPY_APPENDING
+                                                             : COPY_PENDING;
     made->doubt = !meanings[result].certain || doubt;
     report_set(&made->report, outcome, "%s", fault->text);
 }
@@ -144,9 +160,11 @@ void append_take_result(const struct delivery_work *work, size_t place, enum app
 static void report_found(const struct delivery_work *work, size_t place, struct made *made)
 {
     bool known = work->found->copies[place].state == COPY_STORED;
+    enum outcome stored = made->quarantine ? OUTCOME_QUARANTINED : OUTCOME_STORED;
     made->state = COPY_STORED;
-    report_set(&made->report, known ? OUTCOME_DUPLICATE : OUTCOME_STORED, "%s uid=%u mailbox=%s (found there)",
-               known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox);
+    report_set(&made->report, known ? OUTCOME_DUPLICATE : stored, "%s uid=%u mailbox=%s (found there%s)",
+               known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox,
+               made->quarantine ? ", quarantined" : "");
 }
 
 bool append_in_time(const struct config *config)
@@ -156,8 +174,7 @@ bool append_in_time(const struct config *config)
     return deadline_left_ms() >= silent + config->delivery.deadline / 10;
 }
 
-/* The APPEND alone. */
-static struct made append(struct delivery_work *work, size_t place, bool doubt)
+struct made append_now(struct delivery_work *work, size_t place, bool doubt)
 {
     append_begin(work, place, SESSIONS_KEPT);
     int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
@@ -171,13 +188,13 @@ struct made append_copy(struct delivery_work *work, size_t place)
     struct fault fault;
     bool doubt = work->plan->targets[place].doubt;
     if (work->plan->targets[place].action == PLAN_APPEND)
-        return append(work, place, doubt);
+        return append_now(work, place, doubt);
     switch (search_copy(work, place, &made, &fault)) {
     case SEARCH_FOUND:
         report_found(work, place, &made);
         break;
     case SEARCH_ABSENT:
-        made = append(work, place, false);
+        made = append_now(work, place, false);
         break;
     case SEARCH_TROUBLE: /* must not count as absent */
         append_take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
@@ -188,12 +205,13 @@ struct made append_copy(struct delivery_work *work, size_t place)
 
 struct ledger_made append_settled(size_t target, const struct made *made)
 {
+    bool explained = made->state != COPY_STORED || made->quarantine;
     return (struct ledger_made){
         .target = target,
         .state = made->state,
         .doubt = made->doubt,
         .uidvalidity = made->uidvalidity,
         .uid = made->uid,
-        .error = made->state != COPY_STORED && made->report.text[0] != '\0' ? made->report.text : NULL,
+        .error = explained && made->report.text[0] != '\0' ? made->report.text : NULL,
     };
 }

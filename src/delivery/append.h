@@ -11,6 +11,7 @@ struct made {
     enum copy_state state;
     bool doubt;                /* it may be there, whatever the state */
     uint32_t uidvalidity, uid; /* 0: unknown */
+    bool quarantine;           /* to be stored within an explanation, or it is (COPY_STORED) */
     struct report report;      /* for the recipients of this mailbox */
 };
 
@@ -24,6 +25,9 @@ bool append_in_time(const struct config *config) OD_MUST;
 /* Makes the copy of the target at this index, which must be held, as planned: searches for it if necessary, then
  * appends it on the same session. */
 struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
+
+/* The APPEND alone, of ahead->instead if that is set. doubt: whether an earlier attempt may have stored the copy. */
+struct made append_now(struct delivery_work *work, size_t place, bool doubt) OD_MUST;
 
 /* The APPEND of a target in steps, so that several are under way at the same time (append_ahead.c). The target's account
  * must have a session available. */

@@ -5,6 +5,7 @@
 
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/quarantine.h"
 #include "delivery/sent.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
@@ -175,6 +176,9 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
         if (is_made(work, target) && !done[target])
             search_and_append(&making, target);
     }
+    for (size_t i = 0; i < count; i++)
+        if (is_made(work, work->targets.order[i]))
+            quarantine_append(work, work->targets.order[i], &made[work->targets.order[i]]);
 }
 
 /* Gives the report of each copy made to its recipients. */
