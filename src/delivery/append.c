@@ -121,7 +121,7 @@ static enum outcome content_refused(const struct delivery_work *work, size_t pla
 {
     bool quarantine = work->delivery->config->delivery.rejected == REJECTED_QUARANTINE;
     bool time = quarantine_is_time(work, place);
-    made->quarantine = quarantine && time;
+    made->quarantine = quarantine && time ? QUARANTINE_DUE : QUARANTINE_NONE;
     return time && !quarantine ? OUTCOME_REFUSED_BOUNCE : OUTCOME_REFUSED_DEFER;
 }
 
@@ -144,7 +144,7 @@ void append_take_result(const struct delivery_work *work, size_t place, enum app
     enum outcome outcome = final_outcome(work, place, result, made);
     if (result == APPEND_STORED) {
         made->state = COPY_STORED;
-        made->quarantine = work->ahead[place].instead != NULL;
+        made->quarantine = work->ahead[place].instead != NULL ? QUARANTINE_STORED : QUARANTINE_NONE;
         report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid,
                    work->targets.list[place].mailbox);
         return;
@@ -160,11 +160,12 @@ void append_take_result(const struct delivery_work *work, size_t place, enum app
 static void report_found(const struct delivery_work *work, size_t place, struct made *made)
 {
     bool known = work->found->copies[place].state == COPY_STORED;
-    enum outcome stored = made->quarantine ? OUTCOME_QUARANTINED : OUTCOME_STORED;
+    bool explained = made->quarantine == QUARANTINE_STORED;
+    enum outcome stored = explained ? OUTCOME_QUARANTINED : OUTCOME_STORED;
     made->state = COPY_STORED;
     report_set(&made->report, known ? OUTCOME_DUPLICATE : stored, "%s uid=%u mailbox=%s (found there%s)",
                known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox,
-               made->quarantine ? ", quarantined" : "");
+               explained ? ", quarantined" : "");
 }
 
 bool append_in_time(const struct config *config)
@@ -205,7 +206,7 @@ struct made append_copy(struct delivery_work *work, size_t place)
 
 struct ledger_made append_settled(size_t target, const struct made *made)
 {
-    bool explained = made->state != COPY_STORED || made->quarantine;
+    bool explained = made->state != COPY_STORED || made->quarantine == QUARANTINE_STORED;
     return (struct ledger_made){
         .target = target,
         .state = made->state,

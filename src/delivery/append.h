@@ -6,12 +6,14 @@
 
 #include "delivery/work.h"
 
+enum quarantine { QUARANTINE_NONE, QUARANTINE_DUE, QUARANTINE_STORED };
+
 /* The result of a copy. */
 struct made {
     enum copy_state state;
     bool doubt;                /* it may be there, whatever the state */
     uint32_t uidvalidity, uid; /* 0: unknown */
-    bool quarantine;           /* to be stored within an explanation, or it is (COPY_STORED) */
+    enum quarantine quarantine; /* whether it is to be stored as the attachment of an explanation, or is */
     struct report report;      /* for the recipients of this mailbox */
 };
 

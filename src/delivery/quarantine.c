@@ -47,7 +47,7 @@ static struct message *explain(const struct delivery_work *work, size_t place, c
 void quarantine_append(struct delivery_work *work, size_t place, struct made *made)
 {
     struct fault fault;
-    if (!made->quarantine || !append_in_time(work->delivery->config))
+    if (made->quarantine != QUARANTINE_DUE || !append_in_time(work->delivery->config))
         return;
     struct report refusal = made->report;
     struct message *explanation OD_CLEANUP(message_free) = explain(work, place, refusal.text, &fault);
@@ -95,6 +95,7 @@ enum search_result quarantine_search(struct mailbox *mailbox, const struct deliv
         .context = comparison,
     };
     enum search_result result = mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
-    made->quarantine = result == SEARCH_FOUND;
+    if (result == SEARCH_FOUND)
+        made->quarantine = QUARANTINE_STORED;
     return result;
 }

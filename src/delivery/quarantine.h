@@ -12,7 +12,7 @@
  * wait for longer than it would be retried. */
 bool quarantine_is_time(const struct delivery_work *work, size_t place) OD_MUST;
 
-/* If `made` says that the copy is to be quarantined (made->quarantine), and there is time, appends the explanation and
+/* If `made` says that the copy is to be quarantined (QUARANTINE_DUE), and there is time, appends the explanation and
  * replaces the result. Otherwise, and if that fails, the copy is deferred: never is a message bounced because
  * our own explanation was refused. The copy must be held. */
 void quarantine_append(struct delivery_work *work, size_t place, struct made *made);

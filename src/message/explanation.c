@@ -9,7 +9,7 @@
 
 #include "message/message_builder.h"
 
-#define TEXT_MOST 300 /* characters of a stranger's text */
+#define TEXT_MOST 500 /* characters of a stranger's text */
 #define WORD_MOST 45  /* bytes in an encoded word: 75 characters with its frame (RFC 2047, 2) */
 #define CHUNK_SIZE ((size_t)48 * 1024)
 
@@ -156,7 +156,8 @@ static char *explain(const struct explanation *it)
     add_about(text, "Message-ID", id);
     add_about(text, "Envelope sender", it->sender[0] != '\0' ? it->sender : "<>");
     g_string_append(text, "\nThe server's answer:\n\n");
-    add_about(text, "answer", it->answer);
+    char *answer OD_CLEANUP(base_free) = one_line(it->answer);
+    g_string_append_printf(text, "    %s\n", answer);
     g_string_append(text,
                     "\nTo read the message, open the attachment, or save it and open it with a mail program.\n"
                     "Damaged messages are often unsolicited: be careful with what you did not expect.\n"
