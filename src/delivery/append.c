@@ -175,6 +175,20 @@ bool append_in_time(const struct config *config)
     return deadline_left_ms() >= silent + config->delivery.deadline / 10;
 }
 
+enum search_result append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made)
+{
+    struct made found = {.state = COPY_PENDING};
+    struct fault fault;
+    enum search_result result = search_copy(work, place, &found, &fault);
+    if (result == SEARCH_FOUND)
+        report_found(work, place, &found);
+    else if (result == SEARCH_TROUBLE) /* must not count as absent */
+        append_take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &found);
+    if (result != SEARCH_ABSENT)
+        *made = found;
+    return result;
+}
+
 struct made append_now(struct delivery_work *work, size_t place, bool doubt)
 {
     append_begin(work, place, SESSIONS_KEPT);
@@ -186,21 +200,11 @@ struct made append_now(struct delivery_work *work, size_t place, bool doubt)
 struct made append_copy(struct delivery_work *work, size_t place)
 {
     struct made made = {.state = COPY_PENDING};
-    struct fault fault;
     bool doubt = work->plan->targets[place].doubt;
     if (work->plan->targets[place].action == PLAN_APPEND)
         return append_now(work, place, doubt);
-    switch (search_copy(work, place, &made, &fault)) {
-    case SEARCH_FOUND:
-        report_found(work, place, &made);
-        break;
-    case SEARCH_ABSENT:
+    if (append_search(work, place, doubt, &made) == SEARCH_ABSENT)
         made = append_now(work, place, false);
-        break;
-    case SEARCH_TROUBLE: /* must not count as absent */
-        append_take_result(work, place, APPEND_NOT_SENT, doubt, &fault, &made);
-        break;
-    }
     return made;
 }
 

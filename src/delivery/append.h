@@ -11,10 +11,10 @@ enum quarantine { QUARANTINE_NONE, QUARANTINE_DUE, QUARANTINE_STORED };
 /* The result of a copy. */
 struct made {
     enum copy_state state;
-    bool doubt;                /* it may be there, whatever the state */
-    uint32_t uidvalidity, uid; /* 0: unknown */
+    bool doubt;                 /* it may be there, whatever the state */
+    uint32_t uidvalidity, uid;  /* 0: unknown */
     enum quarantine quarantine; /* whether it is to be stored as the attachment of an explanation, or is */
-    struct report report;      /* for the recipients of this mailbox */
+    struct report report;       /* for the recipients of this mailbox */
 };
 
 /* The same in the form of ledger_settle; `made` must outlive it. */
@@ -27,6 +27,10 @@ bool append_in_time(const struct config *config) OD_MUST;
 /* Makes the copy of the target at this index, which must be held, as planned: searches for it if necessary, then
  * appends it on the same session. */
 struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
+
+/* Searches for the copy, in doubt on a new session. SEARCH_FOUND: *made is stored. SEARCH_TROUBLE: it is deferred; doubt
+ * as for append_now. SEARCH_ABSENT: *made is untouched. */
+enum search_result append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made) OD_MUST;
 
 /* The APPEND alone, of ahead->instead if that is set. doubt: whether an earlier attempt may have stored the copy. */
 struct made append_now(struct delivery_work *work, size_t place, bool doubt) OD_MUST;

@@ -47,9 +47,12 @@ static struct message *explain(const struct delivery_work *work, size_t place, c
 void quarantine_append(struct delivery_work *work, size_t place, struct made *made)
 {
     struct fault fault;
-    if (made->quarantine != QUARANTINE_DUE || !append_in_time(work->delivery->config))
+    const struct config *config = work->delivery->config;
+    if (made->quarantine != QUARANTINE_DUE || !append_in_time(config))
         return;
     struct report refusal = made->report;
+    if (append_search(work, place, true, made) != SEARCH_ABSENT || !append_in_time(config))
+        return;
     struct message *explanation OD_CLEANUP(message_free) = explain(work, place, refusal.text, &fault);
     if (explanation == NULL) {
         report_set(&made->report, OUTCOME_TROUBLE, "refused, and no explanation could be written: %s (%s)", fault.text,
@@ -57,7 +60,7 @@ void quarantine_append(struct delivery_work *work, size_t place, struct made *ma
         return;
     }
     work->ahead[place].instead = explanation;
-    *made = append_now(work, place, made->doubt);
+    *made = append_now(work, place, false);
     work->ahead[place].instead = NULL;
     char *text OD_CLEANUP(base_free) = base_strdup(made->report.text);
     if (made->state == COPY_STORED)

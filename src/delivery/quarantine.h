@@ -13,8 +13,9 @@
 bool quarantine_is_time(const struct delivery_work *work, size_t place) OD_MUST;
 
 /* If `made` says that the copy is to be quarantined (QUARANTINE_DUE), and there is time, appends the explanation and
- * replaces the result. Otherwise, and if that fails, the copy is deferred: never is a message bounced because
- * our own explanation was refused. The copy must be held. */
+ * replaces the result; but first searches for the message, as after any refusal that leaves a doubt. Otherwise, and if
+ * that fails, the copy is deferred: never is a message bounced because our own explanation was refused. The copy must be
+ * held. */
 void quarantine_append(struct delivery_work *work, size_t place, struct made *made);
 
 /* Searches for the explanation on this session, where the copy itself was not found. As mailbox_search; SEARCH_ABSENT

@@ -143,8 +143,9 @@ static void add_addresses(GString *out, const char *what, const struct decoded *
 
 static char *explain(const struct explanation *it)
 {
-    GString *text = g_string_new("The mail server refused to store a message that came for this mailbox, because of its\n"
-                                 "content. Nothing is lost: the message is attached, unchanged, as message.eml.\n\n");
+    GString *text = g_string_new(
+        "The mail server refused to store a message that came for this mailbox, because of its\n"
+        "content. Nothing is lost: the message is attached, unchanged, as message.eml.\n\n");
     char *id OD_CLEANUP(base_free) =
         it->message->message_id != NULL ? decode_scrub(it->message->message_id, it->message->message_id_length) : NULL;
     char *to OD_CLEANUP(base_free) = message_header(it->message, "To", NULL);

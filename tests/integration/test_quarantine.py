@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: ISC
 """delivery.rejected = quarantine: what is stored in place of a message that the IMAP server refuses for its content.
 
-The server is a fake that refuses what Cyrus refuses, and stores the rest. Each test was seen to fail: by a bounce; by an
-explanation that is not searched for, or whose attachment is not compared; by one compared with its text; by one that is
-refused and bounces; by a Sent copy with the recipient's envelope; by an attachment held in memory."""
+The server is a fake that refuses what Cyrus refuses, and stores the rest. Besides by the breakages
+in tests/mutants, tests were seen to fail by a bounce, and by a Sent copy with the recipient's envelope."""
 
+import base64
 import email
 import email.policy
 import json
@@ -17,7 +17,6 @@ import pytest
 from lab.fake_imap import FakeImap
 from lab.lmtp import start
 from lab.messages import message, on_the_wire
-from lab.process import wait_until
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
 REFUSAL = "NO Message contains invalid header"
@@ -36,8 +35,8 @@ class Picky(FakeImap):
         super().__init__(**more)
 
     def do_authenticate(self, client, tag, arguments):
+        client.account = base64.b64decode(arguments.split()[1]).decode().split("\0")[0]
         super().do_authenticate(client, tag, arguments)
-        client.account = self.credentials[-1].split("\0")[0]
 
     def box(self, client, mailbox):
         return self.boxes.setdefault((client.account, mailbox.strip('"')), [])
@@ -46,7 +45,7 @@ class Picky(FakeImap):
         mailbox, data = self.read_append(client, arguments)
         header = data.partition(b"\r\n\r\n")[0]
         self.offered.append(header)
-        if BAD.encode().strip() in header and not self.tolerant:
+        if BAD.encode().strip() in header and not getattr(client, "tolerant", self.tolerant):
             client.send(f"{tag} {self.refusal}")
             return
         self.box(client, mailbox).append(data)
@@ -184,6 +183,20 @@ def test_an_explanation_in_doubt_is_found(site, how):
     assert [tuple(row) for row in site.sql("SELECT state, doubt, uid FROM oncedrop.copy")] == [("stored", False, 1)]
 
 
+def test_a_refused_message_that_was_stored_all_the_same(site):
+    server = picky(site)
+
+    def append(client, tag, arguments):
+        client.tolerant = True
+        mailbox, data = server.read_append(client, arguments)
+        server.box(client, mailbox).append(data)
+        client.send(f"{tag} {REFUSAL}")
+    server.script["APPEND"] = append
+    mail = bad()
+    expect.stored(site.deliver(mail, SCUBA))
+    assert server.boxes[SCUBA, "INBOX"] == [on_the_wire(mail)]
+
+
 def test_an_explanation_of_another_message_does_not_count(site):
     """Nor does one that somebody else wrote under that Message-ID."""
     server = picky(site, explained=lambda client, tag: client.close())
@@ -221,8 +234,7 @@ def test_an_explanation_that_is_refused_bounces_nothing(site, answer, code):
     for _ in range(2):
         expect.deferred(site.deliver(mail, SCUBA), re.escape(code), "explanation")
         server.boxes.clear()
-    [copy] = site.sql("SELECT state, doubt FROM oncedrop.copy")
-    assert tuple(copy) == ("pending", True)
+    assert site.value("SELECT state FROM oncedrop.copy") == "pending"
     server.explained = None
     quarantined(site.deliver(mail, SCUBA))
 
@@ -230,12 +242,11 @@ def test_an_explanation_that_is_refused_bounces_nothing(site, answer, code):
 def test_a_sent_copy(site):
     """Without the envelope, which is the recipient's, and after sent_retry if that is shorter."""
     server = picky(site)
-    server.tolerant = True
     site.settings.update({"route.sent_copy": "from", "delivery.reject_after": "1h", "delivery.sent_retry": "0s"})
     mail = b"Delivered-To: secret@example.org\n" + bad(sender=LISA)
 
     def append(client, tag, arguments):
-        server.tolerant = b"Sent" not in arguments
+        client.tolerant = b"Sent" not in arguments
         Picky.do_append(server, client, tag, arguments)
     server.script["APPEND"] = append
     expect.stored(site.deliver(mail, SCUBA))
@@ -250,7 +261,7 @@ def test_lmtp(site):
     server = picky(site)
 
     def append(client, tag, arguments):
-        server.tolerant = client.account != SCUBA
+        client.tolerant = client.account != SCUBA
         Picky.do_append(server, client, tag, arguments)
     server.script["APPEND"] = append
     mail, session = bad(), start(site)
@@ -293,5 +304,4 @@ def test_a_large_message_takes_no_memory(site):
 
 def read_attachment(raw):
     """email(5) would take minutes."""
-    import base64
     return base64.b64decode(raw.rpartition(b"message.eml\"\r\n\r\n")[2].partition(b"\r\n--")[0])

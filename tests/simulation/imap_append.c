@@ -186,8 +186,10 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
         *ret_uid = flight->uid;
     }
     if (result == APPEND_REFUSED || result == APPEND_LIMIT || result == APPEND_TOOBIG || result == APPEND_OVERQUOTA) {
-        world.current->refused = true;
-        flight->content->sent_refused |= flight->box == BOX_SENT;
+        bool quarantined = flight->content->explains != NULL ||
+                           (world.config.delivery.rejected == REJECTED_QUARANTINE && result < APPEND_STORED);
+        world.current->refused |= !quarantined;
+        world.contents[flight->content->number].sent_refused |= flight->box == BOX_SENT && !quarantined;
     }
     return result;
 }

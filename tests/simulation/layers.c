@@ -12,6 +12,7 @@
 #include "delivery/received.h"
 #include "faults.h"
 #include "message/decode.h"
+#include "message/explanation.h"
 #include "message/message_field.h"
 #include "route/address.h"
 #include "scheduler.h"
@@ -114,6 +115,26 @@ struct iovec *message_pieces(const struct message *message, enum message_fields 
     *ret_count = 1;
     *ret_size = message->size;
     return pieces;
+}
+
+char *explanation_id(const char *namespace, const struct message *message)
+{
+    (void)namespace;
+    return base_strdup(world.explanations[((const struct content *)(const void *)message->data)->number].id);
+}
+
+struct message *explanation_make(const struct explanation *explanation, struct fault *fault)
+{
+    const struct content *content = (const struct content *)(const void *)explanation->message->data;
+    struct message *message = base_alloc(sizeof(*message));
+    (void)fault;
+    *message = world.explanations[content->number].message;
+    return message;
+}
+
+void message_free(struct message **message)
+{
+    base_free(message);
 }
 
 char *decode_scrub(const char *bytes, size_t length)

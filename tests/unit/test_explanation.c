@@ -94,7 +94,11 @@ static const struct {
     {"no address", {.to = "a b@c"}, NULL, "To: <a b@c>"},
     {"an address", {.to = "a+b@c"}, "To: <a+b@c>", NULL},
     {"no domain", {.domain = ""}, "From: oncedrop <postmaster@localhost>", NULL},
-    {"a domain", {.domain = "b\xc3\xbc" "cher.example"}, "From: oncedrop <postmaster@xn--bcher-kva.example>", NULL},
+    {"a domain",
+     {.domain = "b\xc3\xbc"
+                "cher.example"},
+     "From: oncedrop <postmaster@xn--bcher-kva.example>",
+     NULL},
     {"a damaged domain", {.domain = "a>b"}, "From: oncedrop <postmaster@localhost>", NULL},
     {"a bounce", {.sender = ""}, "    Envelope sender: <>", NULL},
     {"a date", {.date = 1700000000}, "Date: Tue, 14 Nov 2023 22:13:20 +0000", NULL},
