@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/output.h"
+#include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "message/message_comparison.h"
 
@@ -32,6 +33,7 @@ static const struct {
     [APPEND_NOT_SENT] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_UNAVAILABLE] = {COPY_PENDING, true, OUTCOME_MAILBOX},
     [APPEND_NO_MAILBOX] = {COPY_PENDING, true, OUTCOME_TROUBLE},
+    [APPEND_NEVER] = {COPY_PENDING, true, OUTCOME_TROUBLE},
     [APPEND_OVERQUOTA] = {COPY_PENDING, true, OUTCOME_OVERQUOTA_DEFER},
     [APPEND_TOOBIG] = {COPY_FAILED, true, OUTCOME_TOO_LARGE},
     [APPEND_NOPERM] = {COPY_PENDING, true, OUTCOME_TROUBLE},
@@ -66,7 +68,7 @@ static enum search_result search_on(struct mailbox *mailbox, const struct delive
                       mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
     bool sized = !by_id && !searchable && message->content_size > 1;
     const struct search search = {
-        .mailbox = target->mailbox,
+        .mailbox = append_mailbox(work, place),
         .message_id = searchable ? message->message_id : NULL,
         .internal_date = work->found->received_at,
         .smallest = sized ? (int64_t)message->content_size / 2 : 0,
@@ -144,11 +146,12 @@ void append_take_result(const struct delivery_work *work, size_t place, enum app
     enum outcome outcome = final_outcome(work, place, result, made);
     if (result == APPEND_STORED) {
         made->state = COPY_STORED;
+        made->filed = work->ahead[place].fallback;
         made->quarantine = work->ahead[place].instead != NULL ? QUARANTINE_STORED : QUARANTINE_NONE;
-        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid,
-                   work->targets.list[place].mailbox);
+        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid, append_mailbox(work, place));
         return;
     }
+    made->never = result == APPEND_NEVER;
     made->state = outcome_row(outcome)->final                ? COPY_FAILED
                   : meanings[result].state == COPY_APPENDING ? COPY_APPENDING
                                                              : COPY_PENDING;
@@ -163,8 +166,9 @@ static void report_found(const struct delivery_work *work, size_t place, struct 
     bool explained = made->quarantine == QUARANTINE_STORED;
     enum outcome stored = explained ? OUTCOME_QUARANTINED : OUTCOME_STORED;
     made->state = COPY_STORED;
+    made->filed = work->ahead[place].fallback;
     report_set(&made->report, known ? OUTCOME_DUPLICATE : stored, "%s uid=%u mailbox=%s (found there%s)",
-               known ? "duplicate" : "stored", made->uid, work->targets.list[place].mailbox,
+               known ? "duplicate" : "stored", made->uid, append_mailbox(work, place),
                explained ? ", quarantined" : "");
 }
 
@@ -203,20 +207,20 @@ struct made append_copy(struct delivery_work *work, size_t place)
     bool doubt = work->plan->targets[place].doubt;
     if (work->plan->targets[place].action == PLAN_APPEND)
         return append_now(work, place, doubt);
-    if (append_search(work, place, doubt, &made) == SEARCH_ABSENT)
-        made = append_now(work, place, false);
+    if (append_search(work, place, doubt, &made) == SEARCH_ABSENT && fallback_search(work, place, &doubt, &made))
+        made = append_now(work, place, doubt);
     return made;
 }
 
 struct ledger_made append_settled(size_t target, const struct made *made)
 {
-    bool explained = made->state != COPY_STORED || made->quarantine == QUARANTINE_STORED;
+    bool explained = made->state != COPY_STORED || made->filed != NULL || made->quarantine == QUARANTINE_STORED;
     return (struct ledger_made){
         .target = target,
         .state = made->state,
         .doubt = made->doubt,
-        .uidvalidity = made->uidvalidity,
-        .uid = made->uid,
+        .uidvalidity = made->filed == NULL ? made->uidvalidity : 0, /* the ledger's are those of the target's mailbox */
+        .uid = made->filed == NULL ? made->uid : 0,
         .error = explained && made->report.text[0] != '\0' ? made->report.text : NULL,
     };
 }

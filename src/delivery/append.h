@@ -13,6 +13,8 @@ struct made {
     enum copy_state state;
     bool doubt;                 /* it may be there, whatever the state */
     uint32_t uidvalidity, uid;  /* 0: unknown */
+    bool never;                 /* there is no such mailbox, and none can be made */
+    const char *filed;          /* the mailbox it is in instead of the target's; NULL: it is in the target's */
     enum quarantine quarantine; /* whether it is to be stored as the attachment of an explanation, or is */
     struct report report;       /* for the recipients of this mailbox */
 };
@@ -34,6 +36,13 @@ enum search_result append_search(struct delivery_work *work, size_t place, bool 
 
 /* The APPEND alone, of ahead->instead if that is set. doubt: whether an earlier attempt may have stored the copy. */
 struct made append_now(struct delivery_work *work, size_t place, bool doubt) OD_MUST;
+
+/* Where all of these search and append: the target's mailbox, or the fallback in its place. */
+static inline const char *append_mailbox(const struct delivery_work *work, size_t place)
+{
+    const char *fallback = work->ahead[place].fallback;
+    return fallback != NULL ? fallback : work->targets.list[place].mailbox;
+}
 
 /* The APPEND of a target in steps, so that several are under way at the same time (append_ahead.c). The target's account
  * must have a session available. */

@@ -23,7 +23,7 @@ static void set_request(struct delivery_work *work, size_t place)
     ahead->pieces = message_pieces(ahead->instead != NULL ? ahead->instead : work->delivery->message,
                                    target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS, &count, &size);
     ahead->request = (struct append){
-        .mailbox = target->mailbox,
+        .mailbox = append_mailbox(work, place),
         .seen = target->role == COPY_SENT,
         .internal_date = work->found->received_at,
         .pieces = ahead->pieces,

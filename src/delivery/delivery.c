@@ -79,6 +79,7 @@ static void make_plan(struct delivery_work *work)
         .search = config->imap.search == IMAP_SEARCH_ALWAYS,
         .has_id = work->delivery->message->message_id != NULL,
         .targets = work->targets.list,
+        .fallbacks = config->route.detail == DETAIL_FOLDER ? work->targets.fallbacks : NULL,
         .target_count = work->targets.message.target_count,
         .recipients = work->targets.of_recipient,
         .recipient_count = work->delivery->recipient_count,
@@ -228,6 +229,7 @@ void delivery_run(struct delivery *delivery)
         memset(&delivery->recipients[i].route, 0, sizeof(struct route));
         memset(&delivery->recipients[i].report, 0, sizeof(struct report));
         delivery->recipients[i].uid = 0;
+        delivery->recipients[i].filed = NULL;
     }
     if (!delivery->dry_run)
         delivery_keep_log(delivery);

@@ -18,7 +18,8 @@ struct delivery_recipient {
     const struct address *parsed; /* the parsed address, if the caller has it; NULL: not parsed yet */
     struct route route;           /* set by delivery_run, if known */
     struct report report;         /* the answer for this recipient */
-    uint32_t uid;                 /* in route.inbox, if known */
+    uint32_t uid;                 /* in that mailbox, if known */
+    const char *filed;            /* the mailbox it was stored in, if that is not route.inbox; NULL: it is */
 };
 
 /* The phases of a delivery for which time is measured. */

@@ -3,6 +3,8 @@
  * Decides by the state of each copy; the Sent copy has rules of its own. */
 #include "delivery/plan.h"
 
+#include <string.h>
+
 static const char *const texts[] = {
     [WHY_NEW_MESSAGE] = "a new message",
     [WHY_NEW_MAILBOX] = "a new mailbox for a known message",
@@ -58,6 +60,26 @@ static void append_or_search(const struct plan_request *request, const struct le
     target->action = target->doubt || by_id || request->search ? PLAN_SEARCH : PLAN_APPEND;
 }
 
+/* Whether the account has another copy, or gets one by this delivery. */
+static bool is_beside(const struct plan_request *request, const struct ledger_found *found, size_t target)
+{
+    bool beside = found->copies[target].beside;
+    for (size_t i = 0; i < request->target_count; i++)
+        beside |= i != target && request->targets[i].role == COPY_INBOX &&
+                  strcmp(request->targets[i].account, request->targets[target].account) == 0;
+    return beside;
+}
+
+/* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched. */
+static void plan_beside(const struct plan_request *request, const struct ledger_found *found, size_t target,
+                        struct plan *plan)
+{
+    struct plan_target *it = &plan->targets[target];
+    it->beside = request->fallbacks != NULL && is_beside(request, found, target);
+    if (it->beside && request->fallbacks[target] == NULL && it->action == PLAN_APPEND)
+        it->action = PLAN_SEARCH;
+}
+
 static void plan_inbox(const struct plan_request *request, const struct ledger_found_copy *copy,
                        struct plan_target *target)
 {
@@ -109,10 +131,12 @@ struct plan *plan_make(const struct ledger_found *found, const struct plan_reque
     for (size_t i = 0; i < request->target_count; i++) {
         plan->targets[i].doubt = found->copies[i].doubt;
         plan->targets[i].why = find_why(found, request, i);
-        if (request->targets[i].role == COPY_SENT)
+        if (request->targets[i].role == COPY_SENT) {
             plan->sent = i;
-        else
-            plan_inbox(request, &found->copies[i], &plan->targets[i]);
+            continue;
+        }
+        plan_inbox(request, &found->copies[i], &plan->targets[i]);
+        plan_beside(request, found, i, plan);
     }
     plan->sent_owner = first_that_goes_on(request, plan);
     if (plan->sent != LEDGER_NO_TARGET)

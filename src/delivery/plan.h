@@ -46,6 +46,7 @@ struct plan_request {
     bool search;      /* search before every APPEND (imap.search = always) */
     bool has_id;      /* the message has a Message-ID, by which Sent is searched */
     const struct ledger_target *targets;
+    const char *const *fallbacks; /* of each; NULL: no detail names a mailbox, so none was ever used */
     size_t target_count;
     const size_t *recipients; /* the target of each, or LEDGER_NO_TARGET */
     size_t recipient_count;
@@ -55,6 +56,8 @@ struct plan_target {
     enum plan_action action;
     enum plan_why why;
     bool doubt; /* it may be there: claim it with doubt */
+    bool
+        beside; /* the account has, or gets, another copy of the message, which may be in this mailbox, too (fallback.h) */
 };
 
 struct plan {

@@ -91,7 +91,7 @@ enum search_result quarantine_search(struct mailbox *mailbox, const struct deliv
     struct explanation_comparison *comparison OD_CLEANUP(explanation_comparison_free) =
         explanation_comparison_new(delivery->message, (const char *const *)config->identity.ignore);
     const struct search search = {
-        .mailbox = work->targets.list[place].mailbox,
+        .mailbox = append_mailbox(work, place),
         .message_id = id,
         .feed = feed_candidate,
         .end = end_candidate,

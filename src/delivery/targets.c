@@ -20,13 +20,20 @@ static void report_route(struct delivery *delivery, struct delivery_recipient *r
         report_set(&recipient->report, OUTCOME_TROUBLE, "%s", fault->text);
 }
 
-/* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. */
-static size_t place(struct targets *targets, const char *account, const char *mailbox, enum copy_role role)
+/* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
+ * one of them has no other, the mailbox has no fallback. */
+static size_t place(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
+                    enum copy_role role)
 {
     size_t *count = &targets->message.target_count;
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp(targets->list[i].account, account) == 0 && strcmp(targets->list[i].mailbox, mailbox) == 0)
-            return i;
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(targets->list[i].account, account) != 0 || strcmp(targets->list[i].mailbox, mailbox) != 0)
+            continue;
+        if (fallback == NULL)
+            targets->fallbacks[i] = NULL;
+        return i;
+    }
+    targets->fallbacks[*count] = fallback;
     targets->list[*count] = (struct ledger_target){.account = account, .mailbox = mailbox, .role = role};
     return (*count)++;
 }
@@ -80,7 +87,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
         }
         targets->recipients[i].account = recipient->route.account;
         targets->recipients[i].mailbox = recipient->route.inbox;
-        targets->of_recipient[i] = place(targets, recipient->route.account, recipient->route.inbox, COPY_INBOX);
+        targets->of_recipient[i] =
+            place(targets, recipient->route.account, recipient->route.inbox, recipient->route.fallback, COPY_INBOX);
         routed++;
     }
     return routed > 0;
@@ -103,7 +111,7 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
     enum route_result result = delivery->sender_known ? recorded_sender(delivery, &targets->sender)
                                                       : sent_route(delivery, &targets->sender, &fault);
     if (result == ROUTE_OK)
-        (void)place(targets, targets->sender.account, targets->sender.sent, COPY_SENT);
+        (void)place(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
     if (result != ROUTE_TROUBLE)
         return true;
     for (size_t i = 0; i < delivery->recipient_count; i++)
@@ -160,6 +168,7 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     *ret = (struct targets){.order = NULL};
     ret->message.received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
     ret->list = base_alloc((count + 1) * sizeof(*ret->list));
+    ret->fallbacks = base_alloc((count + 1) * sizeof(*ret->fallbacks));
     ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));
     ret->of_recipient = base_alloc((count + 1) * sizeof(*ret->of_recipient));
     if (!route_recipients(delivery, ret) || !add_sent(delivery, ret))
@@ -180,6 +189,7 @@ size_t targets_first_recipient(const struct targets *targets, size_t target)
 void targets_clear(struct targets *targets)
 {
     base_free(&targets->list);
+    base_free(&targets->fallbacks);
     base_free(&targets->recipients);
     base_free(&targets->of_recipient);
     base_free(&targets->order);

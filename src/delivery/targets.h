@@ -9,6 +9,7 @@
 struct targets {
     struct ledger_message message;       /* the description for the ledger */
     struct ledger_target *list;          /* inboxes first, then the Sent copy if there is one */
+    const char **fallbacks;              /* of each, the mailbox to use if it cannot be made; NULL: none */
     struct ledger_recipient *recipients; /* one for each recipient, in the same order */
     size_t *of_recipient;                /* the target of each, or LEDGER_NO_TARGET: not routed */
     size_t *order;       /* the targets in random order: if some take all the time for a message, others should be

@@ -76,14 +76,15 @@ struct ledger_message {
 
 /* What the ledger knows about a target. */
 struct ledger_found_copy {
-    enum copy_state state;    /* COPY_NONE: not in the ledger */
-    bool doubt;               /* an earlier attempt may have stored it */
-    int64_t attempt;          /* number of the last attempt; 0: none */
-    int64_t attempt_age_ms;   /* since the last attempt began, by the database's clock */
-    int64_t first_age_ms;     /* since the first attempt began */
-    size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
-    bool owner_finished;      /* Postfix will not retry that recipient */
-    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
+    enum copy_state state;  /* COPY_NONE: not in the ledger */
+    bool doubt;             /* an earlier attempt may have stored it */
+    int64_t attempt;        /* number of the last attempt; 0: none */
+    int64_t attempt_age_ms; /* since the last attempt began, by the database's clock */
+    int64_t first_age_ms;   /* since the first attempt began */
+    size_t owner;           /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;    /* Postfix will not retry that recipient */
+    bool beside;    /* inboxes only: the message has another copy in this account's mailboxes, not counting Sent */
+    bool elsewhere; /* Sent only: another content with this Message-ID has the copy, or may still get it */
     int64_t uidvalidity, uid; /* 0: unknown */
 };
 

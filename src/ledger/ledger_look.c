@@ -52,7 +52,7 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.first_at) * 1000)::bigint,"
-                  " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid"
+                  " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role"
                   " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " JOIN @schema@.delivery d ON d.id = c.claimed_by"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
@@ -108,10 +108,14 @@ static size_t recipient_place(const struct ledger_message *message, const char *
 
 static void take_copy(const struct ledger_message *message, const PGresult *result, int row, struct ledger_found *found)
 {
+    bool inbox = strcmp(PQgetvalue(result, row, 11), "inbox") == 0;
     for (size_t i = 0; i < message->target_count; i++) {
-        if (strcmp(message->targets[i].account, PQgetvalue(result, row, 0)) != 0 ||
-            strcmp(message->targets[i].mailbox, PQgetvalue(result, row, 1)) != 0)
+        if (strcmp(message->targets[i].account, PQgetvalue(result, row, 0)) != 0)
             continue;
+        if (strcmp(message->targets[i].mailbox, PQgetvalue(result, row, 1)) != 0) {
+            found->copies[i].beside |= inbox && message->targets[i].role == COPY_INBOX;
+            continue;
+        }
         found->copies[i] = (struct ledger_found_copy){
             .state = ledger_state(PQgetvalue(result, row, 2)),
             .doubt = pg_bool(result, row, 3),
@@ -120,6 +124,7 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .first_age_ms = pg_int(result, row, 6),
             .owner = recipient_place(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
+            .beside = found->copies[i].beside,
             .elsewhere = found->copies[i].elsewhere,
             .uidvalidity = pg_int(result, row, 9),
             .uid = pg_int(result, row, 10),

@@ -88,6 +88,7 @@ void mailbox_close(struct mailbox **mailbox)
     free(it->where);
     free(it->capabilities);
     free(it->sent);
+    mailbox_namespace_clear(&it->namespaces);
     free(it->farewell);
     free(it->bytes);
     free(it->appending.name);

@@ -73,10 +73,11 @@ enum append_result {
     APPEND_LOST,        /* nothing of the literal was sent: the connection ended, or was silent, before the '+' */
     APPEND_NOT_SENT,    /* nothing of the literal was sent: name refused, no longer wanted, answered too early */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
-    APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and creating it is disabled, not for us to do, or did not help */
-    APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
-    APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
-    APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
+    APPEND_NO_MAILBOX, /* NO [TRYCREATE], and the mailbox could not be created, is not for us to create, or that did not help */
+    APPEND_NEVER, /* there is no such mailbox, and none can be made: because of its name, our rights, or imap.create */
+    APPEND_OVERQUOTA, /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
+    APPEND_TOOBIG,    /* NO [TOOBIG] (RFC 4469) */
+    APPEND_NOPERM,    /* NO [NOPERM] (RFC 5530) */
 };
 
 struct append {
@@ -99,8 +100,9 @@ struct append {
  *        to close the connection, since whatever is sent would be the literal. The name \Sent may have to be looked up
  *        first, which waits.
  * feed   waits for the '+', at most until until_ms (by base_now_ms()) without a word of the server, and sends the
- *        literal. `wanted` is called immediately before. If the server answers TRYCREATE and the settings allow it, the
- *        mailbox is created and subscribed to, once, but never an INBOX; the APPEND is then begun again.
+ *        literal. `wanted` is called immediately before. If the server answers TRYCREATE, or refuses a mailbox
+ *        that it does not list, and the settings allow it, the mailbox is created and subscribed to, once, but never an
+ *        INBOX; the APPEND is then begun again.
  * mailbox_append  waits for the answer, at most imap.timeout since the end of `feed` without a word of the server. A
  *        step that was left out is taken first. TRYCREATE as above.
  *

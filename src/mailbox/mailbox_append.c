@@ -3,6 +3,7 @@
  * APPEND (RFC 3501, 6.3.11) in steps. Its result says what is stored, what may be, and what certainly is not. */
 #include "mailbox/mailbox_session.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 /* With a linger time of 0, unsent data is discarded when the socket closes (or its process dies). */
@@ -29,6 +30,8 @@ static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *rep
 {
     struct appending *it = &mailbox->appending;
     fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s", mailbox->where, it->append.mailbox, reply->data);
+    it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
+    it->fed = literal_sent;
     end(mailbox, mailbox_refusal(reply, literal_sent));
 }
 
@@ -81,14 +84,32 @@ static bool ready_for_literal(struct mailbox *mailbox)
     return false;
 }
 
-/* After TRYCREATE: begins again, once, if the mailbox could be created. */
+/* Whether the refusal was for lack of a mailbox: the server says so, or it lists none of that name. */
+static bool is_missing(struct mailbox *mailbox)
+{
+    struct appending *it = &mailbox->appending;
+    struct fault minor;
+    bool exists;
+    if (it->result == APPEND_NO_MAILBOX || !it->perhaps_missing || mailbox->stream == NULL)
+        return it->result == APPEND_NO_MAILBOX;
+    return mailbox_folder_exists(mailbox, it->name, &exists, &minor) && !exists;
+}
+
+/* After a refusal: begins again, once, if a missing mailbox could be created. One that we created was not there when the
+ * message was sent, so nothing of it is stored; in one that was created meanwhile it may be, unless TRYCREATE was said. */
 static bool begin_again(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    if (it->step != APPEND_OVER || it->result != APPEND_NO_MAILBOX || it->created)
+    if (it->step != APPEND_OVER || it->settled)
         return false;
-    it->created = true;
-    if (!mailbox_folder_create(mailbox, it->name, &it->why))
+    it->settled = true;
+    if (!is_missing(mailbox))
+        return false;
+    enum mailbox_made made = mailbox_create(mailbox, it->name, &it->why);
+    if (made == MADE_NEVER)
+        it->result = APPEND_NEVER;
+    bool again = made == MADE_CREATED || (made == MADE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
+    if (!again)
         return false;
     send_append(mailbox);
     return it->step == APPEND_BEGUN;

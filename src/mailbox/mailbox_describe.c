@@ -105,7 +105,7 @@ static void note_folder(void *context, struct mailbox_reply *reply)
 {
     struct mailbox_folder *folder = context;
     struct reply_list list;
-    if (!mailbox_reply_list(reply, &list) || !list.selectable)
+    if (!mailbox_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, folder->name))
         return;
     folder->exists = true;
     folder->is_sent = list.sent;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailboxes on the server: their names, whether they exist, and creating them. */
+ * Mailboxes on the server: their names, and whether they exist. */
 #include "mailbox/mailbox_session.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/log.h"
 
 /* The shortest name wins: other users' and shared mailboxes are below a prefix. */
 static void note_sent(void *context, struct mailbox_reply *reply)
@@ -21,7 +19,7 @@ static void note_sent(void *context, struct mailbox_reply *reply)
     *sent = base_strndup(list.name, list.name_size);
 }
 
-/* Finds the mailbox with the attribute \Sent, once per session; "Sent" if there is none. */
+/* Finds the mailbox with the attribute \Sent, once per session; "Sent" of the account's own if there is none. */
 static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 {
     struct mailbox_reply reply;
@@ -37,85 +35,57 @@ static bool find_sent(struct mailbox *mailbox, struct fault *fault)
         base_free(&mailbox->sent);
         return false;
     }
-    if (mailbox->sent == NULL)
-        mailbox->sent = base_strdup("Sent");
-    return true;
+    if (mailbox->sent != NULL)
+        return true;
+    mailbox->sent = mailbox_namespace_name(mailbox, "Sent", fault);
+    mailbox->sent_unmarked = true;
+    return mailbox->sent != NULL;
 }
 
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     char *encoded OD_CLEANUP(base_free) = NULL;
+    char *mapped OD_CLEANUP(base_free) = NULL;
     bool by_use = strcasecmp(name, "\\Sent") == 0;
     if (by_use && !find_sent(mailbox, fault))
         return NULL;
-    if (!by_use && (encoded = mailbox_name_encode(name, fault)) == NULL)
+    if (!by_use && ((encoded = mailbox_name_encode(name, fault)) == NULL ||
+                    (mapped = mailbox_namespace_name(mailbox, encoded, fault)) == NULL))
         return NULL;
-    char *quoted = mailbox_dialogue_quote(by_use ? mailbox->sent : encoded);
+    char *quoted = mailbox_dialogue_quote(by_use ? mailbox->sent : mapped);
     if (quoted == NULL)
-        fault_set(fault, "%s: the name of the Sent mailbox has a control character", mailbox->where);
+        fault_set(fault, "%s: a mailbox name or prefix of the server has a control character", mailbox->where);
     return quoted;
 }
 
-static void warn_unsubscribed(const char *name, const char *why)
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name)
 {
-    char escaped_name[512], escaped_why[1024];
-    log_warning("mailbox %s was created, but not subscribed to: %s",
-                log_escape_field(name, escaped_name, sizeof(escaped_name)),
-                log_escape_text(why, escaped_why, sizeof(escaped_why)));
+    if (!list->selectable || strpbrk(name, "*%") == NULL)
+        return list->selectable;
+    char *listed OD_CLEANUP(base_free) = base_strndup(list->name, list->name_size);
+    char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(listed);
+    return quoted != NULL && strcmp(quoted, name) == 0;
 }
 
-/* An account without INBOX does not exist, or is not what we think it is: nothing is created in it. */
-static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *fault)
-{
-    static const char remedy[] =
-        "does the account exist on the server? (Dovecot's ACL plugin hides it from a master user:"
-        " set acl_user = %u)";
-    struct mailbox_reply reply;
-    struct fault minor;
-    if (strcasecmp(name, "\"INBOX\"") != 0 &&
-        (mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, &minor, "STATUS \"INBOX\" (UIDVALIDITY)") ||
-         reply.status == STATUS_BAD))
-        return true;
-    if (mailbox->stream == NULL)
-        *fault = minor;
-    else
-        fault_set(fault, "%s: the account has no INBOX, and oncedrop never creates one: %s", mailbox->where, remedy);
-    return false;
-}
-
-bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault)
-{
-    struct mailbox_reply reply;
-    struct fault minor;
-    if (!has_inbox(mailbox, name, fault))
-        return false;
-    if (!mailbox->create) {
-        fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);
-        return false;
-    }
-    if (!mailbox_dialogue_ask(mailbox, "CREATE", NULL, NULL, &reply, fault, "CREATE %s", name) &&
-        strcmp(reply.code, "ALREADYEXISTS") != 0)
-        return false;
-    if (mailbox->subscribe &&
-        !mailbox_dialogue_ask(mailbox, "SUBSCRIBE", NULL, NULL, &reply, &minor, "SUBSCRIBE %s", name))
-        warn_unsubscribed(name, minor.text);
-    return true;
-}
+struct wanted {
+    const char *name;
+    bool exists;
+};
 
 static void note_exists(void *context, struct mailbox_reply *reply)
 {
-    bool *exists = context;
+    struct wanted *wanted = context;
     struct reply_list list;
-    if (mailbox_reply_list(reply, &list) && list.selectable)
-        *exists = true;
+    if (mailbox_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name))
+        wanted->exists = true;
 }
 
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault)
 {
     struct mailbox_reply reply;
-    bool exists = false;
-    if (!mailbox_dialogue_ask(mailbox, "LIST", note_exists, &exists, &reply, fault, "LIST \"\" %s", name))
+    struct wanted wanted = {.name = name};
+    if (!mailbox_dialogue_ask(mailbox, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", name))
         return false;
-    *ret_exists = exists;
+    *ret_exists = wanted.exists;
     return true;
 }

@@ -53,3 +53,14 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
     }
     return literal_sent && speaks_of_content(reply) ? APPEND_REFUSED : unknown;
 }
+
+/* Dovecot says CANNOT of a name that it does not accept. */
+bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply)
+{
+    static const char *const missing[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        if (strcmp(reply->code, missing[i]) == 0)
+            return true;
+    }
+    return false;
+}

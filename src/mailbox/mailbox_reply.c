@@ -197,6 +197,48 @@ bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
     return true;
 }
 
+/* One namespace, after its '(': prefix and separator, and perhaps extensions. */
+static bool take_namespace(struct mailbox_cursor *cursor, struct reply_namespace *namespace)
+{
+    if (mailbox_token_next(cursor) != TOKEN_STRING)
+        return false;
+    namespace->prefix = cursor->text;
+    namespace->prefix_size = cursor->size;
+    enum mailbox_token token = mailbox_token_next(cursor);
+    if (token != TOKEN_STRING && token != TOKEN_ATOM) /* NIL: no hierarchy */
+        return false;
+    namespace->separator = token == TOKEN_STRING && cursor->size > 0 ? cursor->text[0] : '\0';
+    while ((token = mailbox_token_next(cursor)) != TOKEN_CLOSE) {
+        if (!mailbox_token_skip(cursor, token))
+            return false;
+    }
+    return true;
+}
+
+bool mailbox_reply_namespaces(struct mailbox_reply *reply,
+                              void (*each)(void *context, const struct reply_namespace *namespace), void *context)
+{
+    struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
+    if (!next_word(&cursor, "NAMESPACE"))
+        return false;
+    for (int kind = 0; kind < 3; kind++) {
+        struct reply_namespace namespace = {.personal = kind == 0};
+        enum mailbox_token token = mailbox_token_next(&cursor);
+        if (token == TOKEN_ATOM && is_word(cursor.text, cursor.size, "NIL"))
+            continue;
+        if (token != TOKEN_OPEN)
+            return false;
+        while ((token = mailbox_token_next(&cursor)) == TOKEN_OPEN) {
+            if (!take_namespace(&cursor, &namespace))
+                return false;
+            each(context, &namespace);
+        }
+        if (token != TOKEN_CLOSE)
+            return false;
+    }
+    return true;
+}
+
 bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
 {
     struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};

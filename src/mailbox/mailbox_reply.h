@@ -59,6 +59,20 @@ struct reply_list {
 /* "LIST (attributes) delimiter name"; quoted strings in the data are unquoted in place. */
 bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret) OD_MUST;
 
+/* A namespace (RFC 2342). */
+struct reply_namespace {
+    bool personal;      /* of one's own mailboxes; else of other users' or of shared ones */
+    const char *prefix; /* as written by the server (modified UTF-7); points into the data, not NUL-terminated */
+    size_t prefix_size;
+    char separator; /* of the hierarchy; 0: there is none */
+};
+
+/* "NAMESPACE (personal) (others) (shared)": calls `each` for every namespace. Quoted strings in the data are unquoted in
+ * place. */
+bool mailbox_reply_namespaces(struct mailbox_reply *reply,
+                              void (*each)(void *context, const struct reply_namespace *namespace),
+                              void *context) OD_MUST;
+
 struct reply_fetch {
     uint32_t uid;     /* 0: absent */
     const char *body; /* content of BODY[...]; NULL: absent */

@@ -40,9 +40,7 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
     }
     /* Only the list of mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean
      * trouble. */
-    bool perhaps_missing =
-        reply.status == STATUS_NO &&
-        (reply.code[0] == '\0' || strcmp(reply.code, "NONEXISTENT") == 0 || strcmp(reply.code, "TRYCREATE") == 0);
+    bool perhaps_missing = reply.status == STATUS_NO && mailbox_refusal_perhaps_missing(&reply);
     bool exists;
     if (!perhaps_missing || !mailbox_folder_exists(mailbox, name, &exists, &list_fault))
         return SEARCH_TROUBLE;

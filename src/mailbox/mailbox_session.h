@@ -18,6 +18,7 @@
 #include <libetpan/mailstream.h>
 
 #include "mailbox/mailbox.h"
+#include "mailbox/mailbox_namespace.h"
 #include "mailbox/mailbox_reply.h"
 
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
@@ -35,8 +36,11 @@ struct appending {
     enum append_step step;
     struct append append;
     char *name;   /* as sent */
-    bool created; /* the mailbox was, or that was tried */
-    bool whole;   /* all of the literal was sent */
+    bool settled; /* whether the mailbox is missing was found out, and what could be done was */
+    bool
+        perhaps_missing; /* APPEND_OVER: a refusal that may mean, to some servers, that there is no such mailbox, ... */
+    bool fed;            /* ... which came after the literal */
+    bool whole;          /* all of the literal was sent */
     int64_t fed_ms;
     enum append_result result; /* APPEND_OVER: not stored, and ... */
     struct fault why;          /* ... why */
@@ -55,7 +59,9 @@ struct mailbox {
     char tag[16];       /* of the current command */
     const char *step;   /* its name, for faults */
     char *capabilities; /* as last announced; NULL: unknown, since TLS or the login may have changed them */
-    char *sent;         /* encoded name of the \Sent mailbox; NULL: not looked up yet */
+    struct mailbox_namespaces namespaces;
+    char *sent;         /* the \Sent mailbox, as named by the server; NULL: not looked up yet */
+    bool sent_unmarked; /* no mailbox is marked \Sent: it is one that we name */
     char *farewell;     /* the text of the server's BYE */
     bool refused;       /* the login was, by an answer or by closing the connection */
     bool crowded;       /* the login was, with a code that may mean: too many sessions */
@@ -180,14 +186,28 @@ void mailbox_date(int64_t seconds, bool with_time, char ret[MAILBOX_DATE_SIZE]);
 /* mailbox_refusal.c: what a tagged NO or BAD to APPEND means, before or after the literal. */
 enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool literal_sent) OD_MUST;
 
-/* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, quoted). */
+/* Whether a refusal may mean that the mailbox does not exist. It may mean trouble as well: only LIST tells. */
+bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply) OD_MUST;
+
+/* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, namespace, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
-/* CREATE and SUBSCRIBE as the settings allow; `name` as returned by mailbox_folder_name. Never creates an INBOX, or
- * anything in an account without one: some servers accept the login of an account that does not exist. */
-bool mailbox_folder_create(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
-
-/* Asks with LIST; false with the fault set if there was no answer, else sets *ret_exists. */
+/* Asks with LIST; false with the fault set if there was no answer, else sets *ret_exists. `name` as returned by
+ * mailbox_folder_name. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault) OD_MUST;
+
+/* Whether this answer to LIST with that name means the mailbox: a name with '*' or '%' is a pattern for others, too. */
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name) OD_MUST;
+
+enum mailbox_made {
+    MADE_TROUBLE, /* not, or not known; the fault says why */
+    MADE_NEVER, /* not, and trying again does not help: because of the name, of our rights, or of imap.create; fault set */
+    MADE_EXISTS, /* not by us: it is there now */
+    MADE_CREATED,
+};
+
+/* mailbox_create.c: CREATE and SUBSCRIBE as the settings allow; `name` as returned by mailbox_folder_name. Never creates an
+ * INBOX, or anything in an account without one: some servers accept the login of an account that does not exist. */
+enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
 #endif

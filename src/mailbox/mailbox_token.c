@@ -67,8 +67,9 @@ enum mailbox_token mailbox_token_next(struct mailbox_cursor *cursor)
     case '"':
         return quoted_token(cursor);
     case '{':
-    case '~':
         return literal_token(cursor);
+    case '~': /* literal8 (RFC 3516), or an atom, such as a mailbox's name */
+        return cursor->end - cursor->at > 1 && cursor->at[1] == '{' ? literal_token(cursor) : atom_token(cursor);
     default:
         return atom_token(cursor);
     }

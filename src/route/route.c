@@ -13,8 +13,12 @@
 /* The sender chooses the detail: it may name a folder, but not a path or a pattern. */
 static bool detail_is_folder(const char *detail)
 {
-    return detail[0] != '\0' && strlen(detail) <= 64 && detail[0] != '~' && detail[0] != '\\' &&
-           strpbrk(detail, "/.%*") == NULL;
+    struct fault ignored;
+    if (detail[0] == '\0' || strlen(detail) > 64 || detail[0] == '~' || detail[0] == '\\' ||
+        strpbrk(detail, "/.%*") != NULL)
+        return false;
+    char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(detail, &ignored);
+    return encoded != NULL;
 }
 
 /* Finds the account by the template, or by account_query, which may also return the mailboxes. */
@@ -56,8 +60,8 @@ static char *one_name(char *name)
 /* A name that IMAP cannot take must be found before anything is claimed for it. */
 static bool names_are_good(const struct route *route, struct fault *fault)
 {
-    const char *const names[] = {route->inbox, route->sent};
-    for (size_t i = 0; i < 2; i++) {
+    const char *const names[] = {route->inbox, route->sent, route->fallback};
+    for (size_t i = 0; i < 3 && names[i] != NULL; i++) {
         char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(names[i], fault);
         if (encoded == NULL) {
             fault_prefix(fault, "mailbox of %s", route->address);
@@ -92,7 +96,11 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     route.inbox_by = folder ? "route.detail" : columns[1] != NULL ? QUERY : "route.inbox";
     route.sent_by = columns[2] != NULL ? QUERY : "route.sent";
     route.account = choose(&columns[0], "");
-    route.inbox = one_name(folder ? base_strdup(address->detail) : choose(&columns[1], config->route.inbox));
+    route.inbox = one_name(choose(&columns[1], config->route.inbox));
+    if (folder) {
+        route.fallback = route.inbox;
+        route.inbox = one_name(base_strdup(address->detail));
+    }
     route.sent = one_name(choose(&columns[2], config->route.sent));
     route.address = base_strdup(address->address);
     route.domain = base_strdup(address->domain);
@@ -120,6 +128,7 @@ void route_clear(struct route *route)
     base_free(&route->domain);
     base_free(&route->account);
     base_free(&route->inbox);
+    base_free(&route->fallback);
     base_free(&route->sent);
 }
 

@@ -13,8 +13,9 @@ struct route {
     char *address; /* normalised, without the detail */
     char *domain;  /* of the address, lower case */
     char *account;
-    char *inbox; /* mailbox for mail to this address; INBOX if it is INBOX in any case (RFC 3501, 5.1) */
-    char *sent;  /* mailbox for mail from this address; \Sent likewise */
+    char *inbox;    /* mailbox for mail to this address; INBOX if it is INBOX in any case (RFC 3501, 5.1) */
+    char *fallback; /* the mailbox without the detail, if that named the inbox; NULL: the inbox is the only one */
+    char *sent;     /* mailbox for mail from this address; \Sent likewise */
     const char *account_by, *inbox_by, *sent_by; /* the settings that decided, such as "route.account" */
 };
 
@@ -25,8 +26,8 @@ enum route_result {
 };
 
 /* Finds the account of an address: by route.account_query if it is set, else by the template route.account. With
- * route.detail = folder the detail names the mailbox, unless it is unsuitable (hierarchy separators, wildcards, longer
- * than 64 bytes): then the inbox is used. *ret is set on ROUTE_OK only. */
+ * route.detail = folder the detail names the mailbox, unless it is unsuitable (hierarchy separators, wildcards, control
+ * characters, not UTF-8, longer than 64 bytes): then the inbox is used. *ret is set on ROUTE_OK only. */
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct fault *fault) OD_MUST;
 

@@ -26,8 +26,8 @@ class Accounts(FakeImap):
     """Knows whose sessions they are: client.account."""
 
     def do_authenticate(self, client, tag, arguments):
+        client.account = base64.b64decode(arguments.split()[1]).decode().split("\0")[0]
         super().do_authenticate(client, tag, arguments)
-        client.account = self.credentials[-1].split("\0")[0]
 
 
 def fake(site, **options):

@@ -225,13 +225,16 @@ def missing(client, tag, _arguments):
     client.send(f"{tag} NO [TRYCREATE] Mailbox does not exist")
 
 
+@pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("inbox", ["INBOX", "Inbox", "Lists"])
-def test_nothing_is_made_in_an_account_without_inbox(site, inbox):
-    """Cyrus accepts the login of an account that it does not have."""
+def test_nothing_is_made_in_an_account_without_inbox(site, inbox, listed):
+    """Cyrus accepts the login of an account that it does not have. Dovecot's ACL plugin lists an INBOX that it hides."""
     server = serve(site, "NO who?", script={"APPEND": missing, "STATUS": missing})
+    if not listed:
+        server.script["LIST"] = lambda client, tag, _: client.send(f"{tag} OK done")
     site.settings["route.inbox"] = inbox
     mail = message()
-    expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.0", "has no INBOX", "acl_user")
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.0", *(["lists", "acl_user"] if listed else ["has no INBOX"]))
     assert "CREATE" not in [name for name, _ in server.commands]
     assert site.sql("SELECT state, doubt FROM oncedrop.copy") == [("pending", False)]
     server.script.clear()

@@ -199,3 +199,42 @@ def user_fields(quota=None, location=None, home=None):
     elif quota is not None:
         fields["quota_storage_size"] = f"{quota}B"
     return " ".join(f"userdb_{name}={value}" for name, value in fields.items())
+
+
+# Parts to add. Mailboxes below INBOX, as with Courier, or Cyrus without altnamespace.
+PREFIX = """
+namespace inbox {
+  prefix = INBOX.
+  separator = .
+}
+"""
+
+ACL_2_3 = """
+mail_plugins = $mail_plugins acl
+protocol imap {{
+  mail_plugins = $mail_plugins acl imap_acl
+}}
+plugin {{
+  acl = vfile
+  {acl_user}
+}}
+"""
+
+ACL_2_4 = """
+mail_plugins {{
+  acl = yes
+}}
+protocol imap {{
+  mail_plugins {{
+    imap_acl = yes
+  }}
+}}
+acl_driver = vfile
+{acl_user}
+"""
+
+
+def acl(owner):
+    """The ACL plugin. owner: a master user has the rights of the account; else none."""
+    setting = "acl_user = " + ("%u" if is_old() else "%{user}") if owner else ""
+    return (ACL_2_3 if is_old() else ACL_2_4).format(acl_user=setting)

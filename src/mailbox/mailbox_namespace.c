@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Asks for the namespaces, and maps names. */
+#include "mailbox/mailbox_namespace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mailbox/mailbox_session.h"
+
+/* INBOX is the same in upper and lower case (RFC 3501, 5.1), also as the beginning of a name. */
+static bool begins_with(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    size_t either = g_ascii_strncasecmp(prefix, "INBOX", 5) == 0 ? 5 : 0;
+    return strlen(name) >= length && g_ascii_strncasecmp(name, prefix, either) == 0 &&
+           strncmp(name + either, prefix + either, length - either) == 0;
+}
+
+static bool has_prefix(const struct mailbox_namespaces *namespaces, const char *name)
+{
+    for (guint i = 0; namespaces->prefixes != NULL && i < namespaces->prefixes->len; i++) {
+        if (begins_with(name, namespaces->prefixes->pdata[i]))
+            return true;
+    }
+    return false;
+}
+
+char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const char *name)
+{
+    char *mapped = base_strdup(name);
+    if (!namespaces->has_own)
+        return mapped;
+    /* modified UTF-7 has ',' for '/', so each '/' is one that was written */
+    for (char *slash = mapped; namespaces->separator != '\0' && (slash = strchr(slash, '/')) != NULL; slash++)
+        *slash = namespaces->separator;
+    if (has_prefix(namespaces, mapped))
+        return mapped;
+    char *whole = base_printf("%s%s", namespaces->own, mapped);
+    free(mapped);
+    return whole;
+}
+
+/* Of several namespaces of one's own, one without a prefix is preferred: there a name means what it says. Else the first. */
+static void note(void *context, const struct reply_namespace *namespace)
+{
+    struct mailbox_namespaces *namespaces = context;
+    bool own = namespace->personal && (!namespaces->has_own || namespace->prefix_size == 0);
+    if (namespace->prefix_size > 0) {
+        if (namespaces->prefixes == NULL)
+            namespaces->prefixes = g_ptr_array_new_with_free_func(free);
+        g_ptr_array_add(namespaces->prefixes, base_strndup(namespace->prefix, namespace->prefix_size));
+    }
+    if (!own)
+        return;
+    free(namespaces->own);
+    namespaces->own = base_strndup(namespace->prefix, namespace->prefix_size);
+    namespaces->separator = namespace->separator;
+    namespaces->has_own = true;
+}
+
+void mailbox_namespace_note(void *context, struct mailbox_reply *reply)
+{
+    struct mailbox_namespaces told = {.asked = true};
+    struct mailbox_namespaces *namespaces = context;
+    if (mailbox_reply_namespaces(reply, note, &told)) {
+        mailbox_namespace_clear(namespaces);
+        *namespaces = told;
+    } else {
+        mailbox_namespace_clear(&told);
+    }
+}
+
+/* Where the capabilities are not known, asking for them would take as long as asking at once. */
+static bool ask(struct mailbox *mailbox, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    if (mailbox->namespaces.asked)
+        return true;
+    if (mailbox->capabilities == NULL || mailbox_dialogue_can(mailbox, "NAMESPACE") ||
+        mailbox_dialogue_can(mailbox, "IMAP4rev2")) {
+        bool told = mailbox_dialogue_ask(mailbox, "NAMESPACE", mailbox_namespace_note, &mailbox->namespaces, &reply,
+                                         fault, "NAMESPACE");
+        if (!told && reply.status != STATUS_BAD) /* BAD: the server does not know the command */
+            return false;
+    }
+    mailbox->namespaces.asked = true;
+    return true;
+}
+
+char *mailbox_namespace_name(struct mailbox *mailbox, const char *name, struct fault *fault)
+{
+    if (g_ascii_strcasecmp(name, "INBOX") == 0)
+        return base_strdup("INBOX");
+    return ask(mailbox, fault) ? mailbox_namespace_apply(&mailbox->namespaces, name) : NULL;
+}
+
+void mailbox_namespace_clear(struct mailbox_namespaces *namespaces)
+{
+    free(namespaces->own);
+    if (namespaces->prefixes != NULL)
+        g_ptr_array_free(namespaces->prefixes, TRUE);
+    *namespaces = (struct mailbox_namespaces){.asked = false};
+}

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: ISC
+"""How mailboxes are named on the server: prefixes and separators of its namespaces, names that it does not accept, and a
+master user without rights."""
+
+import os
+import re
+
+import expect
+import pytest
+from lab import dovecot_config, lmtp
+from lab.dovecot import Dovecot
+from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.messages import message, on_the_wire
+
+SCUBA, LISA = "scuba@example.org", "lisa@example.org"
+
+
+class Configured(Dovecot):
+    """Dovecot with more settings."""
+
+    def __init__(self, lab, name, more):
+        directory = lab.new_directory(name)
+        os.chmod(directory, 0o711)
+        super().__init__(directory, lab.certificate, special_sent="Gesendet")
+        self.more = more
+
+    def configuration(self, **values):
+        return super().configuration(**values) + self.more
+
+
+def server_fixture(name, more):
+    def server(lab):
+        dovecot = Configured(lab, name, more)
+        yield dovecot.start()
+        dovecot.stop()
+    return pytest.fixture(scope="module")(server)
+
+
+prefixed = server_fixture("prefixed", dovecot_config.PREFIX)
+
+
+def move(site, dovecot):
+    """From now on the site's IMAP server is this one. Returns a function that creates an account there."""
+    site.settings.update({"imap.tls": "none", "imap.port": dovecot.port,
+                          "imap.password_file": site.write("moved", dovecot.password + "\n")})
+
+    def account(name="user"):
+        address = f"{name}.{site.number}@example.org"
+        dovecot.add_account(address)
+        return address
+    return account
+
+
+def fake(site, **options):
+    server = site.use(FakeImap(**options))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none"})
+    return server
+
+
+def recorded(site):
+    return site.sql("SELECT mailbox, state, doubt FROM oncedrop.copy ORDER BY id")
+
+
+# A prefix, at a real server
+
+
+def test_sent_and_folders_below_a_prefix(site, prefixed):
+    """The ledger has the names as they are written; a second delivery knows them."""
+    account = move(site, prefixed)
+    lisa, scuba = account("lisa"), account("scuba")
+    site.settings["route.detail"] = "folder"
+    mail, address = message(sender=lisa), scuba.replace("@", "+lists@")
+    expect.stored(site.deliver(mail, address, sender=lisa), "lists")
+    expect.duplicate(site.deliver(mail, address, sender=lisa))
+    assert [stored.raw for stored in prefixed.messages(scuba, "INBOX.lists")] == [on_the_wire(mail)]
+    assert [stored.raw for stored in prefixed.messages(lisa, "INBOX.Sent")] == [on_the_wire(mail)]
+    assert recorded(site) == [("lists", "stored", False), ("Sent", "stored", False)]
+    assert prefixed.mailboxes(scuba) == ["INBOX", "INBOX.lists"]
+    with prefixed.session(lisa) as session:
+        assert b"INBOX.Sent" in b" ".join(session.lsub()[1])
+
+
+@pytest.mark.parametrize("name,there", [("INBOX.Lists", "INBOX.Lists"), ("inbox.Lists", "INBOX.Lists"),
+                                        ("INBOX/Lists/work", "INBOX.Lists.work"), ("Lists/work", "INBOX.Lists.work"),
+                                        ("Gelöscht/x", "INBOX.Gel&APY-scht.x"), ("INBOXES", "INBOX.INBOXES")])
+def test_names_that_are_written_in_other_ways(site, prefixed, name, there):
+    scuba = move(site, prefixed)()
+    site.settings["route.inbox"] = name
+    expect.stored(site.deliver(message(), scuba), name)
+    assert there in prefixed.mailboxes(scuba)
+    assert prefixed.count(scuba, there) == 1
+
+
+def test_a_separator_without_a_prefix(site):
+    """Dovecot's Maildir has '.' where people write '/'."""
+    scuba = site.account()
+    site.settings["route.inbox"] = "Lists/work"
+    expect.stored(site.deliver(message(), scuba), "Lists/work")
+    assert site.count(scuba, "Lists.work") == 1
+
+
+def test_a_search_below_a_prefix(site, prefixed):
+    """In doubt it is searched for where it is."""
+    scuba = move(site, prefixed)()
+    site.settings["route.inbox"] = "Lists"
+    mail = message()
+    expect.stored(site.deliver(mail, scuba), "Lists")
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = true, uid = NULL, stored_at = NULL")
+    expect.stored(site.deliver(mail, scuba), "Lists")
+    assert prefixed.count(scuba, "INBOX.Lists") == 1
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_sent_by_its_use_below_a_prefix(site, prefixed, marked):
+    """If no mailbox is marked, it is Sent."""
+    account = move(site, prefixed)
+    lisa, scuba = account("lisa"), account("scuba")
+    if marked:
+        with prefixed.session(lisa) as session:
+            session.create("INBOX.Gesendet")
+    site.settings["route.sent"] = r"\Sent"
+    expect.stored(site.deliver(message(sender=lisa), scuba, sender=lisa))
+    assert prefixed.mailboxes(lisa) == ["INBOX", "INBOX.Gesendet" if marked else "INBOX.Sent"]
+    assert prefixed.count(lisa, "INBOX.Gesendet" if marked else "INBOX.Sent") == 1
+
+
+# What servers tell of their namespaces
+
+CYRUS = '(("INBOX." ".")) (("user." ".")) (("" "."))'
+TOLD = {
+    "none": ('(("" "/")) NIL NIL', "Lists/work", "Lists/work"),
+    "Courier": ('(("INBOX." ".")) NIL (("#shared." ".")("shared." "."))', "Lists/work", "INBOX.Lists.work"),
+    "Courier's shared": ('(("INBOX." ".")) NIL (("#shared." ".")("shared." "."))', "shared/a", "shared.a"),
+    "Cyrus": (CYRUS, "Lists", "INBOX.Lists"),
+    "Cyrus, another user's": (CYRUS, "user/fred/x", "user.fred.x"),
+    "Cyrus, almost another user's": (CYRUS, "username", "INBOX.username"),
+    "an own one without prefix": ('(("INBOX." ".")("" "/")) NIL NIL', "Lists/work", "Lists/work"),
+    "several": ('(("INBOX/" "/")("#mh/" "/")) NIL NIL', "Lists", "INBOX/Lists"),
+    "another of several": ('(("INBOX/" "/")("mh/" "/")) NIL NIL', "mh/inbox", "mh/inbox"),
+    "no hierarchy": ('(("" NIL)) NIL NIL', "a/b", "a/b"),
+    "an extension": ('(("INBOX." "." "X-P" ("a" "b"))) NIL NIL', "x", "INBOX.x"),
+    "no own ones": ('NIL NIL (("" "."))', "a/b", "a/b"),
+    "not in upper case": ('(("Inbox/" "/")) NIL NIL', "INBOX/x", "INBOX/x"),
+    "nothing that can be read": ('(("INBOX." ', "x", "x"),
+}
+
+
+def telling(site, answer):
+    def namespace(client, tag, _arguments):
+        client.send((f"* NAMESPACE {answer}\r\n" if answer else "") + f"{tag} OK done")
+    return fake(site, capabilities=CAPABILITIES + " NAMESPACE", script={"NAMESPACE": namespace})
+
+
+@pytest.mark.parametrize("answer,name,there", TOLD.values(), ids=TOLD.keys())
+def test_what_a_server_tells(site, answer, name, there):
+    server = telling(site, answer)
+    site.settings["route.inbox"] = name
+    expect.stored(site.deliver(message(), SCUBA), name)
+    assert [mailbox for mailbox, _ in server.appended] == [there]
+
+
+def test_it_is_asked_only_for_what_is_not_the_inbox(site):
+    server = telling(site, CYRUS)
+    expect.stored(site.deliver(message(), SCUBA))
+    assert "NAMESPACE" not in [name for name, _ in server.commands]
+
+
+def test_it_is_not_asked_if_it_has_no_namespaces(site):
+    def authenticate(client, tag, _arguments):
+        client.send(f"{tag} OK [CAPABILITY IMAP4rev1 UIDPLUS] logged in")
+    server = telling(site, CYRUS)
+    server.script["AUTHENTICATE"] = authenticate
+    site.settings["route.inbox"] = "Lists"
+    expect.stored(site.deliver(message(), SCUBA), "Lists")
+    assert "NAMESPACE" not in [name for name, _ in server.commands]
+    assert [mailbox for mailbox, _ in server.appended] == ["Lists"]
+
+
+@pytest.mark.parametrize("answer,exit", [("BAD what?", 0), ("NO [SERVERBUG] later", 75)])
+def test_a_server_that_does_not_tell(site, answer, exit):
+    """BAD: it cannot; any other name would be made in the wrong place."""
+    server = telling(site, CYRUS)
+    server.script["NAMESPACE"] = lambda client, tag, _: client.send(f"{tag} {answer}")
+    site.settings["route.inbox"] = "Lists"
+    done = site.deliver(message(), SCUBA)
+    assert done.exit == exit, done
+    assert len(server.appended) == (exit == 0)
+    if exit:
+        expect.deferred(done, r"4\.4\.1", "NAMESPACE")
+        assert recorded(site) == [("Lists", "pending", False)]
+
+
+# A missing mailbox, without TRYCREATE
+
+
+class Lacking(FakeImap):
+    """A server that has only INBOX at first, and its own answer to APPEND for what is missing. after: given only after the
+    message was sent."""
+
+    def __init__(self, answer, after, **options):
+        super().__init__(**options)
+        self.answer_to_missing, self.after, self.mailboxes = answer, after, ["INBOX"]
+
+    def do_append(self, client, tag, arguments):
+        name = re.match(rb'"([^"]*)"', arguments)[1].decode()
+        if name in self.mailboxes:
+            super().do_append(client, tag, arguments)
+            return
+        if self.after:
+            self.read_append(client, arguments)
+        client.send(f"{tag} {self.answer_to_missing}")
+
+    def do_list(self, client, tag, arguments):
+        for name in self.mailboxes:
+            if f'"{name}"'.encode() in arguments:
+                client.send(f'* LIST () "/" "{name}"')
+        client.send(f"{tag} OK done")
+
+    def do_create(self, client, tag, arguments):
+        self.mailboxes.append(arguments.decode().strip('"'))
+        client.send(f"{tag} OK done")
+
+
+def lacking(site, answer, after=False, **options):
+    server = site.use(Lacking(answer, after, **options))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "route.inbox": "Lists"})
+    return server
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("answer", ["NO no such mailbox", "BAD no such mailbox", "NO [NONEXISTENT] none"])
+def test_a_missing_mailbox_without_trycreate(site, answer, after):
+    server = lacking(site, answer, after)
+    expect.stored(site.deliver(message(), SCUBA), "Lists")
+    names = [name for name, _ in server.commands]
+    assert [names.count(name) for name in ("APPEND", "LIST", "CREATE")] == [2, 1, 1]
+    assert len(server.appended) == 1
+
+
+@pytest.mark.parametrize("answer", ["NO System I/O error", "BAD internal error"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_trouble_with_a_mailbox_that_is_listed(site, answer, after):
+    """A full disk makes no mailbox."""
+    server = lacking(site, answer, after)
+    server.script["LIST"] = lambda client, tag, _: client.send(f'* LIST () "/" "Lists"\r\n{tag} OK done')
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.4\.1", answer.split(" ", 1)[1])
+    assert "CREATE" not in [name for name, _ in server.commands]
+    assert recorded(site) == [("Lists", "pending", after)]
+
+
+@pytest.mark.parametrize("code", ["SERVERBUG", "UNAVAILABLE", "INUSE", "CONTACTADMIN", "OVERQUOTA", "LIMIT", "NOPERM"])
+def test_trouble_that_has_a_code(site, code):
+    """Nobody asks whether the mailbox is missing."""
+    server = lacking(site, f"NO [{code}] no")
+    assert site.deliver(message(), SCUBA).exit == 75
+    assert not {"LIST", "CREATE"} & {name for name, _ in server.commands}
+
+
+@pytest.mark.parametrize("answer", ["NO try later", "BAD LIST"])
+def test_a_list_that_is_refused(site, answer):
+    server = lacking(site, "NO something")
+    server.script["LIST"] = lambda client, tag, _: client.send(f"{tag} {answer}")
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.4\.1", "something")
+    assert "CREATE" not in [name for name, _ in server.commands]
+
+
+@pytest.mark.parametrize("after,stored", [(False, True), (True, False)], ids=["before", "after"])
+def test_a_mailbox_that_another_delivery_makes_meanwhile(site, after, stored):
+    """If the message was sent already, it may have been stored there: it is searched for at the next try."""
+    server = lacking(site, "NO no such mailbox", after)
+
+    def create(client, tag, _arguments):
+        server.mailboxes.append("Lists")
+        client.send(f"{tag} NO it exists")
+    server.script["CREATE"] = create
+    mail = message()
+    done = site.deliver(mail, SCUBA)
+    assert (done.exit == 0) == stored, done
+    if not stored:
+        assert recorded(site) == [("Lists", "pending", True)]
+        expect.stored(site.deliver(mail, SCUBA), "Lists")
+        assert "EXAMINE" in [name for name, _ in server.commands]
+    assert len(server.appended) == 1
+
+
+def test_a_mailbox_that_cannot_be_made_without_trycreate(site):
+    server = lacking(site, "NO no such mailbox")
+    server.script["CREATE"] = lambda client, tag, _: client.send(f"{tag} NO disk is full")
+    for _ in range(2):
+        expect.deferred(site.deliver(message(), SCUBA), r"4\.4\.1", "disk is full")
+    names = [name for name, _ in server.commands]
+    assert names.count("APPEND") == 2
+
+
+# A folder that cannot be made
+
+
+def folders(site):
+    site.settings.update({"route.detail": "folder", "route.sent_copy": "off"})
+    return lambda account, detail: account.replace("@", f"+{detail}@")
+
+
+def to(site, message, *addresses):
+    """One delivery to all of them, by LMTP; returns the replies."""
+    session = lmtp.start(site)
+    return session.deliver(message, *addresses)
+
+
+LONG = "x" * 64
+
+
+@pytest.fixture(scope="module")
+def narrow(lab):
+    """A server that does not accept every name: its separator is '^', and it refuses a part of a name that is empty."""
+    dovecot = Configured(lab, "narrow", dovecot_config.PREFIX.replace("separator = .", "separator = ^").replace("INBOX.", "INBOX^"))
+    yield dovecot.start()
+    dovecot.stop()
+
+
+def test_a_folder_that_cannot_be_made_is_the_inbox(site, narrow):
+    """The record has it that this is the folder's copy, and where it is; every further delivery is a duplicate."""
+    scuba = move(site, narrow)()
+    address, mail = folders(site)(scuba, "a^^b"), message()
+    done = site.deliver(mail, address)
+    expect.stored(done, "INBOX")
+    assert "(instead of a^^b: " in done.out and "CREATE refused" in done.out
+    assert recorded(site) == [("a^^b", "stored", False)]
+    [copy] = site.sql("SELECT uid, uidvalidity, error FROM oncedrop.copy")
+    assert (copy.uid, copy.uidvalidity) == (None, None) and "mailbox=INBOX" in copy.error
+    expect.duplicate(site.deliver(mail, address))
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = true, stored_at = NULL")
+    expect.stored(site.deliver(mail, address), "INBOX")
+    assert narrow.count(scuba) == 1
+    assert narrow.mailboxes(scuba) == ["INBOX"]
+
+
+def test_the_log_tells_where_it_is(site, narrow):
+    scuba = move(site, narrow)()
+    site.settings["log.to"] = "stderr"
+    done = site.deliver(message(), folders(site)(scuba, "a^^b"))
+    assert "mailbox=INBOX, uid=1," in done.err and "instead of a^^b" in done.err
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_one_copy_for_the_folder_and_the_inbox(site, narrow, count):
+    """In whatever order they are made, in one transaction."""
+    account = move(site, narrow)
+    scubas = [account(f"user{number}") for number in range(count // 2)]
+    with_folder = folders(site)
+    mail = message()
+    replies = to(site, mail, *(address for scuba in scubas for address in (scuba, with_folder(scuba, "a^^b"))))
+    assert [reply.code for reply in replies] == [250] * count, replies
+    assert [narrow.count(scuba) for scuba in scubas] == [1] * len(scubas)
+
+
+@pytest.mark.parametrize("folder_first", [True, False])
+def test_one_copy_for_the_folder_and_the_inbox_one_after_the_other(site, narrow, folder_first):
+    scuba = move(site, narrow)()
+    addresses = [folders(site)(scuba, "a^^b"), scuba]
+    mail = message()
+    for address in addresses if folder_first else reversed(addresses):
+        expect.stored(site.deliver(mail, address), "INBOX")
+    assert narrow.count(scuba) == 1
+
+
+def test_two_copies_for_a_folder_and_the_inbox(site):
+    """One that can be made: each mailbox gets its own."""
+    scuba = site.account()
+    mail = message()
+    for replies in (to(site, mail, scuba, folders(site)(scuba, "lists")), to(site, mail, scuba)):
+        assert {reply.code for reply in replies} == {250}
+    assert (site.count(scuba), site.count(scuba, "lists")) == (1, 1)
+
+
+def cannot(client, tag, _arguments):
+    client.send(f"{tag} NO [CANNOT] not that name")
+
+
+def test_a_folder_that_can_be_made_by_the_next_try(site):
+    """The first one died when the inbox had the message: the next one finds it there, though it could make the folder."""
+    scuba = site.account()
+    address, mail = folders(site)(scuba, "lists"), message()
+    proxy = site.imap_proxy(lambda _connection, side, data: data)
+    site.settings["imap.create"] = "no"
+    expect.stored(site.deliver(mail, address), "INBOX")
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = attempt_at - interval '1 day'")
+    site.settings["imap.create"] = "yes"
+    expect.stored(site.deliver(mail, address), "INBOX")
+    assert site.lab.dovecot.mailboxes(scuba) == ["INBOX"]
+    assert site.count(scuba) == 1
+    assert proxy
+
+
+def test_trouble_makes_no_copy_in_the_inbox(site):
+    """A full disk, for example: the folder's copy waits."""
+    server = lacking(site, "NO [TRYCREATE] none")
+    server.script["CREATE"] = lambda client, tag, _: client.send(f"{tag} NO [SERVERBUG] no space")
+    address = folders(site)(SCUBA, "lists")
+    expect.deferred(site.deliver(message(), address), r"4\.\d\.\d", "no space")
+    assert server.appended == []
+
+
+def test_an_inbox_that_fails_too(site):
+    """The folder's copy is deferred, and in doubt if it may be in the inbox."""
+    server = lacking(site, "NO [TRYCREATE] none", capabilities=CAPABILITIES)
+    site.settings["route.inbox"] = "INBOX"
+    server.script["CREATE"] = cannot
+    plain = server.do_append
+
+    def append(client, tag, arguments):
+        if arguments.startswith(b'"INBOX"'):
+            FakeImap.read_append(client, arguments)
+            client.send(f"{tag} NO [SERVERBUG] no space")
+        else:
+            plain(client, tag, arguments)
+    server.script["APPEND"] = append
+    address, mail = folders(site)(SCUBA, "lists"), message()
+    expect.deferred(site.deliver(mail, address), r"4\.4\.1", "no space")
+    assert recorded(site) == [("lists", "pending", True)]
+    del server.script["APPEND"]
+    expect.stored(site.deliver(mail, address), "INBOX")
+    assert [name for name, _ in server.commands if name == "UID SEARCH"] == ["UID SEARCH"] * 0
+    assert len(server.appended) == 1
+
+
+@pytest.mark.parametrize("setting", ["inbox", "sent"])
+def test_a_configured_mailbox_has_no_fallback(site, setting):
+    """Only what a stranger has named: here the administrator is to be told."""
+    server = lacking(site, "NO [TRYCREATE] none")
+    server.script["CREATE"] = cannot
+    if setting == "sent":
+        site.settings["route.inbox"] = "INBOX"
+    expect.deferred(site.deliver(message(sender=LISA), SCUBA, sender=LISA), r"4\.\d\.\d", "not that name")
+    assert [mailbox for mailbox, _ in server.appended] == ["INBOX"] * (setting == "sent")
+
