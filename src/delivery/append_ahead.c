@@ -25,6 +25,7 @@ static void set_request(struct delivery_work *work, size_t place)
     ahead->request = (struct append){
         .mailbox = append_mailbox(work, place),
         .seen = target->role == COPY_SENT,
+        .home = target->role == COPY_SENT ? work->targets.sender.home : target->mailbox,
         .internal_date = work->found->received_at,
         .pieces = ahead->pieces,
         .piece_count = count,

@@ -83,6 +83,7 @@ enum append_result {
 struct append {
     const char *mailbox;        /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
     bool seen;                  /* set the flag \Seen */
+    const char *home;           /* config_is_shared: the inbox of the mailbox's owner; NULL: unknown, so nothing is created */
     int64_t internal_date;      /* seconds since 1970 UTC */
     const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
     size_t piece_count;
@@ -102,7 +103,9 @@ struct append {
  * feed   waits for the '+', at most until until_ms (by base_now_ms()) without a word of the server, and sends the
  *        literal. `wanted` is called immediately before. If the server answers TRYCREATE, or refuses a mailbox
  *        that it does not list, and the settings allow it, the mailbox is created and subscribed to, once, but never an
- *        INBOX; the APPEND is then begun again.
+ *        INBOX; the APPEND is then begun again. Where config_is_shared: not the owner's inbox either, and nothing is
+ *        subscribed to, since that would be for the login; but an inbox is tried a second time, as Dovecot makes it when
+ *        it is first asked for.
  * mailbox_append  waits for the answer, at most imap.timeout since the end of `feed` without a word of the server. A
  *        step that was left out is taken first. TRYCREATE as above.
  *

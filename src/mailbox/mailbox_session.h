@@ -54,6 +54,7 @@ struct mailbox {
     struct appending appending;
     bool create;
     bool subscribe;
+    bool shared; /* config_is_shared */
     pid_t child; /* imap.command, or 0 */
     unsigned tag_number;
     char tag[16];       /* of the current command */

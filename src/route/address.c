@@ -170,8 +170,7 @@ char *address_expand(const char *template, const struct address *address, struct
             g_string_append(text, value);
         } else {
             fault_set(fault,
-                      "[route] account = %s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known",
-                      template);
+                      "template %s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known", template);
             g_string_free(text, TRUE);
             return NULL;
         }

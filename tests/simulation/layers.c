@@ -211,6 +211,12 @@ void route_clear(struct route *route)
     base_free(&route->sent);
 }
 
+bool config_is_shared(const struct config *config)
+{
+    (void)config;
+    return false;
+}
+
 void log_warning(const char *format, ...)
 {
     (void)format;
