@@ -78,6 +78,43 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
+/* Where one login opens everybody's mailboxes, it needs rights there (RFC 4314, 4): i for APPEND, r for the search in
+ * doubt. Without s, Sent copies are unread. */
+static bool check_rights(struct mailbox *mailbox, const char *item, const char *name, bool sent)
+{
+    struct mailbox_rights rights;
+    struct fault fault;
+    if (!mailbox_rights(mailbox, name, &rights, &fault))
+        return check_item(false, item, "rights in mailbox %s: %s", name, fault.text);
+    if (rights.known && (strchr(rights.letters, 'i') == NULL || strchr(rights.letters, 'r') == NULL))
+        return check_item(false, item, "imap.user has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
+                          rights.letters, name);
+    if (rights.known && sent && strchr(rights.letters, 's') == NULL)
+        check_warning(item, "imap.user has not the right s in mailbox %s: copies there will be unread", name);
+    return true;
+}
+
+/* The owner's inbox, or another mailbox of somebody else. */
+static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
+                         bool inbox)
+{
+    struct mailbox_folder folder;
+    struct fault fault;
+    if (!mailbox_folder(mailbox, name, &folder, &fault))
+        check_item(false, item, "%s: %s", name, fault.text);
+    else if (folder.exists && check_rights(mailbox, item, name, !inbox))
+        check_item(true, item, "mailbox %s exists%s", folder.name, inbox ? ", and imap.user may use it" : "");
+    else if (!folder.exists && inbox)
+        check_item(false, item,
+                   "mailbox %s does not exist, or imap.user has no rights there, or nobody ever used it: have its owner"
+                   " log in once; oncedrop never creates an inbox",
+                   folder.name);
+    else if (!folder.exists)
+        check_item(config->imap.create, item, "mailbox %s does not exist%s", folder.name,
+                   config->imap.create ? " yet, or imap.user has no rights there: it is created when needed (imap.create)"
+                                       : ", and imap.create = no: create it");
+}
+
 static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_folder folder;
@@ -151,10 +188,17 @@ void check_imap(const struct config *config, const struct check_place *place, bo
         check_item(false, "imap", "%s", fault.text);
         return;
     }
-    check_item(true, "imap", "logged in as %s", place->account);
+    check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : place->account);
     check_identity(config, place->account, fits);
     check_capabilities(config, mailbox, &probe);
+    bool copies = config->route.sent_copy != SENT_COPY_OFF;
+    if (config_is_shared(config)) {
+        check_owned(config, mailbox, "inbox", place->inbox, true);
+        if (copies)
+            check_owned(config, mailbox, "sent", place->sent, false);
+        return;
+    }
     check_folder(config, mailbox, "inbox", place->inbox);
-    if (config->route.sent_copy != SENT_COPY_OFF)
+    if (copies)
         check_folder(config, mailbox, "sent", place->sent);
 }

@@ -196,4 +196,12 @@ struct mailbox_folder {
 /* Looks up a mailbox; `name` as in struct append. False with the fault set if there is no answer. */
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
+struct mailbox_rights {
+    bool known;       /* the server says so (ACL) */
+    char letters[64]; /* l lookup, r read, s seen, w flags, i insert, k create, ... (RFC 4314, 2.1) */
+};
+
+/* The rights of the login in a mailbox that exists. False with the fault set if there is no answer. */
+bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
+
 #endif
