@@ -61,8 +61,8 @@ struct config {
     struct {
         char *account;       /* template */
         char *account_query; /* SQL; "": the template decides */
-        char *inbox; /* a name; a template if config_is_shared */
-        char *sent; /* the same, or \Sent: found by SPECIAL-USE (RFC 6154) */
+        char *inbox;         /* a name; a template if config_is_shared */
+        char *sent;          /* the same, or \Sent: found by SPECIAL-USE (RFC 6154) */
         enum route_sent_copy sent_copy;
         enum route_detail detail;
         enum route_unknown unknown;

@@ -78,41 +78,39 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
-/* Where one login opens everybody's mailboxes, it needs rights there (RFC 4314, 4): i for APPEND, r for the search in
- * doubt. Without s, Sent copies are unread. */
-static bool check_rights(struct mailbox *mailbox, const char *item, const char *name, bool sent)
+/* APPEND needs the right i, the search in doubt r, and the flag \\Seen of Sent copies s (RFC 4314, 4). */
+static bool check_rights(const struct mailbox_rights *rights, const char *item, const char *name, bool sent)
+{
+    if (!rights->known)
+        return true;
+    if (strchr(rights->letters, 'i') == NULL || strchr(rights->letters, 'r') == NULL)
+        return check_item(false, item,
+                          "imap.user has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
+                          rights->letters, name);
+    if (sent && strchr(rights->letters, 's') == NULL)
+        check_warning(item, "imap.user does not have the right s in mailbox %s: copies there will be unread", name);
+    return true;
+}
+
+/* Where one login opens everybody's mailboxes. */
+static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
+                        bool inbox)
 {
     struct mailbox_rights rights;
     struct fault fault;
     if (!mailbox_rights(mailbox, name, &rights, &fault))
-        return check_item(false, item, "rights in mailbox %s: %s", name, fault.text);
-    if (rights.known && (strchr(rights.letters, 'i') == NULL || strchr(rights.letters, 'r') == NULL))
-        return check_item(false, item, "imap.user has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
-                          rights.letters, name);
-    if (rights.known && sent && strchr(rights.letters, 's') == NULL)
-        check_warning(item, "imap.user has not the right s in mailbox %s: copies there will be unread", name);
-    return true;
-}
-
-/* The owner's inbox, or another mailbox of somebody else. */
-static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
-                         bool inbox)
-{
-    struct mailbox_folder folder;
-    struct fault fault;
-    if (!mailbox_folder(mailbox, name, &folder, &fault))
         check_item(false, item, "%s: %s", name, fault.text);
-    else if (folder.exists && check_rights(mailbox, item, name, !inbox))
-        check_item(true, item, "mailbox %s exists%s", folder.name, inbox ? ", and imap.user may use it" : "");
-    else if (!folder.exists && inbox)
+    else if (rights.exists && check_rights(&rights, item, name, !inbox))
+        check_item(true, item, "mailbox %s exists%s", name, rights.known ? ", and imap.user may use it" : "");
+    else if (!rights.exists && inbox)
         check_item(false, item,
-                   "mailbox %s does not exist, or imap.user has no rights there, or nobody ever used it: have its owner"
-                   " log in once; oncedrop never creates an inbox",
-                   folder.name);
-    else if (!folder.exists)
-        check_item(config->imap.create, item, "mailbox %s does not exist%s", folder.name,
-                   config->imap.create ? " yet, or imap.user has no rights there: it is created when needed (imap.create)"
-                                       : ", and imap.create = no: create it");
+                   "mailbox %s does not exist, or imap.user has no rights there; oncedrop never creates an inbox",
+                   name);
+    else if (!rights.exists)
+        check_item(config->imap.create, item, "mailbox %s does not exist%s", name,
+                   config->imap.create
+                       ? " yet, or imap.user has no rights there: it is created when needed (imap.create)"
+                       : ", and imap.create = no: create it");
 }
 
 static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)

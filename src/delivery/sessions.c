@@ -26,7 +26,7 @@ struct sessions {
     const struct config *config;
     uint64_t clock, delivery;
     size_t most;
-    bool shared; /* config_is_shared */
+    bool shared;           /* config_is_shared */
     int64_t trusted_until; /* base_now_ms() */
     int64_t no_room_until; /* base_now_ms() */
     struct session kept[];

@@ -81,9 +81,9 @@ enum append_result {
 };
 
 struct append {
-    const char *mailbox;        /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
-    bool seen;                  /* set the flag \Seen */
-    const char *home;           /* config_is_shared: the inbox of the mailbox's owner; NULL: unknown, so nothing is created */
+    const char *mailbox; /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
+    bool seen;           /* set the flag \Seen */
+    const char *home;    /* config_is_shared: the inbox of the mailbox's owner; NULL: unknown, so nothing is created */
     int64_t internal_date;      /* seconds since 1970 UTC */
     const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
     size_t piece_count;
@@ -197,11 +197,12 @@ struct mailbox_folder {
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_rights {
+    bool exists;
     bool known;       /* the server says so (ACL) */
     char letters[64]; /* l lookup, r read, s seen, w flags, i insert, k create, ... (RFC 4314, 2.1) */
 };
 
-/* The rights of the login in a mailbox that exists. False with the fault set if there is no answer. */
+/* Looks up a mailbox of somebody else. False with the fault set if there is no answer. */
 bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
 
 #endif

@@ -53,7 +53,8 @@ static bool has_home(struct mailbox *mailbox, const char *home, const char *name
 {
     struct mailbox_reply reply;
     if (home == NULL)
-        fault_set(fault, "%s: mailbox %s does not exist, and is not created as its owner is unknown", mailbox->where, name);
+        fault_set(fault, "%s: mailbox %s does not exist, and is not created as its owner is unknown", mailbox->where,
+                  name);
     return home != NULL &&
            mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, fault, "STATUS %s (UIDVALIDITY)", home);
 }
@@ -113,8 +114,8 @@ enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, stru
 {
     struct mailbox_reply reply;
     const char *owners = mailbox->appending.append.home;
-    char *home OD_CLEANUP(base_free) =
-        mailbox->shared && owners != NULL ? mailbox_folder_name(mailbox, owners, fault) : NULL;
+    char *home OD_CLEANUP(base_free) = mailbox->shared && owners != NULL ? mailbox_folder_name(mailbox, owners, fault)
+                                                                         : NULL;
     if (home != NULL && strcmp(home, name) == 0)
         return MADE_EXISTS;
     if (mailbox->shared ? !has_home(mailbox, home, name, fault) : !has_inbox(mailbox, name, fault))

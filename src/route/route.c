@@ -98,7 +98,8 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     enum route_result result = find_account(config, ledger, address, columns, fault);
     bool inbox_asked = columns[1] != NULL, sent_asked = columns[2] != NULL;
     if (result == ROUTE_OK)
-        result = route_template_mailboxes(config, columns[0] != NULL ? columns[0] : "", &columns[1], &columns[2], fault);
+        result =
+            route_template_mailboxes(config, columns[0] != NULL ? columns[0] : "", &columns[1], &columns[2], fault);
     if (result != ROUTE_OK) {
         clear_columns(columns);
         return result;

@@ -68,11 +68,12 @@ static bool check_owner(const char *setting, const char *template, bool shared, 
 {
     bool names = strstr(template, "%{") != NULL;
     if (shared && (!names || strstr(template, "%{detail}") != NULL))
-        fault_set(fault, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
+        fault_set(fault,
+                  "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
                   setting, template);
     else if (!shared && names)
-        fault_set(fault, "[route] %s = %s: every account has mailboxes of its own; variables are for [imap] user", setting,
-                  template);
+        fault_set(fault, "[route] %s = %s: every account has mailboxes of its own; variables are for [imap] user",
+                  setting, template);
     return shared == names && (!shared || strstr(template, "%{detail}") == NULL);
 }
 
@@ -95,6 +96,6 @@ bool route_template_check(const struct config *config, struct fault *fault)
                   config->route.inbox);
         return false;
     }
-    return !shared || (check_template("inbox", config->route.inbox, fault) &&
-                       check_template("sent", config->route.sent, fault));
+    return !shared ||
+           (check_template("inbox", config->route.inbox, fault) && check_template("sent", config->route.sent, fault));
 }

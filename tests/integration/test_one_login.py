@@ -180,6 +180,8 @@ def test_check(site, dovecot, shared):
     assert f"users/{lisa}/Sent exists" in found["sent", "ok"], found
     found = items(site, nobody)
     assert "does not exist, or" in found["inbox", "failed"], found
+    found = items(site, shared("new"))
+    assert "exists" in found["inbox", "ok"] and "does not exist yet" in found["sent", "ok"], found
 
 
 @pytest.mark.parametrize("rights,status", [("lrwsip", "ok"), ("lrw", "failed"), ("lsip", "failed")])
