@@ -23,11 +23,11 @@ namespace inbox {
 """
 
 
-def sample(directory):
+def sample(directory, lookup=True):
     """The sample with its paths in this directory."""
     name = f"92-oncedrop-one-login-{'2.3' if dovecot_config.is_old() else '2.4'}.conf"
     with open(os.path.join(REPOSITORY, "conf", "dovecot", name), encoding="utf-8") as file:
-        return LOOKUP + file.read().replace("/etc/dovecot/", f"{directory}/")
+        return (LOOKUP if lookup else "") + file.read().replace("/etc/dovecot/", f"{directory}/")
 
 
 class Dovecot(dovecot.Dovecot):
