@@ -283,6 +283,7 @@ postfix:
 
 check:
 	@tests/install-packages check
+	@tests/unpack-servers
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
 
 # RELEASE=bookworm or trixie, COMMANDS='demo check', WHO=user; to be run as root.

@@ -9,8 +9,8 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lab import (lab as lab_module, postfix as postfix_module, setgid, site as site_module, small_disk,  # noqa: E402
-                 terminal)
+from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module, postfix as postfix_module,  # noqa: E402
+                 setgid, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
 collect_ignore = [] if setgid.available() else ["integration/test_setgid.py"]
@@ -56,6 +56,25 @@ def site(lab, ledgers, request):
     assert not reports, reports
 
 
+def use_other(site, module, name):
+    if module.missing():
+        pytest.skip(module.missing())
+    site.use_server(getattr(site.lab, name))
+    return site.imap
+
+
+@pytest.fixture
+def cyrus(site):
+    """The lab's Cyrus, to which the site delivers."""
+    return use_other(site, cyrus_module, "cyrus")
+
+
+@pytest.fixture
+def courier(site):
+    """The lab's Courier, to which the site delivers."""
+    return use_other(site, courier_module, "courier")
+
+
 @pytest.fixture(params=postfix_module.WAYS)
 def postfix(site, request):
     """A Postfix that delivers to the site, by each of the ways in; not started yet."""
@@ -67,6 +86,9 @@ def postfix(site, request):
 def pytest_terminal_summary(terminalreporter):
     if postfix_module.missing():
         terminalreporter.write_line(f"The tests with Postfix were left out: {postfix_module.missing()}.")
+    for module in (cyrus_module, courier_module):
+        if module.missing():
+            terminalreporter.write_line(f"Tests with another server were left out: {module.missing()}.")
     if not setgid.available():
         terminalreporter.write_line("The tests of the set-group-ID installation were left out: not root.")
     if not small_disk.available():

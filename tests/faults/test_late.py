@@ -19,7 +19,7 @@ import time
 
 import death
 from bench import PATIENT, Bench, Wrong, check_ledger, finish, run_points
-from lab.dovecot import quoted
+from lab.imap_server import quoted
 from lab.messages import on_the_wire
 from lab.process import wait_until
 from lab.proxy import CLIENT, Proxy

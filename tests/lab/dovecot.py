@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: ISC
 """A private Dovecot: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, users in a file, a master user."""
 
-import collections
 import contextlib
-import datetime
 import grp
-import imaplib
 import os
 import re
 import resource
 import secrets
 import socket
 
-from . import dovecot_config, process
+from . import dovecot_config, imap_server, process
 
 MASTER = "oncedrop"
 # auth keeps the file of each account open; a login shell's soft limit of open files is often 1024.
@@ -20,15 +17,11 @@ OPEN_FILES = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 20000)
 MANY_ACCOUNTS = OPEN_FILES // 4
 LOGGED_IN = "(?:Login|Logged in):"  # 2.3, 2.4
 
-Stored = collections.namedtuple("Stored", "uid flags internal_date raw")
 
-
-def quoted(name):
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-class Dovecot(process.Server):
+class Dovecot(imap_server.ImapServer):
     name = "dovecot"
+    title = "Dovecot"
+    master_user = MASTER
 
     def __init__(self, directory, certificate, location="maildir:~/Maildir", special_sent="Sent"):
         """certificate: (certificate, key) files; special_sent: the mailbox that has the special use \\Sent."""
@@ -38,17 +31,11 @@ class Dovecot(process.Server):
         self.special_sent = special_sent
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
-        self.port = self.tls_port = None
         self.accounts = 0
         for name in ("run", "state", "mail", "users"):
             os.mkdir(self.path(name), 0o755)
         os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
         self.write("masters", f"{MASTER}:{self.password}\n")
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            os.fchmod(file.fileno(), 0o644)
-            file.write(text)
 
     def launch(self):
         if self.port is None or "in use" in self.new_log():
@@ -100,10 +87,7 @@ class Dovecot(process.Server):
 
     def session(self, account):
         """A logged-in imaplib session, as the master user."""
-        session = imaplib.IMAP4("127.0.0.1", self.port, timeout=120)
-        session.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # imaplib sends bare line ends
-        session.authenticate("PLAIN", lambda _: f"{account}\0{MASTER}\0{self.password}".encode())
-        return session
+        return self.plain_session(account, MASTER, self.password)
 
     def newest_process(self, account, logged_before=0, sessions=1):
         """The process that serves the newest session of an account, once the log reports this many after this many
@@ -125,35 +109,3 @@ class Dovecot(process.Server):
             yield
         finally:
             os.unlink(path)
-
-    def mailboxes(self, account):
-        """The names of all mailboxes, in modified UTF-7."""
-        with self.session(account) as session:
-            return sorted(re.sub(rb'.*\) (NIL|"[^"]*") ', b"", line).strip(b'"').decode()
-                          for line in session.list()[1] if line)
-
-    def messages(self, account, mailbox="INBOX"):
-        """The contents of a mailbox, in order of arrival; an empty list if there is no such mailbox."""
-        with self.session(account) as session:
-            status, _ = session.select(quoted(mailbox), readonly=True)
-            if status != "OK":
-                return []
-            status, answer = session.uid("FETCH", "1:*", "(UID FLAGS INTERNALDATE BODY.PEEK[])")
-            if status != "OK":
-                raise RuntimeError(f"FETCH: {answer}")
-            return [stored(*item) for item in answer if isinstance(item, tuple)]
-
-    def count(self, account, mailbox="INBOX"):
-        return len(self.messages(account, mailbox))
-
-
-def stored(head, raw):
-    uid = int(re.search(rb"UID (\d+)", head)[1])
-    flags = set(re.search(rb"FLAGS \(([^)]*)\)", head)[1].decode().split()) - {r"\Recent"}
-    return Stored(uid, flags, in_utc(re.search(rb'INTERNALDATE "([^"]*)"', head)[1].decode()), raw)
-
-
-def in_utc(date):
-    """An IMAP date; Dovecot uses its own time zone."""
-    form = "%d-%b-%Y %H:%M:%S %z"
-    return datetime.datetime.strptime(date, form).astimezone(datetime.timezone.utc).strftime(form)

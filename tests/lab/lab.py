@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 
-from . import certificates, dovecot, pgbouncer, postgres, process
+from . import certificates, courier, cyrus, dovecot, pgbouncer, postgres, process
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Roles: the one that installs the schema, the one that deliveries log in as, and the operator's.
@@ -72,6 +72,16 @@ class Lab:
     @functools.cached_property
     def dovecot(self):
         return self.start(dovecot.Dovecot(self.directory, self.certificate, special_sent="Gesendet"))
+
+    @functools.cached_property
+    def cyrus(self):
+        """To be asked for only if cyrus.missing() says that nothing is."""
+        return self.start(cyrus.Cyrus(self.directory, self.certificate))
+
+    @functools.cached_property
+    def courier(self):
+        """To be asked for only if courier.missing() says that nothing is."""
+        return self.start(courier.Courier(self.directory, self.certificate))
 
     @functools.cached_property
     def pgbouncer(self):

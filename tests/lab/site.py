@@ -84,6 +84,7 @@ class Site:
         self.running = []
         self.trusting = True
         self.trusted = set()
+        self.imap = lab.dovecot
         self.password_file = self.write("password", lab.dovecot.password + "\n")
         self.settings = {
             "database.conninfo": lab.postgres.conninfo(database, lab_module.DELIVERY),
@@ -142,10 +143,16 @@ class Site:
         delivery, operator = (f"user={role} password={role}" for role in (lab_module.DELIVERY, lab_module.OPERATOR))
         return self.write("operator-oncedrop.conf", self.configuration().replace(delivery, operator))
 
+    def use_server(self, server):
+        """From now on an ImapServer other than the lab's Dovecot is the site's."""
+        self.imap = server
+        self.password_file = self.write("password", server.password + "\n")
+        self.settings.update({"imap.port": server.tls_port, "imap.master_user": server.master_user})
+
     def account(self, name="user", **fields):
-        """A new account; returns its address. fields: see Dovecot.add_account."""
+        """A new account; returns its address. fields: see the server's add_account."""
         address = f"{name}.{self.number}.{os.getpid()}@example.org"
-        self.lab.dovecot.add_account(address, **fields)
+        self.imap.add_account(address, **fields)
         return address
 
     # Running the program
@@ -203,7 +210,7 @@ class Site:
     # Examining the servers
 
     def messages(self, account, mailbox="INBOX"):
-        return self.lab.dovecot.messages(account, mailbox)
+        return self.imap.messages(account, mailbox)
 
     def count(self, account, mailbox="INBOX"):
         return len(self.messages(account, mailbox))

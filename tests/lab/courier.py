@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: ISC
+"""A private Courier: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, accounts in a file, one password for all of them.
+
+Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, so
+private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
+
+import os
+import secrets
+import shutil
+import subprocess
+
+from . import imap_server, process
+from .unpacked import Unpacked, REPOSITORY
+
+PROGRAMS = Unpacked("courier")
+SAMPLES = os.path.join(REPOSITORY, "conf", "courier")
+
+IMAPD_SSL = """
+TLS_CERTFILE={directory}/certificate.pem
+TLS_CACHEFILE=
+TLS_TRUSTCERTS=
+COURIERTLS={couriertls}
+IMAPDSTARTTLS=YES
+IMAP_TLS_REQUIRED=0
+IMAP_ENHANCEDIDLE=0
+"""
+
+# One process for each port, in a group of its own, and the one that knows the accounts; they end together, and with us.
+START = """
+trap 'kill $(jobs -p); wait' EXIT
+trap exit HUP INT TERM
+set -a
+. {directory}/etc/authdaemonrc
+. {directory}/etc/imapd
+. {directory}/etc/imapd-ssl
+run='setpriv --pdeathsig TERM'
+$run {authdaemond} &
+umask $IMAP_UMASK
+IMAP_STARTTLS=$IMAPDSTARTTLS
+tcpd="{tcpd} -address=127.0.0.1 -maxprocs=$MAXDAEMONS -maxperip=$MAXPERIP $TCPDOPTS"
+$run $tcpd {port} {login} {imapd} $MAILDIRPATH &
+IMAP_TLS=1
+$run $tcpd {tls_port} {couriertls} -server -tcpd {login} {imapd} $MAILDIRPATH &
+wait -n
+"""
+
+
+def missing():
+    """Why it cannot be started here, or None."""
+    return PROGRAMS.missing()
+
+
+def version():
+    return PROGRAMS.version()
+
+
+def sample(name):
+    with open(os.path.join(SAMPLES, name), encoding="utf-8") as file:
+        return file.read()
+
+
+class Courier(imap_server.ImapServer):
+    name = "courier"
+    title = "Courier"
+
+    def __init__(self, directory, certificate):
+        """certificate: (certificate, key) files."""
+        super().__init__(directory)
+        self.user = process.account_for("nobody")
+        self.password = secrets.token_urlsafe()
+        os.chmod(self.directory, 0o755)
+        for name in ("etc", "run", "run/authdaemon", "mail"):
+            os.mkdir(self.path(name), 0o755)
+        os.chown(self.path("mail"), self.user.pw_uid, self.user.pw_gid)
+        together = "".join(open(name, encoding="ascii").read() for name in certificate)
+        self.write("certificate.pem", together, 0o600)
+        os.chown(self.path("certificate.pem"), self.user.pw_uid, self.user.pw_gid)
+        self.write("etc/userdb", "", 0o600)
+        self.write("etc/oncedrop-password", self.password + "\n", 0o600)
+        shutil.copy(os.path.join(SAMPLES, "authProg"), self.path("etc"))
+        self.paths = self.path("private_paths.so")
+        subprocess.run([process.find_program("cc"), "-D_GNU_SOURCE", "-O", "-shared", "-fPIC", "-o", self.paths,
+                        os.path.join(os.path.dirname(__file__), "private_paths.c")], check=True)
+
+    def environment(self):
+        return PROGRAMS.environment(LD_PRELOAD=self.paths, PRIVATE_PATHS=(
+            f"/etc/courier={self.path('etc')}:/run/courier={self.path('run')}:/var/run/courier={self.path('run')}"))
+
+    def launch(self):
+        if self.port is None or "in use" in self.new_log():
+            self.port, self.tls_port = process.free_port(), process.free_port()
+        values = {name: PROGRAMS.path(path) for name, path in {
+            "authdaemond": "/usr/lib/courier/courier-authlib/authdaemond", "tcpd": "/usr/sbin/couriertcpd",
+            "couriertls": "/usr/bin/couriertls", "login": "/usr/lib/courier/courier/imaplogin",
+            "imapd": "/usr/bin/imapd"}.items()}
+        values.update(directory=self.directory, port=self.port, tls_port=self.tls_port)
+        for name, more in (("imapd", sample("imapd")), ("authdaemonrc", sample("authdaemonrc")),
+                           ("imapd-ssl", IMAPD_SSL.format(**values))):
+            with open(PROGRAMS.path(f"/etc/courier/{name}"), encoding="utf-8") as file:
+                self.write(f"etc/{name}", file.read() + more)
+        self.write("start", START.format(**values))
+        self.spawn([process.find_program("bash"), self.path("start")], env=self.environment())
+
+    def answers(self):
+        return "Courier-IMAP ready" in self.greeting()
+
+    def session(self, account):
+        return self.login_session(account, self.password)
+
+    def add_account(self, account, quota=None):
+        """quota: bytes."""
+        home = self.path("mail", account)
+        os.mkdir(home, 0o700)
+        os.chown(home, self.user.pw_uid, self.user.pw_gid)
+        make = [PROGRAMS.path("/usr/bin/maildirmake.courier"), *(["-q", f"{quota}S"] if quota is not None else []), f"{home}/Maildir"]
+        subprocess.run(make[:1] + make[-1:], env=self.environment(), check=True, **process.run_as(self.user))
+        if quota is not None:
+            subprocess.run(make, env=self.environment(), check=True, **process.run_as(self.user))
+        fields = [f"uid={self.user.pw_uid}", f"gid={self.user.pw_gid}", f"home={home}", f"mail={home}/Maildir"]
+        with open(self.path("etc/userdb"), "a", encoding="utf-8") as file:
+            file.write(f"{account}\t{'|'.join(fields)}\n")
