@@ -184,6 +184,37 @@ def test_check(site, dovecot, shared):
     assert "exists" in found["inbox", "ok"] and "does not exist yet" in found["sent", "ok"], found
 
 
+RIGHTS = "lrswipk"
+CYRUS = {
+    # Within a domain, a user who has been given rights; across domains, an administrator.
+    "a user": ("oncedrop@example.org", {"route.inbox": "Other Users/%{user}", "route.sent": "Other Users/%{user}/Sent"}),
+    "an administrator": ("manager", {"imap.user": "manager", "imap.master_user": None, "route.inbox": "user/%{address}",
+                                     "route.sent": "user/%{user}/Sent@%{domain}"}),
+}
+
+
+@pytest.mark.parametrize("user,settings", CYRUS.values(), ids=CYRUS.keys())
+def test_cyrus(site, cyrus, user, settings):
+    """Without rights nothing tells an account from one that does not exist."""
+    site.settings.update({"imap.user": user, "route.unknown": "bounce", **settings})
+    lisa, scuba, closed = (site.account(name) for name in ("lisa", "scuba", "closed"))
+    with cyrus.administration() as session:
+        for account in lisa, scuba:
+            assert session.setacl(f'"user/{account}"', user, RIGHTS)[0] == "OK"
+    mails = [message(sender=lisa), message(sender=lisa)]
+    for mail in mails:
+        expect.stored(site.deliver(mail, scuba), settings["route.inbox"].split("/")[0])
+        expect.duplicate(site.deliver(mail, scuba))
+    for account, mailbox in (scuba, "INBOX"), (lisa, "Sent"):
+        assert [one.raw for one in cyrus.messages(account, mailbox)] == [on_the_wire(mail) for mail in mails]
+    assert cyrus.mailboxes(scuba) == ["INBOX"] and cyrus.mailboxes(lisa, "lsub") == []
+    found = items(site, lisa)
+    assert ("inbox", "ok") in found and ("sent", "ok") in found, found
+    assert ("inbox", "failed") in items(site, closed)
+    for account in closed, f"nobody.{site.number}@example.org":
+        assert "rights" in expect.deferred(site.deliver(message(), account))
+
+
 @pytest.mark.parametrize("rights,status", [("lrwsip", "ok"), ("lrw", "failed"), ("lsip", "failed")])
 def test_check_of_rights(site, shared, rights, status):
     """By a server that says so. Nothing but these matters to a delivery."""

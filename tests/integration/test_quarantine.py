@@ -8,12 +8,14 @@ import base64
 import email
 import email.policy
 import json
+import os
 import re
 import signal
 import threading
 
 import expect
 import pytest
+from lab import corpus
 from lab.fake_imap import FakeImap
 from lab.lmtp import start
 from lab.messages import message, on_the_wire
@@ -306,3 +308,40 @@ def test_a_large_message_takes_no_memory(site):
 def read_attachment(raw):
     """email(5) would take minutes."""
     return base64.b64decode(raw.rpartition(b"message.eml\"\r\n\r\n")[2].partition(b"\r\n--")[0])
+
+
+def test_cyrus_takes_everything_within_an_explanation(site, cyrus):
+    """Each message with an unusual header is in the mailbox, as it is or attached; the second time it is a duplicate."""
+    site.settings.update({"route.sent_copy": "off", "delivery.rejected": "quarantine", "delivery.reject_after": "0s"})
+    account = site.account()
+    attached = {}
+    for path in corpus.FILES:
+        if not path.startswith(os.path.join(corpus.OURS, "header-")):
+            continue
+        raw = corpus.read(path)
+        done = site.deliver(raw, account)
+        assert done.exit == 0, (path, done)
+        if "(quarantined: " in done.out:
+            attached[on_the_wire(raw)] = path
+        expect.duplicate(site.deliver(raw, account))
+    stored = site.messages(account)
+    found = [read_attachment(one.raw) for one in stored if one.raw.startswith(b"From: oncedrop <postmaster@")]
+    assert len(attached) >= 4 and sorted(found) == sorted(attached), sorted(attached.values())
+    assert len(stored) == site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored'")
+
+
+def test_an_explanation_in_doubt_is_found_at_cyrus(site, cyrus):
+    site.settings.update({"route.sent_copy": "off", "delivery.rejected": "quarantine", "delivery.reject_after": "0s",
+                          "imap.tls": "none", "imap.port": cyrus.port})
+    account, mail, lost = site.account(), bad(), []
+
+    def watch(_connection, _side, data):
+        if b"APPENDUID" in data and not lost:
+            lost.append(data)
+            return None
+        return data
+    site.imap_proxy(watch)
+    expect.deferred(site.deliver(mail, account))
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+    assert "found there, quarantined" in quarantined(site.deliver(mail, account))
+    assert site.count(account) == 1
