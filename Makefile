@@ -179,7 +179,7 @@ fuzz:
 	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
 # Installed beside the program and its manuals: examples for the servers around it.
-SHARED := $(sort $(foreach folder,application dovecot grafana pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
+SHARED := $(sort $(foreach folder,application courier cyrus dovecot grafana pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
@@ -281,6 +281,14 @@ postfix:
 	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_POSTFIX_MESSAGES=200 ONCEDROP_POSTFIX_CYCLES=30 \
 	  $(PYTHON) -B -m pytest -q -s -p no:cacheprovider tests/integration/test_postfix_*.py
 
+# Every server by every case; MOMENTS= of the deaths in the middle of an APPEND.
+servers:
+	@tests/install-packages check
+	@tests/unpack-servers
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_MOMENTS=$(or $(MOMENTS),20) $(PYTHON) -B -m pytest -q -p no:cacheprovider \
+	  -n "$$(nproc)" --dist loadgroup tests/integration/test_servers_matrix.py tests/integration/test_server_setups.py
+
 check:
 	@tests/install-packages check
 	@tests/unpack-servers
@@ -310,7 +318,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak bench replay-load check format lint check-debian help clean \
+.PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak bench replay-load servers check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -330,6 +338,8 @@ FORCE:
 #: make lint        that format, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
 #:                  `make check` runs all but the slowest part of clang-tidy
 #: make postfix     long tests with Postfix: 200 messages, 30 restarts; as root
+#: make servers     Dovecot, Cyrus and Courier, in all the cases of the table in oncedrop-imap(7), which it prints: MOMENTS=20 (of
+#:                  the deaths in the middle of an APPEND); `make check` has two
 #: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
 #:                  servers at every step; takes long; `make check` runs a sample
 #: make fuzz        parsers, decoding and dialogues with inputs from libFuzzer, each checked by an oracle:

@@ -35,12 +35,13 @@ expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
 done
-pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/grafana conf/application -type f ! -perm -100)
+pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/grafana conf/application conf/cyrus conf/courier -type f ! -perm -100)
 for piece in $pieces; do
     expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
     cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"
 done
 expect_mode /usr/local/share/oncedrop/application/listen 755
+expect_mode /usr/local/share/oncedrop/courier/authProg 755
 completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop'
 for file in $completions; do
     expect_mode "$file" 644

@@ -83,7 +83,24 @@ def postfix(site, request):
     new.close()
 
 
+def print_matrix(terminalreporter):
+    """Server by case, of tests/integration/test_servers_matrix.py."""
+    table = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, (case, server, cell) in report.user_properties if report.when == "call" else []:
+                if name == "matrix":
+                    cells = table.setdefault(case, {}).setdefault(server, set())
+                    cells.add(cell if outcome == "passed" else "FAILED")
+    servers = sorted({server for row in table.values() for server in row})
+    for row in [{server: {server} for server in servers}, *table.values()] if table else []:
+        name = next((case for case, cells in table.items() if cells is row), "")
+        terminalreporter.write_line("".join(f"{text:18}" for text in (
+            name, *(" and ".join(sorted(row.get(server, {"-"}))) for server in servers))).rstrip())
+
+
 def pytest_terminal_summary(terminalreporter):
+    print_matrix(terminalreporter)
     if postfix_module.missing():
         terminalreporter.write_line(f"The tests with Postfix were left out: {postfix_module.missing()}.")
     for module in (cyrus_module, courier_module):

@@ -12,6 +12,7 @@
 
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
+#define PROBE "oncedrop-probe" /* a mailbox that nobody has */
 
 static const char *date_text(int64_t seconds, char text[32])
 {
@@ -113,7 +114,39 @@ static void check_owned(const struct config *config, struct mailbox *mailbox, co
                        : ", and imap.create = no: create it");
 }
 
-static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
+/* Tries what a delivery does to a mailbox, short of storing a message: on a session of its own, which this ends. */
+static enum mailbox_tried try_folder(const struct config *config, const char *account, const char *name,
+                                     struct fault *fault)
+{
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, fault);
+    return mailbox != NULL ? mailbox_try_append(mailbox, name, fault) : TRIED_REFUSED;
+}
+
+/* Whether a mailbox can be created there, by creating one. */
+static bool try_creation(struct mailbox *mailbox, const char *item, struct fault *fault)
+{
+    bool left;
+    bool can = mailbox_try_create(mailbox, PROBE, &left, fault);
+    if (can && left)
+        check_warning(item, "the mailbox %s, made to try whether that is possible, could not be deleted", PROBE);
+    return can;
+}
+
+/* A mailbox that is not there yet. */
+static void check_missing(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
+{
+    struct fault fault;
+    if (!config->imap.create)
+        check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", name);
+    else if (try_creation(mailbox, item, &fault))
+        check_item(true, item,
+                   "mailbox %s does not exist yet: it is created when needed (another was, and was deleted)", name);
+    else
+        check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, fault.text);
+}
+
+static void check_folder(const struct config *config, struct mailbox *mailbox, const char *account, const char *item,
+                         const char *name)
 {
     struct mailbox_folder folder;
     struct fault fault;
@@ -127,16 +160,25 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
                       "no mailbox has the special use Sent: copies go to %s; give a mailbox that use, or set route.sent"
                       " to a name",
                       folder.name);
-    if (folder.exists)
-        check_item(true, item, "mailbox %s exists", folder.name);
-    else if (strcasecmp(name, "INBOX") == 0)
-        check_item(false, item,
-                   "the account has no INBOX, and oncedrop never creates one: does the account exist on the"
-                   " server?");
-    else if (config->imap.create)
-        check_item(true, item, "mailbox %s does not exist yet: it is created when needed (imap.create)", folder.name);
+    enum mailbox_tried tried = try_folder(config, account, name, &fault);
+    if (tried == TRIED_TAKEN)
+        check_item(true, item, "mailbox %s exists, and takes messages", folder.name);
+    else if (tried == TRIED_REFUSED || folder.exists || strcasecmp(name, "INBOX") == 0)
+        check_item(false, item, "%s", fault.text);
     else
-        check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", folder.name);
+        check_missing(config, mailbox, item, folder.name);
+}
+
+/* Whether the folders can be made that details name. */
+static void check_details(const struct config *config, struct mailbox *mailbox)
+{
+    struct fault fault;
+    if (!config->imap.create)
+        check_item(true, "detail", "mail to a folder that does not exist goes to the inbox, since imap.create = no");
+    else if (try_creation(mailbox, "detail", &fault))
+        check_item(true, "detail", "a folder can be created: one was, and was deleted");
+    else
+        check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", fault.text);
 }
 
 /* Whether mail for that account goes to that account, see delivery/server.h. The result is recorded for deliveries. */
@@ -196,7 +238,9 @@ void check_imap(const struct config *config, const struct check_place *place, bo
             check_owned(config, mailbox, "sent", place->sent, false);
         return;
     }
-    check_folder(config, mailbox, "inbox", place->inbox);
+    check_folder(config, mailbox, place->account, "inbox", place->inbox);
     if (copies)
-        check_folder(config, mailbox, "sent", place->sent);
+        check_folder(config, mailbox, place->account, "sent", place->sent);
+    if (config->route.detail == DETAIL_FOLDER)
+        check_details(config, mailbox);
 }

@@ -22,6 +22,12 @@ struct delivery_recipient {
     const char *filed;            /* the mailbox it was stored in, if that is not route.inbox; NULL: it is */
 };
 
+/* The mailbox that `uid` is in; NULL: not known. */
+static inline const char *delivery_mailbox(const struct delivery_recipient *recipient)
+{
+    return recipient->filed != NULL ? recipient->filed : recipient->route.inbox;
+}
+
 /* The phases of a delivery for which time is measured. */
 enum delivery_phase {
     PHASE_READ,     /* reading and decoding the message */

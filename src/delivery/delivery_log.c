@@ -86,8 +86,8 @@ void delivery_log(const struct delivery *delivery)
     describe(delivery, &common);
     for (size_t i = 0; i < delivery->recipient_count; i++) {
         const struct delivery_recipient *it = &delivery->recipients[i];
-        log_copy(&common, "to", it->address, it->route.account, it->filed != NULL ? it->filed : it->route.inbox,
-                 it->uid, outcome_row(it->report.outcome)->status, &it->report);
+        log_copy(&common, "to", it->address, it->route.account, delivery_mailbox(it), it->uid,
+                 outcome_row(it->report.outcome)->status, &it->report);
     }
     if (sent->account != NULL)
         log_copy(&common, "from", delivery->sender, sent->account, sent->mailbox, sent->uid,

@@ -70,12 +70,13 @@ static bool is_beside(const struct plan_request *request, const struct ledger_fo
     return beside;
 }
 
-/* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched. */
+/* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched,
+ * except on purpose. */
 static void plan_beside(const struct plan_request *request, const struct ledger_found *found, size_t target,
                         struct plan *plan)
 {
     struct plan_target *it = &plan->targets[target];
-    it->beside = request->fallbacks != NULL && is_beside(request, found, target);
+    it->beside = request->fallbacks != NULL && it->why != WHY_FORCED && is_beside(request, found, target);
     if (it->beside && request->fallbacks[target] == NULL && it->action == PLAN_APPEND)
         it->action = PLAN_SEARCH;
 }

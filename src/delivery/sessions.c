@@ -4,6 +4,7 @@
 #include "delivery/sessions.h"
 
 #include <glib.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -11,6 +12,8 @@
 #define TRUST_MS INT64_C(3600000)
 #define GOODBYE_MS 1000  /* for the server to count those less that make room for another */
 #define SHARED_MOST 4    /* sessions of one login for everybody: several mailboxes are filled at the same time */
+#define NOTICE_MS 20     /* between tries, for the server to notice the end of their processes too, as Courier must, */
+#define NOTICE_TRIES 10  /* and how many */
 #define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
@@ -144,6 +147,16 @@ bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fa
     return any && strcmp(fault->code, MAILBOX_CROWDED) == 0;
 }
 
+static struct mailbox *open_in_room(const struct sessions *sessions, const char *account, struct fault *fault)
+{
+    struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
+    for (int tries = 0; mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && tries < NOTICE_TRIES; tries++) {
+        (void)poll(NULL, 0, NOTICE_MS);
+        mailbox = mailbox_open(sessions->config, account, fault);
+    }
+    return mailbox;
+}
+
 static struct mailbox *open_session(struct sessions *sessions, const char *account, struct fault *fault)
 {
     struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
@@ -156,7 +169,7 @@ static struct mailbox *open_session(struct sessions *sessions, const char *accou
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
         make_room(sessions, closed);
-        mailbox = mailbox_open(sessions->config, account, fault);
+        mailbox = open_in_room(sessions, account, fault);
         tried = true;
     }
     if (mailbox == NULL && tried)

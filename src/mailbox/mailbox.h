@@ -204,5 +204,19 @@ struct mailbox_rights {
 
 /* Looks up a mailbox of somebody else. False with the fault set if there is no answer. */
 bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
+/* Experiments (mailbox_try.c). */
+
+enum mailbox_tried {
+    TRIED_REFUSED, /* fault set */
+    TRIED_MISSING, /* refused, perhaps since the mailbox does not exist; fault set */
+    TRIED_TAKEN,   /* the server is ready for a message; the connection is closed, so that it gets none */
+};
+
+/* Begins to append a message. Nothing is stored or created. */
+enum mailbox_tried mailbox_try_append(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
+
+/* Creates a mailbox, as far as the settings allow it, and deletes it. The name must be one that nobody uses. False with the
+ * fault set if it cannot be created. *ret_left: it could not be deleted, or was there before; set on true only. */
+bool mailbox_try_create(struct mailbox *mailbox, const char *name, bool *ret_left, struct fault *fault) OD_MUST;
 
 #endif

@@ -33,6 +33,7 @@ static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *rep
               mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
+    it->never = mailbox_refusal_is_never(reply);
     end(mailbox, mailbox_refusal(reply, literal_sent));
 }
 
@@ -107,7 +108,7 @@ static bool begin_again(struct mailbox *mailbox)
     if (!is_missing(mailbox))
         return false;
     enum mailbox_made made = mailbox_create(mailbox, it->name, &it->why);
-    if (made == MADE_NEVER)
+    if (made == MADE_NEVER || (made == MADE_TROUBLE && it->never && mailbox->stream != NULL))
         it->result = APPEND_NEVER;
     bool again = made == MADE_CREATED || (made == MADE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
     if (!again)

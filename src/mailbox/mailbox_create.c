@@ -7,23 +7,6 @@
 
 #include "base/log.h"
 
-/* What certainly refers to the name, or to our rights; any other refusal is trouble of the server's, such as a full disk. */
-static const char *const never_codes[] = {"CANNOT", "NOPERM"}; /* RFC 5530 */
-
-/* Without a code: Cyrus and Courier; Cyrus; Dovecot. */
-static const char *const never_texts[] = {"Invalid mailbox name", "Permission denied",
-                                          "Client tried to access nonexistent namespace"};
-
-static bool is_never(const struct mailbox_reply *reply)
-{
-    bool is = false;
-    for (size_t i = 0; i < sizeof never_codes / sizeof *never_codes; i++)
-        is |= strcmp(reply->code, never_codes[i]) == 0;
-    for (size_t i = 0; i < sizeof never_texts / sizeof *never_texts; i++)
-        is |= reply->code[0] == '\0' && strncasecmp(reply->text, never_texts[i], strlen(never_texts[i])) == 0;
-    return reply->status == STATUS_NO && is;
-}
-
 static void warn_unsubscribed(const char *name, const char *why)
 {
     char escaped_name[512], escaped_why[1024];
@@ -127,7 +110,9 @@ enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, stru
     enum mailbox_made made = MADE_CREATED;
     if (!ask_create(mailbox, name, &reply, fault)) {
         fault_prefix(fault, "mailbox %s does not exist", name);
-        made = is_never(&reply) ? MADE_NEVER : exists_now(mailbox, name, &reply) ? MADE_EXISTS : MADE_TROUBLE;
+        made = mailbox_refusal_is_never(&reply)    ? MADE_NEVER
+               : exists_now(mailbox, name, &reply) ? MADE_EXISTS
+                                                   : MADE_TROUBLE;
     }
     if (made >= MADE_EXISTS)
         subscribe(mailbox, name);

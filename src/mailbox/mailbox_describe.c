@@ -101,29 +101,34 @@ bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, s
     return true;
 }
 
+struct sought {
+    const char *name; /* as sent */
+    struct mailbox_folder folder;
+};
+
 static void note_folder(void *context, struct mailbox_reply *reply)
 {
-    struct mailbox_folder *folder = context;
+    struct sought *sought = context;
     struct reply_list list;
-    if (!mailbox_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, folder->name))
+    if (!mailbox_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, sought->name, false))
         return;
-    folder->exists = true;
-    folder->is_sent = list.sent;
-    snprintf(folder->name, sizeof folder->name, "%.*s", (int)list.name_size, list.name);
+    sought->folder = (struct mailbox_folder){.exists = true, .is_sent = list.sent};
+    snprintf(sought->folder.name, sizeof sought->folder.name, "%.*s", (int)list.name_size, list.name);
 }
 
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault)
 {
     struct mailbox_reply reply;
     char *quoted OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, name, fault);
-    struct mailbox_folder folder = {.exists = false};
     if (quoted == NULL)
         return false;
+    struct sought sought = {.name = quoted};
+    char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(quoted, false);
     bool by_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") && mailbox_dialogue_can(mailbox, "LIST-EXTENDED");
-    snprintf(folder.name, sizeof folder.name, "%s", quoted);
-    if (!mailbox_dialogue_ask(mailbox, "LIST", note_folder, &folder, &reply, fault, "LIST \"\" %s%s", quoted,
+    snprintf(sought.folder.name, sizeof sought.folder.name, "%s", quoted);
+    if (!mailbox_dialogue_ask(mailbox, "LIST", note_folder, &sought, &reply, fault, "LIST \"\" %s%s", pattern,
                               by_use ? " RETURN (SPECIAL-USE)" : ""))
         return false;
-    *ret = folder;
+    *ret = sought.folder;
     return true;
 }

@@ -58,9 +58,25 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct faul
     return quoted;
 }
 
-bool mailbox_folder_is_listed(const struct reply_list *list, const char *name)
+/* LIST takes a pattern. Cyrus 3.6 makes a regular expression of it, and its process dies of some of these characters. */
+#define SPECIAL "*%{}|()[]+?^$"
+
+char *mailbox_folder_pattern(const char *name, bool ascii)
 {
-    if (!list->selectable || strpbrk(name, "*%") == NULL)
+    char *pattern = base_strdup(name), *out = pattern;
+    for (const char *in = name; *in != '\0'; in++) {
+        bool run = *in == '&' && in[1] != '-' && ascii; /* modified UTF-7, up to its '-' */
+        *out++ = run || strchr(SPECIAL, *in) != NULL ? '*' : *in;
+        while (run && *in != '-' && in[1] != '"' && in[1] != '\0')
+            in++;
+    }
+    *out = '\0';
+    return pattern;
+}
+
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii)
+{
+    if (!list->selectable || (strpbrk(name, SPECIAL) == NULL && !ascii))
         return list->selectable;
     char *listed OD_CLEANUP(base_free) = base_strndup(list->name, list->name_size);
     char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(listed);
@@ -69,23 +85,31 @@ bool mailbox_folder_is_listed(const struct reply_list *list, const char *name)
 
 struct wanted {
     const char *name;
-    bool exists;
+    bool ascii, exists;
 };
 
 static void note_exists(void *context, struct mailbox_reply *reply)
 {
     struct wanted *wanted = context;
     struct reply_list list;
-    if (mailbox_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name))
+    if (mailbox_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name, wanted->ascii))
         wanted->exists = true;
 }
 
+/* Courier refuses characters beyond U+FFFF also in LIST. Then the name is looked for in a list without it. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault)
 {
-    struct mailbox_reply reply;
+    struct mailbox_reply reply = {.status = STATUS_NONE};
     struct wanted wanted = {.name = name};
-    if (!mailbox_dialogue_ask(mailbox, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", name))
-        return false;
-    *ret_exists = wanted.exists;
-    return true;
+    bool told = false;
+    for (int i = 0; i < 2 && !told; i++) {
+        char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(name, i > 0);
+        wanted.ascii = i > 0;
+        told = mailbox_dialogue_ask(mailbox, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", pattern);
+        if (reply.status != STATUS_NO || strchr(name, '&') == NULL)
+            break;
+    }
+    if (told)
+        *ret_exists = wanted.exists;
+    return told;
 }

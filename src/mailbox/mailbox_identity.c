@@ -86,6 +86,28 @@ static char *nobody(const char *login)
     return base_printf("%s%s", strcasestr(login, NOBODY) == NULL ? NOBODY : NOBODY_ELSE, domain != NULL ? domain : "");
 }
 
+/* Courier makes up another UIDVALIDITY every second for an INBOX that nobody has selected yet: then two different ones prove
+ * nothing. Looked at once more, the first INBOX must have the first one still. */
+static bool is_stable(const struct config *config, const char *login, uint32_t own, struct fault *fault)
+{
+    uint32_t again = 0;
+    struct fault trouble;
+    if (look_at_inbox(config, login, &again, &trouble) != INBOX_THERE) {
+        *fault = trouble;
+        return false;
+    }
+    if (again == own)
+        return true;
+    char *server OD_CLEANUP(base_free) = mailbox_server(config);
+    fault_set(
+        fault,
+        "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is first"
+        " used, so it cannot be told whether it opens the account that is named (Courier does not: use imap.command,"
+        " or one password for all accounts)",
+        server);
+    return false;
+}
+
 /* Draws the conclusion from nobody's INBOX. A refusal counts only if everything works before and after it. */
 static enum identity_result judge(const struct config *config, const char *login, uint32_t own, enum inbox other,
                                   uint32_t others, struct fault *fault)
@@ -105,7 +127,7 @@ static enum identity_result judge(const struct config *config, const char *login
         break;
     }
     if (others != own)
-        return IDENTITY_COUNTS;
+        return is_stable(config, login, own, fault) ? IDENTITY_COUNTS : IDENTITY_UNKNOWN;
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     fault_set(fault,
               "IMAP server %s opens the same INBOX whatever account is named: all mail would go into one mailbox. It"

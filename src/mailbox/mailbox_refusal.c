@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The meaning of a refused APPEND. This file lists what certainly refers to this message or this mailbox. Any other
+ * The meaning of a refused APPEND or CREATE. This file lists what certainly refers to this message or this mailbox. Any other
  * refusal is trouble of the server's: a full disk, an upgrade or a lock is no reason to return mail. */
 #include "mailbox/mailbox_session.h"
 
@@ -63,4 +63,21 @@ bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply)
             return true;
     }
     return false;
+}
+
+/* What certainly refers to the name, or to our rights; any other refusal is trouble of the server's, such as a full disk. */
+static const char *const never_codes[] = {"CANNOT", "NOPERM"}; /* RFC 5530 */
+
+/* Without a code: Cyrus and Courier; Cyrus; Dovecot. */
+static const char *const never_texts[] = {"Invalid mailbox name", "Permission denied",
+                                          "Client tried to access nonexistent namespace"};
+
+bool mailbox_refusal_is_never(const struct mailbox_reply *reply)
+{
+    bool is = false;
+    for (size_t i = 0; i < sizeof never_codes / sizeof *never_codes; i++)
+        is |= strcmp(reply->code, never_codes[i]) == 0;
+    for (size_t i = 0; i < sizeof never_texts / sizeof *never_texts; i++)
+        is |= reply->code[0] == '\0' && strncasecmp(reply->text, never_texts[i], strlen(never_texts[i])) == 0;
+    return reply->status == STATUS_NO && is;
 }

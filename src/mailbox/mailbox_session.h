@@ -40,6 +40,7 @@ struct appending {
     bool
         perhaps_missing; /* APPEND_OVER: a refusal that may mean, to some servers, that there is no such mailbox, ... */
     bool fed;            /* ... which came after the literal */
+    bool never;          /* ... which will be the same for ever */
     bool whole;          /* all of the literal was sent */
     int64_t fed_ms;
     enum append_result result; /* APPEND_OVER: not stored, and ... */
@@ -190,6 +191,9 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 /* Whether a refusal may mean that the mailbox does not exist. It may mean trouble as well: only LIST tells. */
 bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply) OD_MUST;
 
+/* Whether a refused CREATE, or APPEND before the literal, will be refused for ever: because of the name, or our rights. */
+bool mailbox_refusal_is_never(const struct mailbox_reply *reply) OD_MUST;
+
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, namespace, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
@@ -197,8 +201,12 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct faul
  * mailbox_folder_name. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault) OD_MUST;
 
-/* Whether this answer to LIST with that name means the mailbox: a name with '*' or '%' is a pattern for others, too. */
-bool mailbox_folder_is_listed(const struct reply_list *list, const char *name) OD_MUST;
+/* The pattern with which to look for it: '*' stands for what means something else there or is known to be misunderstood; ascii:
+ * also for what is in modified UTF-7. A new string. */
+char *mailbox_folder_pattern(const char *name, bool ascii) OD_MUST;
+
+/* Whether this answer to LIST with that pattern means the mailbox: it may match others, too. */
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii) OD_MUST;
 
 enum mailbox_made {
     MADE_TROUBLE, /* not, or not known; the fault says why */

@@ -75,8 +75,10 @@ static bool start_tls(struct mailbox *mailbox, const struct config *config, cons
     bool accepted = mailbox_tls_start(config, mailbox->where, mailbox->stream, fault);
     if (watcher != NULL)
         watcher->handshake(watcher->context, mailbox->stream, accepted);
-    if (!accepted)
-        mailbox_dialogue_drop(mailbox); /* nothing is sent over it */
+    if (!accepted) {
+        mailbox->ended = !mailbox_connected(mailbox); /* as Courier does where there are too many already */
+        mailbox_dialogue_drop(mailbox);               /* nothing is sent over it */
+    }
     return accepted;
 }
 

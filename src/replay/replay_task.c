@@ -90,7 +90,7 @@ static void add_verdicts(GVariantBuilder *verdicts, const struct delivery_recipi
         char *address OD_CLEANUP(base_free) = decode_scrub(recipient->address, strlen(recipient->address));
         g_variant_builder_add(verdicts, "(susssu)", address, (guint32)recipient->report.outcome, recipient->report.text,
                               recipient->route.account != NULL ? recipient->route.account : "",
-                              recipient->route.inbox != NULL ? recipient->route.inbox : "", recipient->uid);
+                              delivery_mailbox(recipient) != NULL ? delivery_mailbox(recipient) : "", recipient->uid);
     }
 }
 

@@ -416,11 +416,41 @@ def test_a_server_that_opens_one_mailbox_for_all(site):
 
 
 def test_an_account_without_inbox(site):
-    """One is never created."""
-    imap(site, FakeImap(script={"LIST": lambda client, tag, _: client.send(f"{tag} OK done")}), **{"imap.tls": "none"})
+    """One is never created, and nothing else there."""
+    def missing(client, tag, _arguments):
+        client.send(f"{tag} NO [TRYCREATE] Mailbox does not exist")
+    server = FakeImap(script={"LIST": lambda client, tag, _: client.send(f"{tag} OK done"), "APPEND": missing,
+                              "STATUS": missing})
+    imap(site, server, **{"imap.tls": "none"})
     said = check(site, "scuba@example.org")
     says(said, "inbox", "failed", "no INBOX")
+    says(said, "sent", "failed", "no INBOX")
+    assert "CREATE" not in [name for name, _ in server.commands]
+
+
+def test_what_becomes_of_missing_mailboxes_is_tried(site):
+    """Nothing is left of that. A server that does not accept a name, or any, shows it."""
+    scuba = site.account()
+    site.settings.update({"route.detail": "folder", "route.sent": "Filed"})
+    said = check(site, scuba)
+    says(said, "inbox", "ok", "takes messages")
     says(said, "sent", "ok", "created when needed")
+    says(said, "detail", "ok", "deleted")
+    assert site.lab.dovecot.mailboxes(scuba) == ["INBOX"]
+    assert site.count(scuba) == 0
+    site.settings["route.sent"] = "~x"
+    failed(check(site, scuba), "sent", "Begins with '~'")
+    server = FakeImap(script={"CREATE": lambda client, tag, _: client.send(f"{tag} NO [NOPERM] not you"),
+                              "APPEND": lambda client, tag, _: client.send(f"{tag} NO [TRYCREATE] none")})
+    server.do_list = lambda client, tag, _: client.send(f"{tag} OK done")
+    imap(site, server, **{"imap.tls": "none"})
+    site.settings.update({"route.sent": "Sent", "route.inbox": "Lists"})
+    said = check(site, "scuba@example.org")
+    for item in ("inbox", "sent"):
+        says(said, item, "failed", "cannot be created", "not you")
+    says(said, "detail", "warning", "goes to the inbox", "not you")
+    site.settings["imap.create"] = "no"
+    says(check(site, "scuba@example.org"), "detail", "ok", "goes to the inbox", "imap.create")
 
 
 def test_the_account_of_the_settings(site):

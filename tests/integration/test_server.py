@@ -2,10 +2,11 @@
 """Whose mailbox a master user's login opens is found out before anything is appended, once for all deliveries.
 
 Seen to fail: with every server trusted, with nobody's refusal believed without another look at the account, with UIDVALIDITY
-not compared (mailbox_identity.c), with each delivery told to look (ledger_server.c), with INBOX made like any mailbox
-(mailbox_folder.c)."""
+not compared, or two of one mailbox taken for two mailboxes (mailbox_identity.c), with each delivery told to look
+(ledger_server.c), with INBOX made like any mailbox (mailbox_folder.c)."""
 
 import base64
+import itertools
 
 import expect
 import pytest
@@ -141,11 +142,21 @@ def no_uidvalidity(server):
     server.examine = ["* 0 EXISTS", "TAG OK done"]
 
 
+def uidvalidity_of_the_moment(server):
+    """Courier, for an INBOX that nobody has selected yet."""
+    moments = itertools.count(1000)
+
+    def examine(client, tag, _arguments):
+        client.send(f"* 0 EXISTS\r\n* OK [UIDVALIDITY {next(moments)}] valid\r\n{tag} OK done")
+    server.script["EXAMINE"] = examine
+
+
 def silent(server):
     server.script["AUTHENTICATE"] = lambda client, tag, arguments: None
 
 
-@pytest.mark.parametrize("trouble", [refuse_all, refuse_from_now, no_answer_to_examine, no_uidvalidity, silent])
+@pytest.mark.parametrize("trouble", [refuse_all, refuse_from_now, no_answer_to_examine, no_uidvalidity, uidvalidity_of_the_moment,
+                                     silent])
 def test_trouble_proves_nothing(site, trouble):
     server = serve(site)
     if trouble is silent:

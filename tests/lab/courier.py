@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """A private Courier: IMAP with STARTTLS and IMAP over TLS on 127.0.0.1, accounts in a file, one password for all of them.
 
-Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, so
-private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
+Its settings are Debian's, those of conf/courier, and what makes it private. The places of its files are fixed, as is its user,
+so private_paths.c leads it to others. Root runs the accounts as another user, as Courier does itself."""
 
 import os
 import secrets
@@ -50,10 +50,6 @@ def missing():
     return PROGRAMS.missing()
 
 
-def version():
-    return PROGRAMS.version()
-
-
 def sample(name):
     with open(os.path.join(SAMPLES, name), encoding="utf-8") as file:
         return file.read()
@@ -62,10 +58,13 @@ def sample(name):
 class Courier(imap_server.ImapServer):
     name = "courier"
     title = "Courier"
+    prefix = "INBOX."
+    special_use = False
 
-    def __init__(self, directory, certificate):
-        """certificate: (certificate, key) files."""
+    def __init__(self, directory, certificate, more=""):
+        """certificate: (certificate, key) files; more: lines for etc/imapd."""
         super().__init__(directory)
+        self.more = more
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()
         os.chmod(self.directory, 0o755)
@@ -83,7 +82,7 @@ class Courier(imap_server.ImapServer):
                         os.path.join(os.path.dirname(__file__), "private_paths.c")], check=True)
 
     def environment(self):
-        return PROGRAMS.environment(LD_PRELOAD=self.paths, PRIVATE_PATHS=(
+        return PROGRAMS.environment(LD_PRELOAD=self.paths, PRIVATE_USER=self.user.pw_name, PRIVATE_PATHS=(
             f"/etc/courier={self.path('etc')}:/run/courier={self.path('run')}:/var/run/courier={self.path('run')}"))
 
     def launch(self):
@@ -94,7 +93,7 @@ class Courier(imap_server.ImapServer):
             "couriertls": "/usr/bin/couriertls", "login": "/usr/lib/courier/courier/imaplogin",
             "imapd": "/usr/bin/imapd"}.items()}
         values.update(directory=self.directory, port=self.port, tls_port=self.tls_port)
-        for name, more in (("imapd", sample("imapd")), ("authdaemonrc", sample("authdaemonrc")),
+        for name, more in (("imapd", sample("imapd") + self.more), ("authdaemonrc", sample("authdaemonrc")),
                            ("imapd-ssl", IMAPD_SSL.format(**values))):
             with open(PROGRAMS.path(f"/etc/courier/{name}"), encoding="utf-8") as file:
                 self.write(f"etc/{name}", file.read() + more)
@@ -103,6 +102,19 @@ class Courier(imap_server.ImapServer):
 
     def answers(self):
         return "Courier-IMAP ready" in self.greeting()
+
+    def command(self):
+        """Words of imap.command: conf/courier/oncedrop-imapd, with our paths."""
+        text = sample("oncedrop-imapd")
+        for old, new in (("/etc/courier/imapd", self.path("etc", "imapd")), ("/usr/bin/imapd", PROGRAMS.path("/usr/bin/imapd")),
+                         ("/var/mail/", self.path("mail/")), ("set -a", "set -a\n" + "\n".join(
+                             f"{name}='{value}'" for name, value in self.environment().items()))):
+            if old not in text:
+                raise ValueError(f"conf/courier/oncedrop-imapd without {old}")
+            text = text.replace(old, new)
+        self.write("oncedrop-imapd", text, 0o755)
+        words = ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups"]
+        return [*(words if os.getuid() == 0 else []), self.path("oncedrop-imapd")]
 
     def session(self, account):
         return self.login_session(account, self.password)
@@ -119,3 +131,6 @@ class Courier(imap_server.ImapServer):
         fields = [f"uid={self.user.pw_uid}", f"gid={self.user.pw_gid}", f"home={home}", f"mail={home}/Maildir"]
         with open(self.path("etc/userdb"), "a", encoding="utf-8") as file:
             file.write(f"{account}\t{'|'.join(fields)}\n")
+
+    def version(self):
+        return PROGRAMS.version()

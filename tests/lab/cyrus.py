@@ -56,19 +56,17 @@ def missing():
     return PROGRAMS.missing()
 
 
-def version():
-    return PROGRAMS.version()
-
-
 class Cyrus(imap_server.ImapServer):
     name = "cyrus"
     title = "Cyrus"
+    accepts_strangers = True
+    master_user = PROXY
 
-    def __init__(self, directory, certificate):
-        """certificate: (certificate, key) files."""
+    def __init__(self, directory, certificate, munge8bit="no"):
+        """certificate: (certificate, key) files; munge8bit: that setting."""
         super().__init__(directory)
+        self.munge8bit = munge8bit
         self.user = process.account_for("nobody")
-        self.master_user = PROXY
         self.password = secrets.token_urlsafe()
         self.host_name = f"cyrus-{secrets.token_hex(4)}.example"
         os.chmod(self.directory, 0o755)
@@ -94,7 +92,8 @@ class Cyrus(imap_server.ImapServer):
         values = {"directory": self.directory, "programs": programs, "port": self.port, "tls_port": self.tls_port,
                   "name": self.host_name, "admin": ADMIN}
         with open(os.path.join(REPOSITORY, "conf", "cyrus", "imapd.conf"), encoding="utf-8") as file:
-            self.write("imapd.conf", file.read() + IMAPD_CONF.format(**values))
+            sample = file.read().replace("munge8bit: no", f"munge8bit: {self.munge8bit}")
+        self.write("imapd.conf", sample + IMAPD_CONF.format(**values))
         self.write("cyrus.conf", CYRUS_CONF.format(**values))
         self.spawn([os.path.join(programs, "master"), "-D", "-C", self.path("imapd.conf"), "-M", self.path("cyrus.conf"),
                     "-p", self.path("master.pid")], env=PROGRAMS.environment(CYRUS_USER=self.user.pw_name))
@@ -121,3 +120,10 @@ class Cyrus(imap_server.ImapServer):
             imap_server.must(session.create(mailbox))
             if quota is not None:
                 imap_server.must(session.setquota(mailbox, f"(STORAGE {-(-quota // 1024)})"))
+
+    def create_sent(self, account, name):
+        with self.session(account) as session:
+            imap_server.must(session.xatom("CREATE", imap_server.quoted(name), r"(USE (\Sent))"))
+
+    def version(self):
+        return PROGRAMS.version()

@@ -89,6 +89,15 @@ class Dovecot(imap_server.ImapServer):
         """A logged-in imaplib session, as the master user."""
         return self.plain_session(account, MASTER, self.password)
 
+    def create_sent(self, account, name):
+        if name != self.special_sent:
+            raise ValueError(f"only {self.special_sent} has that use here")
+        with self.session(account) as session:
+            imap_server.must(session.create(imap_server.quoted(name)))
+
+    def version(self):
+        return ".".join(map(str, dovecot_config.version()))
+
     def newest_process(self, account, logged_before=0, sessions=1):
         """The process that serves the newest session of an account, once the log reports this many after this many
         characters; it is written shortly after they begin."""

@@ -42,6 +42,9 @@ class ImapServer(process.Server):
 
     title = "server"
     master_user = None
+    prefix = ""                 # of mailboxes beside INBOX
+    special_use = True          # RFC 6154
+    accepts_strangers = False   # the master user's login for an account that does not exist
 
     def __init__(self, directory):
         super().__init__(directory)
@@ -76,6 +79,14 @@ class ImapServer(process.Server):
 
     def session(self, account):
         """A logged-in imaplib session of this account."""
+        raise NotImplementedError
+
+    def create_sent(self, account, name):
+        """Creates a mailbox with the special use \\Sent."""
+        raise NotImplementedError
+
+    def version(self):
+        """Such as 3.6.1."""
         raise NotImplementedError
 
     def mailboxes(self, account, list_command="list"):

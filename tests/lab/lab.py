@@ -101,9 +101,9 @@ class Lab:
                 file.write(text)
         return directory
 
-    def new_directory(self, name):
+    def new_directory(self, name, mode=0o700):
         path = os.path.join(self.directory, f"{name}{next(self.numbers)}")
-        os.mkdir(path, 0o700)
+        os.mkdir(path, mode)
         return path
 
     def logs(self):

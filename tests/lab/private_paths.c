@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: ISC
 //
-// To be preloaded into programs with fixed paths (ld.so(8)): what they look for in one directory is in another.
+// To be preloaded into programs with a fixed user and fixed paths (ld.so(8)), which may be missing here.
 //
-//   PRIVATE_PATHS    "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x/run"
+//   PRIVATE_PATHS    what they look for in one directory is in another: "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x/run"
+//   PRIVATE_USER     the user "courier" is this one: "nobody"
 //
-// Only the calls that Courier makes with such paths.
+// Only the calls that Courier makes with them.
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -105,7 +108,22 @@ int rename(const char *old, const char *new)
     return NEXT(rename)(private_path(old, old_buffer), private_path(new, new_buffer));
 }
 
-// As authpipe calls it: with its own name alone.
+static const char *private_user(const char *name)
+{
+    const char *other = getenv("PRIVATE_USER");
+    return other && strcmp(name, "courier") == 0 ? other : name;
+}
+
+struct passwd *getpwnam(const char *name)
+{
+    return NEXT(getpwnam)(private_user(name));
+}
+
+int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
+{
+    return NEXT(getpwnam_r)(private_user(name), entry, buffer, size, found);
+}
+
 int execl(const char *path, const char *argument, ...)
 {
     enum { MOST_WORDS = 32 };
@@ -119,18 +137,59 @@ int execl(const char *path, const char *argument, ...)
     return execv(private_path(path, buffer), words);
 }
 
-// The file alteration monitor of Courier 5.0 would start a server that outlives us; without one, each session waits for two
-// seconds in vain. Courier then polls.
-int FAMOpen2(void *connection, const char *name);
-int FAMOpen2(void *connection, const char *name)
+// The file alteration monitor of Courier 5.0 would start a server that outlives us. So it has one that is there and sees nothing;
+// Courier polls then, where it waits for a lock.
+struct connection {
+    int descriptor;
+    void *client;
+};
+struct request;
+struct event;
+
+int FAMOpen(struct connection *connection);
+int FAMClose(struct connection *connection);
+int FAMMonitorFile(struct connection *connection, const char *name, struct request *request, void *data);
+int FAMMonitorDirectory(struct connection *connection, const char *name, struct request *request, void *data);
+int FAMCancelMonitor(struct connection *connection, const struct request *request);
+int FAMPending(struct connection *connection);
+int FAMNextEvent(struct connection *connection, struct event *event);
+
+int FAMOpen(struct connection *connection)
 {
-    (void)connection;
-    (void)name;
+    connection->descriptor = eventfd(0, EFD_CLOEXEC);
+    return connection->descriptor < 0 ? -1 : 0;
+}
+
+int FAMClose(struct connection *connection)
+{
+    return close(connection->descriptor);
+}
+
+int FAMMonitorFile(struct connection *connection, const char *name, struct request *request, void *data)
+{
+    (void)connection, (void)name, (void)request, (void)data;
     return -1;
 }
 
-int FAMOpen(void *connection);
-int FAMOpen(void *connection)
+int FAMMonitorDirectory(struct connection *connection, const char *name, struct request *request, void *data)
 {
-    return FAMOpen2(connection, NULL);
+    return FAMMonitorFile(connection, name, request, data);
+}
+
+int FAMCancelMonitor(struct connection *connection, const struct request *request)
+{
+    (void)connection, (void)request;
+    return -1;
+}
+
+int FAMPending(struct connection *connection)
+{
+    (void)connection;
+    return 0;
+}
+
+int FAMNextEvent(struct connection *connection, struct event *event)
+{
+    (void)connection, (void)event;
+    return -1;
 }

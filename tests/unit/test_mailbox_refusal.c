@@ -100,11 +100,49 @@ static void everything_else_is_trouble(void **state)
     }
 }
 
+static void what_may_mean_a_missing_mailbox(void **state)
+{
+    static const struct {
+        const char *answer;
+        bool perhaps_missing, never;
+    } rows[] = {
+        {"NO no such mailbox", true, false},
+        {"BAD no such mailbox", true, false},
+        {"NO [TRYCREATE] none", true, false},
+        {"NO [NONEXISTENT] none", true, false},
+        {"NO System I/O error", true, false},
+        {"NO [CANNOT] Invalid mailbox name: Begins with '~'", true, true},
+        {"BAD [CANNOT] what?", true, false},
+        {"NO Invalid mailbox name.", true, true},
+        {"NO Permission denied", true, true},
+        {"NO Client tried to access nonexistent namespace. (Mailbox name should ...)", true, true},
+        {"BAD Permission denied", true, false},
+        {"NO [NOPERM] not you", false, true},
+        {"NO [SERVERBUG] Permission denied", false, false},
+        {"NO [UNAVAILABLE] later", false, false},
+        {"NO [OVERQUOTA] full", false, false},
+        {"NO [INUSE] later", false, false},
+        {"NO [CONTACTADMIN] broken", false, false},
+        {"NO [ALERT] Cannot create message - no write permission or out of disk space.", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[200];
+        struct mailbox_reply reply;
+        snprintf(line, sizeof line, "A1 %s", rows[i].answer);
+        mailbox_reply_parse(line, strlen(line), "A1", &reply);
+        if (mailbox_refusal_perhaps_missing(&reply) != rows[i].perhaps_missing ||
+            mailbox_refusal_is_never(&reply) != rows[i].never)
+            fail_msg("%s", rows[i].answer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_speaks_of_the_message_or_the_mailbox),
         cmocka_unit_test(everything_else_is_trouble),
+        cmocka_unit_test(what_may_mean_a_missing_mailbox),
     };
     return cmocka_run_group_tests_name("mailbox_refusal", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +319,42 @@ static void any_bytes_are_survived(void **state)
     }
 }
 
+static void note_namespace(void *context, const struct reply_namespace *namespace)
+{
+    char *told = context;
+    size_t used = strlen(told);
+    snprintf(told + used, 200 - used, "%s%.*s|%c;", namespace->personal ? "own " : "", (int)namespace->prefix_size,
+             namespace->prefix, namespace->separator != '\0' ? namespace->separator : '-');
+}
+
+static void namespaces_are_read(void **state)
+{
+    static const struct {
+        const char *line;
+        bool whole;
+        const char *told;
+    } cases[] = {
+        {"* NAMESPACE ((\"\" \"/\")) NIL NIL", true, "own |/;"},
+        {"* NAMESPACE ((\"INBOX.\" \".\")) ((\"user.\" \".\")) ((\"\" \".\"))", true, "own INBOX.|.;user.|.;|.;"},
+        {"* namespace ((\"a\" \"/\")(\"b\" nil)) nil ((\"c\" \"\\\\\"))", true, "own a|/;own b|-;c|\\;"},
+        {"* NAMESPACE ((\"INBOX.\" \".\" \"X-P\" (\"a\" \"b\"))) NIL NIL", true, "own INBOX.|.;"},
+        {"* NAMESPACE NIL NIL NIL", true, ""},
+        {"* NAMESPACE () NIL NIL", true, ""},
+        {"* NAMESPACE ((\"a\" \"/\")) NIL", false, "own a|/;"},
+        {"* NAMESPACE ((\"a\"", false, ""},
+        {"* NAMESPACE ((a \"/\")) NIL NIL", false, ""},
+        {"* NAMESPACE", false, ""},
+        {"* LIST () \"/\" INBOX", false, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char told[200] = "";
+        struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
+        assert_int_equal(mailbox_reply_namespaces(&line.reply, note_namespace, told), cases[i].whole);
+        assert_string_equal(told, cases[i].told);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +368,7 @@ int main(void)
         cmocka_unit_test(lists),
         cmocka_unit_test(fetches),
         cmocka_unit_test(any_bytes_are_survived),
+        cmocka_unit_test(namespaces_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,51 @@ static void test_inbox(void **state)
     }
 }
 
+/* Where details name folders, of which some cannot be made, two copies for one account may be in one mailbox. */
+static void test_beside(void **state)
+{
+    static const struct ledger_target both[] = {
+        {.account = "scuba", .mailbox = "INBOX", .role = COPY_INBOX},
+        {.account = "scuba", .mailbox = "lists", .role = COPY_INBOX},
+        {.account = "scuba", .mailbox = "Sent", .role = COPY_SENT},
+    };
+    static const char *const fallbacks[] = {NULL, "INBOX", NULL};
+    static const struct {
+        enum copy_state state;
+        enum delivery_again again;
+        bool folders, recorded, requested;
+        enum plan_action action;
+        bool beside;
+    } rows[] = {
+        {COPY_NONE, AGAIN_NO, true, false, false, PLAN_APPEND, false},
+        {COPY_NONE, AGAIN_NO, true, true, false, PLAN_SEARCH, true},
+        {COPY_NONE, AGAIN_NO, true, false, true, PLAN_SEARCH, true},
+        {COPY_PENDING, AGAIN_NO, true, true, false, PLAN_SEARCH, true},
+        {COPY_STORED, AGAIN_NO, true, true, true, PLAN_DUPLICATE, true},
+        {COPY_STORED, AGAIN_FORCE, true, true, true, PLAN_APPEND, false},
+        {COPY_APPENDING, AGAIN_NO, true, true, true, PLAN_BUSY, true},
+        {COPY_NONE, AGAIN_NO, false, true, true, PLAN_APPEND, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct situation it;
+        prepare(&it);
+        it.request.targets = rows[i].requested ? both : targets;
+        it.request.fallbacks = rows[i].folders ? fallbacks : NULL;
+        it.request.again = rows[i].again;
+        it.found->copies[0].state = rows[i].state;
+        it.found->copies[0].beside = rows[i].recorded;
+        const struct plan *plan = make(&it);
+        assert_int_equal(plan->targets[0].action, rows[i].action);
+        assert_int_equal(plan->targets[0].beside, rows[i].beside);
+        if (rows[i].requested) { /* the folder itself is not searched: its copy is not in doubt */
+            assert_int_equal(plan->targets[1].action, PLAN_APPEND);
+            assert_int_equal(plan->targets[1].beside, rows[i].folders);
+        }
+        clear(&it);
+    }
+}
+
 static void test_sent(void **state)
 {
     static const struct {
@@ -228,8 +273,8 @@ static void test_new_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inbox),  cmocka_unit_test(test_sent),        cmocka_unit_test(test_sent_owner),
-        cmocka_unit_test(test_search), cmocka_unit_test(test_new_message),
+        cmocka_unit_test(test_inbox),      cmocka_unit_test(test_beside), cmocka_unit_test(test_sent),
+        cmocka_unit_test(test_sent_owner), cmocka_unit_test(test_search), cmocka_unit_test(test_new_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
