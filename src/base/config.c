@@ -9,6 +9,11 @@
 
 enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
 
+bool config_is_shared(const struct config *config)
+{
+    return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{");
+}
+
 struct config *config_defaults(void)
 {
     struct config *config = base_alloc(sizeof *config);

@@ -47,7 +47,7 @@ struct config {
         char *server_name; /* expected in the certificate and sent as SNI; "": host */
         char *command;     /* a PREAUTH server to run over a socketpair, instead of host */
         enum imap_auth auth;
-        char *user;        /* login name; "": the account */
+        char *user;        /* login name; "": the account. See config_is_shared */
         char *master_user; /* authentication id, if it is not the account */
         char *password_file;
         char *password;   /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
@@ -61,8 +61,8 @@ struct config {
     struct {
         char *account;       /* template */
         char *account_query; /* SQL; "": the template decides */
-        char *inbox;
-        char *sent; /* a name, or \Sent: found by SPECIAL-USE (RFC 6154) */
+        char *inbox;         /* a name; a template if config_is_shared */
+        char *sent;          /* the same, or \Sent: found by SPECIAL-USE (RFC 6154) */
         enum route_sent_copy sent_copy;
         enum route_detail detail;
         enum route_unknown unknown;
@@ -110,6 +110,10 @@ struct config {
  * unreadable or accessible to others, a group or setting is unknown, a value is out of range or not implemented yet, or
  * a secret cannot be read. */
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
+
+/* Whether one login, imap.user, opens everybody's mailboxes: route.inbox then names whose, with the variables of
+ * route.account. */
+bool config_is_shared(const struct config *config) OD_MUST;
 
 /* A configuration of defaults; reads no file. */
 struct config *config_defaults(void) OD_MUST;

@@ -79,7 +79,7 @@ static const struct choice delivery_overquota[] = {
 
 static const struct choice delivery_rejected[] = {
     {.name = "bounce", .value = REJECTED_BOUNCE},
-    {.name = "quarantine", .value = REJECTED_QUARANTINE, .missing = true},
+    {.name = "quarantine", .value = REJECTED_QUARANTINE},
     {.name = NULL},
 };
 

@@ -203,7 +203,7 @@ static void run_route(struct check *check)
         check_warning("route", "not tried: route.account_query needs the database");
     else if (check->address != NULL)
         check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
-    else if (config->imap.user[0] != '\0')
+    else if (config->imap.user[0] != '\0' && !config_is_shared(config))
         check->place = check_place_of(config, config->imap.user);
 }
 

@@ -79,6 +79,41 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
+/* APPEND needs the right i, the search in doubt r, and the flag \\Seen of Sent copies s (RFC 4314, 4). */
+static bool check_rights(const struct mailbox_rights *rights, const char *item, const char *name, bool sent)
+{
+    if (!rights->known)
+        return true;
+    if (strchr(rights->letters, 'i') == NULL || strchr(rights->letters, 'r') == NULL)
+        return check_item(false, item,
+                          "imap.user has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
+                          rights->letters, name);
+    if (sent && strchr(rights->letters, 's') == NULL)
+        check_warning(item, "imap.user does not have the right s in mailbox %s: copies there will be unread", name);
+    return true;
+}
+
+/* Where one login opens everybody's mailboxes. */
+static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
+                        bool inbox)
+{
+    struct mailbox_rights rights;
+    struct fault fault;
+    if (!mailbox_rights(mailbox, name, &rights, &fault))
+        check_item(false, item, "%s: %s", name, fault.text);
+    else if (rights.exists && check_rights(&rights, item, name, !inbox))
+        check_item(true, item, "mailbox %s exists%s", name, rights.known ? ", and imap.user may use it" : "");
+    else if (!rights.exists && inbox)
+        check_item(false, item,
+                   "mailbox %s does not exist, or imap.user has no rights there; oncedrop never creates an inbox",
+                   name);
+    else if (!rights.exists)
+        check_item(config->imap.create, item, "mailbox %s does not exist%s", name,
+                   config->imap.create
+                       ? " yet, or imap.user has no rights there: it is created when needed (imap.create)"
+                       : ", and imap.create = no: create it");
+}
+
 /* Tries what a delivery does to a mailbox, short of storing a message: on a session of its own, which this ends. */
 static enum mailbox_tried try_folder(const struct config *config, const char *account, const char *name,
                                      struct fault *fault)
@@ -193,11 +228,18 @@ void check_imap(const struct config *config, const struct check_place *place, bo
         check_item(false, "imap", "%s", fault.text);
         return;
     }
-    check_item(true, "imap", "logged in as %s", place->account);
+    check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : place->account);
     check_identity(config, place->account, fits);
     check_capabilities(config, mailbox, &probe);
+    bool copies = config->route.sent_copy != SENT_COPY_OFF;
+    if (config_is_shared(config)) {
+        check_owned(config, mailbox, "inbox", place->inbox, true);
+        if (copies)
+            check_owned(config, mailbox, "sent", place->sent, false);
+        return;
+    }
     check_folder(config, mailbox, place->account, "inbox", place->inbox);
-    if (config->route.sent_copy != SENT_COPY_OFF)
+    if (copies)
         check_folder(config, mailbox, place->account, "sent", place->sent);
     if (config->route.detail == DETAIL_FOLDER)
         check_details(config, mailbox);

@@ -63,7 +63,7 @@ static void print_record(const struct ledger_table *totals)
 /* All outcomes so far, with the reasons below. */
 static void print_outcomes(const struct stats *stats)
 {
-    static const char *const outcomes[] = {"stored", "duplicate", "deferred", "bounced", "died"};
+    static const char *const outcomes[] = {"stored", "quarantined", "duplicate", "deferred", "bounced", "died"};
     double all = stats_count(stats, "deliveries", NULL);
     GString *reasons = g_string_new("");
     if (all > 0)

@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "base/output.h"
 #include "delivery/fallback.h"
+#include "delivery/quarantine.h"
 #include "message/message_comparison.h"
 
 #define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
@@ -104,6 +105,8 @@ enum search_result append_search_end(struct delivery_work *work, size_t place, s
     const char *account = work->targets.list[place].account;
     const struct search search = search_of(work, place);
     enum search_result result = mailbox_search(ahead->searched, &search, &made->uidvalidity, &made->uid, fault);
+    if (result == SEARCH_ABSENT)
+        result = quarantine_search(ahead->searched, work, place, made, fault);
     if (result == SEARCH_TROUBLE)
         sessions_drop(work->delivery->sessions, account);
     else
@@ -137,19 +140,30 @@ static enum search_result search_copy(struct delivery_work *work, size_t place, 
     }
 }
 
-/* The server does not accept this content; we bounce it only after reject_after. */
-static enum outcome content_refused(const struct delivery_work *work, size_t place)
-{
-    return work->found->copies[place].first_age_ms >= work->delivery->config->delivery.reject_after
-               ? OUTCOME_REFUSED_BOUNCE
-               : OUTCOME_REFUSED_DEFER;
-}
-
-static enum outcome final_outcome(const struct delivery_work *work, size_t place, enum append_result result)
+/* An explanation of ours that is refused is no reason to return the message: it is not what was sent. */
+static enum outcome explanation_outcome(enum append_result result)
 {
     enum outcome outcome = meanings[result].outcome;
+    return outcome == OUTCOME_TOO_LARGE ? OUTCOME_REFUSED_DEFER : outcome;
+}
+
+/* The server does not accept this content; we bounce or quarantine it only after reject_after. */
+static enum outcome content_refused(const struct delivery_work *work, size_t place, struct made *made)
+{
+    bool quarantine = work->delivery->config->delivery.rejected == REJECTED_QUARANTINE;
+    bool time = quarantine_is_time(work, place);
+    made->quarantine = quarantine && time ? QUARANTINE_DUE : QUARANTINE_NONE;
+    return time && !quarantine ? OUTCOME_REFUSED_BOUNCE : OUTCOME_REFUSED_DEFER;
+}
+
+static enum outcome final_outcome(const struct delivery_work *work, size_t place, enum append_result result,
+                                  struct made *made)
+{
+    enum outcome outcome = meanings[result].outcome;
+    if (work->ahead[place].instead != NULL)
+        return explanation_outcome(result);
     if (outcome == OUTCOME_REFUSED_DEFER)
-        return content_refused(work, place);
+        return content_refused(work, place, made);
     if (result == APPEND_OVERQUOTA && work->delivery->config->delivery.overquota == OVERQUOTA_BOUNCE)
         return OUTCOME_OVERQUOTA_BOUNCE;
     return outcome;
@@ -158,15 +172,18 @@ static enum outcome final_outcome(const struct delivery_work *work, size_t place
 void append_take_result(const struct delivery_work *work, size_t place, enum append_result result, bool doubt,
                         const struct fault *fault, struct made *made)
 {
-    enum outcome outcome = final_outcome(work, place, result);
+    enum outcome outcome = final_outcome(work, place, result, made);
     if (result == APPEND_STORED) {
         made->state = COPY_STORED;
         made->filed = work->ahead[place].fallback;
+        made->quarantine = work->ahead[place].instead != NULL ? QUARANTINE_STORED : QUARANTINE_NONE;
         report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid, append_mailbox(work, place));
         return;
     }
     made->never = result == APPEND_NEVER;
-    made->state = outcome_row(outcome)->final ? COPY_FAILED : meanings[result].state;
+    made->state = outcome_row(outcome)->final                ? COPY_FAILED
+                  : meanings[result].state == COPY_APPENDING ? COPY_APPENDING
+                                                             : COPY_PENDING;
     made->doubt = !meanings[result].certain || doubt;
     report_set(&made->report, outcome, "%s", fault->text);
 }
@@ -175,10 +192,13 @@ void append_take_result(const struct delivery_work *work, size_t place, enum app
 static void report_found(const struct delivery_work *work, size_t place, struct made *made)
 {
     bool known = work->found->copies[place].state == COPY_STORED;
+    bool explained = made->quarantine == QUARANTINE_STORED;
+    enum outcome stored = explained ? OUTCOME_QUARANTINED : OUTCOME_STORED;
     made->state = COPY_STORED;
     made->filed = work->ahead[place].fallback;
-    report_set(&made->report, known ? OUTCOME_DUPLICATE : OUTCOME_STORED, "%s uid=%u mailbox=%s (found there)",
-               known ? "duplicate" : "stored", made->uid, append_mailbox(work, place));
+    report_set(&made->report, known ? OUTCOME_DUPLICATE : stored, "%s uid=%u mailbox=%s (found there%s)",
+               known ? "duplicate" : "stored", made->uid, append_mailbox(work, place),
+               explained ? ", quarantined" : "");
 }
 
 bool append_in_time(const struct config *config)
@@ -224,7 +244,7 @@ struct made append_copy(struct delivery_work *work, size_t place)
 
 struct ledger_made append_settled(size_t target, const struct made *made)
 {
-    bool explained = made->state != COPY_STORED || made->filed != NULL;
+    bool explained = made->state != COPY_STORED || made->filed != NULL || made->quarantine == QUARANTINE_STORED;
     return (struct ledger_made){
         .target = target,
         .state = made->state,

@@ -6,14 +6,17 @@
 
 #include "delivery/work.h"
 
+enum quarantine { QUARANTINE_NONE, QUARANTINE_DUE, QUARANTINE_STORED };
+
 /* The result of a copy. */
 struct made {
     enum copy_state state;
-    bool doubt;                /* it may be there, whatever the state */
-    uint32_t uidvalidity, uid; /* 0: unknown */
-    bool never;                /* there is no such mailbox, and none can be made */
-    const char *filed;         /* the mailbox it is in instead of the target's; NULL: it is in the target's */
-    struct report report;      /* for the recipients of this mailbox */
+    bool doubt;                 /* it may be there, whatever the state */
+    uint32_t uidvalidity, uid;  /* 0: unknown */
+    bool never;                 /* there is no such mailbox, and none can be made */
+    const char *filed;          /* the mailbox it is in instead of the target's; NULL: it is in the target's */
+    enum quarantine quarantine; /* whether it is to be stored as the attachment of an explanation, or is */
+    struct report report;       /* for the recipients of this mailbox */
 };
 
 /* The same in the form of ledger_settle; `made` must outlive it. */
@@ -41,7 +44,7 @@ enum search_result append_search_end(struct delivery_work *work, size_t place, s
  * as for append_now. SEARCH_ABSENT: *made is untouched. */
 enum search_result append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made) OD_MUST;
 
-/* The APPEND alone. doubt: whether an earlier attempt may have stored the copy. */
+/* The APPEND alone, of ahead->instead if that is set. doubt: whether an earlier attempt may have stored the copy. */
 struct made append_now(struct delivery_work *work, size_t place, bool doubt) OD_MUST;
 
 /* Where all of these search and append: the target's mailbox, or the fallback in its place. */

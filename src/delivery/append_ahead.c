@@ -21,11 +21,12 @@ static void set_request(struct delivery_work *work, size_t place)
     const struct ledger_target *target = &work->targets.list[place];
     size_t count, size;
     base_free(&ahead->pieces);
-    ahead->pieces = message_pieces(work->delivery->message,
+    ahead->pieces = message_pieces(ahead->instead != NULL ? ahead->instead : work->delivery->message,
                                    target->role == COPY_SENT ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS, &count, &size);
     ahead->request = (struct append){
         .mailbox = append_mailbox(work, place),
         .seen = target->role == COPY_SENT,
+        .home = target->role == COPY_SENT ? work->targets.sender.home : target->mailbox,
         .internal_date = work->found->received_at,
         .pieces = ahead->pieces,
         .piece_count = count,

@@ -6,6 +6,7 @@
 #include "delivery/answers.h"
 #include "delivery/append.h"
 #include "delivery/fallback.h"
+#include "delivery/quarantine.h"
 #include "delivery/sent.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
@@ -182,9 +183,13 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
         if (is_made(work, target) && !done[target])
             search_and_append(&making, target);
     }
-    for (size_t i = 0; i < count; i++)
-        if (is_made(work, work->targets.order[i]))
-            fallback_append(work, work->targets.order[i], &made[work->targets.order[i]]);
+    for (size_t i = 0; i < count; i++) {
+        size_t target = work->targets.order[i];
+        if (!is_made(work, target))
+            continue;
+        fallback_append(work, target, &made[target]);
+        quarantine_append(work, target, &made[target]);
+    }
 }
 
 /* Gives the report of each copy made to its recipients. */

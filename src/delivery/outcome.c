@@ -15,6 +15,7 @@
 static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},
+    [OUTCOME_QUARANTINED] = {"quarantined", EX_OK, "2.1.5", 250, "stored", true},
     [OUTCOME_DUPLICATE] = {"duplicate", EX_OK, "2.1.5", 250, "duplicate", true},
     [OUTCOME_BUSY] = {"held", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_CONFIG] = {"config", EX_TEMPFAIL, "4.3.5", 451, "deferred", false},

@@ -10,6 +10,7 @@
 enum outcome {
     OUTCOME_TROUBLE,
     OUTCOME_STORED,
+    OUTCOME_QUARANTINED, /* stored, as the attachment of an explanation */
     OUTCOME_DUPLICATE,
     OUTCOME_BUSY,   /* another delivery is delivering it; "held" to Postfix and in the record */
     OUTCOME_CONFIG, /* configuration, usage */

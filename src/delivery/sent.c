@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/quarantine.h"
 #include "delivery/received.h"
 
 static bool local_domain(const struct delivery *delivery, const struct route *from)
@@ -159,6 +160,7 @@ static struct made append(struct delivery_work *work)
 {
     sent_end_opening(work);
     struct made made = append_copy(work, work->plan->sent);
+    quarantine_append(work, work->plan->sent, &made);
     give_up_sent(work, &made);
     work->sent_done = made.state == COPY_STORED || made.state == COPY_FAILED;
     if (!work->sent_done)

@@ -3,6 +3,7 @@
  * What can be done for the Sent copy before it may be made. Its session is opened only after those of all inboxes, so that
  * it takes none from them. */
 #include "delivery/append.h"
+#include "delivery/quarantine.h"
 #include "delivery/sent.h"
 
 #define AHEAD_MS 2000 /* for that long, what others wait for is watched together with the server of the Sent mailbox */
@@ -40,7 +41,7 @@ static void begin_next(struct delivery_work *work)
     struct append_ahead *ahead = &work->ahead[place];
     const struct plan_target *plan = &work->plan->targets[place];
     struct fault ignored;
-    if (plan->doubt)
+    if (plan->doubt || quarantine_is_searched(work, place))
         return;
     sent_end_opening(work);
     if (!sessions_has_open(sessions, account_of(work), SESSIONS_KEPT))

@@ -3,6 +3,7 @@
  * Sessions are found by account; the least recently used one makes room. */
 #include "delivery/sessions.h"
 
+#include <glib.h>
 #include <poll.h>
 #include <string.h>
 
@@ -10,12 +11,13 @@
 
 #define TRUST_MS INT64_C(3600000)
 #define GOODBYE_MS 1000  /* for the server to count those less that make room for another */
+#define SHARED_MOST 4    /* sessions of one login for everybody: several mailboxes are filled at the same time */
 #define NOTICE_MS 20     /* between tries, for the server to notice the end of their processes too, as Courier must, */
 #define NOTICE_TRIES 10  /* and how many */
 #define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
-    char *account; /* NULL: this place is free */
+    char *account; /* or the first of those it serves; NULL: this place is free */
     struct mailbox *mailbox;
     uint64_t used;      /* value of the clock at the last use */
     uint64_t opened;    /* number of the delivery */
@@ -28,6 +30,7 @@ struct sessions {
     const struct config *config;
     uint64_t clock, delivery;
     size_t most;
+    bool shared;           /* config_is_shared */
     int64_t trusted_until; /* base_now_ms() */
     int64_t no_room_until; /* base_now_ms() */
     struct session kept[];
@@ -39,6 +42,7 @@ struct sessions *sessions_new(const struct config *config, size_t processes)
     struct sessions *sessions = base_alloc(sizeof(*sessions) + most * sizeof(struct session));
     sessions->most = most;
     sessions->config = config;
+    sessions->shared = config_is_shared(config);
     return sessions;
 }
 
@@ -67,10 +71,20 @@ void sessions_begin(struct sessions *sessions)
             end_session(&sessions->kept[i]);
 }
 
+/* Where one login opens everybody's mailboxes, each session serves some of the accounts, always the same ones: servers
+ * remember what they have opened. */
+static bool is_served(const struct sessions *sessions, const struct session *session, const char *account)
+{
+    if (session->account == NULL || !sessions->shared)
+        return session->account != NULL && strcmp(session->account, account) == 0;
+    guint count = sessions->most < SHARED_MOST ? (guint)sessions->most : SHARED_MOST;
+    return g_str_hash(session->account) % count == g_str_hash(account) % count;
+}
+
 static struct session *find_session(struct sessions *sessions, const char *account)
 {
     for (size_t i = 0; i < sessions->most; i++)
-        if (sessions->kept[i].account != NULL && strcmp(sessions->kept[i].account, account) == 0)
+        if (is_served(sessions, &sessions->kept[i], account))
             return &sessions->kept[i];
     return NULL;
 }
@@ -192,7 +206,7 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;
     }
-    bool ours = session->account != NULL && strcmp(session->account, account) == 0;
+    bool ours = is_served(sessions, session, account);
     if (!ours || session->opening) {
         struct mailbox *mailbox = open_session(sessions, account, ours ? session : NULL, fault);
         if (mailbox == NULL)

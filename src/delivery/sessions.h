@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * The IMAP sessions of a process, by account: kept from message to message, at most imap.sessions of them. A session
- * unused for imap.idle is not used again. */
+ * unused for imap.idle is not used again. Where one login opens everybody's mailboxes (config_is_shared), a few sessions
+ * serve all accounts; what is said below of the account's session then refers to the one that serves it. */
 #ifndef ONCEDROP_SESSIONS_H
 #define ONCEDROP_SESSIONS_H
 

@@ -10,9 +10,10 @@
 
 /* The APPEND of a target on its session, from append_begin to append_collect. */
 struct append_ahead {
-    bool begun;       /* there is a result to collect, of the APPEND or the lack of a session */
-    bool unreachable; /* a session for the search before it could not be opened (fault) */
-    bool kept;        /* the session is from an earlier delivery: it may be lost without any trouble */
+    bool begun;                    /* there is a result to collect, of the APPEND or the lack of a session */
+    bool unreachable;              /* a session for the search before it could not be opened (fault) */
+    bool kept;                     /* the session is from an earlier delivery: it may be lost without any trouble */
+    const struct message *instead; /* what is appended in place of the message; NULL: the message */
     const char
         *fallback; /* the mailbox that takes the place of the target's, which cannot be made; NULL: the target's */
     struct mailbox *mailbox; /* NULL: no session could be opened ... */

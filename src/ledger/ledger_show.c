@@ -109,7 +109,7 @@ struct ledger_table *ledger_spans(struct ledger *ledger, const char *message, st
         " c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms"
         " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
         " JOIN @schema@.message m ON m.id = d.message LEFT JOIN @schema@.copy c ON c.message = d.message"
-        " AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN ('stored', 'duplicate')"
+        " AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN ('stored', 'quarantined', 'duplicate')"
         " WHERE d.message = $1::bigint AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim",
         message, fault);
 }

@@ -20,9 +20,9 @@
  * in the try that finished the delivery. */
 #define TRIES \
     "SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'" \
-    " WHEN t.outcome IN ('stored', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'" \
+    " WHEN t.outcome IN ('stored', 'quarantined', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'" \
     " OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'" \
-    " ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome = 'stored'" \
+    " ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN ('stored', 'quarantined')" \
     " AND t.queued_at IS NOT NULL THEN greatest((extract(epoch FROM t.ended_at - t.queued_at) * 1000)::bigint, 0) END" \
     " AS delay_ms" \
     " FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
@@ -57,7 +57,7 @@
     " ('held', 'deferrals', 'held'), ('search', 'searches', '')) AS k(event, name, label) ON k.event = e.name GROUP BY 1, 2"
 
 #define ZEROS \
-    " UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'duplicate', 0, 0), ('deliveries', 'deferred', 0, 0)," \
+    " UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'quarantined', 0, 0), ('deliveries', 'duplicate', 0, 0), ('deliveries', 'deferred', 0, 0)," \
     " ('deliveries', 'bounced', 0, 0), ('deliveries', 'died', 0, 0), ('deferrals', 'held', 0, 0)," \
     " ('deferrals', 'database', 0, 0), ('deferrals', 'mailbox', 0, 0), ('deferrals', 'overquota', 0, 0)," \
     " ('deferrals', 'refused', 0, 0), ('deferrals', 'trouble', 0, 0), ('searches', '', 0, 0)" \

@@ -80,6 +80,8 @@
     " || CASE WHEN " ERROR_NOT_GIVEN " THEN coalesce(': ' || error, '') ELSE '' END FROM c WHERE state = 'pending'" \
     " UNION ALL SELECT 3, NULL, c.id, 'the copy in ' || name || ' was given up ' || " LEDGER_TIME("attempt_at") \
     " || CASE WHEN " ERROR_NOT_GIVEN " THEN coalesce(': ' || error, '') ELSE '' END FROM c WHERE state = 'failed'" \
+    " UNION ALL SELECT 3, NULL, c.id, 'the copy in ' || name || ': ' || error FROM c WHERE state = 'stored'" \
+    " AND error IS NOT NULL AND " ERROR_NOT_GIVEN \
     " UNION ALL SELECT 3, NULL, c.id, 'the copy in ' || name || ' is not known to be stored; it will be if the message" \
     " is delivered again' FROM c WHERE state = 'abandoned'" \
     " UNION ALL SELECT 4, NULL, c.id, 'the copy in ' || name || ' was claimed again on purpose, by replay --force or" \

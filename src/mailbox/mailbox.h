@@ -107,8 +107,9 @@ enum append_result {
 };
 
 struct append {
-    const char *mailbox;        /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
-    bool seen;                  /* set the flag \Seen */
+    const char *mailbox; /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
+    bool seen;           /* set the flag \Seen */
+    const char *home;    /* config_is_shared: the inbox of the mailbox's owner; NULL: unknown, so nothing is created */
     int64_t internal_date;      /* seconds since 1970 UTC */
     const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
     size_t piece_count;
@@ -128,7 +129,9 @@ struct append {
  * feed   waits for the '+', at most until until_ms (by base_now_ms()) without a word of the server, and sends the
  *        literal. `wanted` is called immediately before. If the server answers TRYCREATE, or refuses a mailbox
  *        that it does not list, and the settings allow it, the mailbox is created and subscribed to, once, but never an
- *        INBOX; the APPEND is then begun again.
+ *        INBOX; the APPEND is then begun again. Where config_is_shared: not the owner's inbox either, and nothing is
+ *        subscribed to, since that would be for the login; but an inbox is tried a second time, as Dovecot makes it when
+ *        it is first asked for.
  * mailbox_append  waits for the answer, at most imap.timeout since the end of `feed` without a word of the server. A
  *        step that was left out is taken first. TRYCREATE as above.
  *
@@ -146,8 +149,8 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
                                   struct fault *fault) OD_MUST;
 
 /* Goes on with an APPEND that was begun, as mailbox_ahead does with other things: once the server is ready for the message,
- * sends it, if that cannot mean waiting; then AHEAD_OVER: the answer is there, and mailbox_append takes it. For a copy that
- * is held, as with `feed`. */
+ * sends it, if that cannot mean waiting; then AHEAD_OVER: it is stored, and mailbox_append takes the answer. For a copy
+ * that is held, as with `feed`. */
 enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox) OD_MUST;
 
 /* Whether any of the message was sent, and the result is not known yet. */
@@ -233,6 +236,14 @@ struct mailbox_folder {
 /* Looks up a mailbox; `name` as in struct append. False with the fault set if there is no answer. */
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
+struct mailbox_rights {
+    bool exists;
+    bool known;       /* the server says so (ACL) */
+    char letters[64]; /* l lookup, r read, s seen, w flags, i insert, k create, ... (RFC 4314, 2.1) */
+};
+
+/* Looks up a mailbox of somebody else. False with the fault set if there is no answer. */
+bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
 /* Experiments (mailbox_try.c). */
 
 enum mailbox_tried {

@@ -29,7 +29,7 @@ static bool has_line(const char *bytes, size_t size, const char *words)
  * does not speak before it is asked. If it does, nothing is seen here, and nothing is lost. */
 enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awaited awaited)
 {
-    char bytes[ANSWER_MOST], tagged[sizeof mailbox->tag + 1];
+    char bytes[ANSWER_MOST], tagged[sizeof mailbox->tag + 1], agreed[sizeof mailbox->tag + 3];
     if (mailbox->stream == NULL)
         return AHEAD_OVER;
     if (mailbox->secured || mailbox->stream->read_buffer_len > 0)
@@ -40,11 +40,17 @@ enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awa
     if (size <= 0) /* the connection has ended, and reading will tell so at once */
         return AHEAD_OVER;
     snprintf(tagged, sizeof tagged, "%s ", mailbox->tag);
-    if (awaited == AWAITED_READY && has_line(bytes, (size_t)size, tagged))
-        return AHEAD_STUCK;
-    const char *const words[] = {[AWAITED_GREETING] = "", [AWAITED_ANSWER] = tagged, [AWAITED_READY] = "+"};
+    snprintf(agreed, sizeof agreed, "%s OK", mailbox->tag);
+    const char *const words[] = {
+        [AWAITED_GREETING] = "",
+        [AWAITED_ANSWER] = tagged,
+        [AWAITED_READY] = "+",
+        [AWAITED_OK] = agreed,
+    };
     if (has_line(bytes, (size_t)size, words[awaited]))
         return AHEAD_OVER;
+    if (has_line(bytes, (size_t)size, tagged))
+        return AHEAD_STUCK;
     return (size_t)size < sizeof bytes ? AHEAD_PART : AHEAD_STUCK;
 }
 

@@ -29,7 +29,8 @@ static void end_unsent(struct mailbox *mailbox)
 static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *reply, bool literal_sent)
 {
     struct appending *it = &mailbox->appending;
-    fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s", mailbox->where, it->append.mailbox, reply->data);
+    fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->where, it->append.mailbox, reply->data,
+              mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
     it->never = mailbox_refusal_is_never(reply);
@@ -171,7 +172,7 @@ enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox)
             return arrived;
         mailbox_append_feed(mailbox, base_now_ms() + mailbox->timeout);
     }
-    return it->step == APPEND_FED ? mailbox_ahead_arrived(mailbox, AWAITED_ANSWER) : AHEAD_OVER;
+    return it->step == APPEND_FED ? mailbox_ahead_arrived(mailbox, AWAITED_OK) : AHEAD_STUCK;
 }
 
 /* Waits for the tagged answer. True: stored. */

@@ -31,6 +31,17 @@ static void explain_no_inbox(struct mailbox *mailbox, struct fault *fault)
                   mailbox->where);
 }
 
+/* The same where one login opens everybody's mailboxes: the owner must have an inbox, and we rights there. */
+static bool has_home(struct mailbox *mailbox, const char *home, const char *name, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    if (home == NULL)
+        fault_set(fault, "%s: mailbox %s does not exist, and is not created as its owner is unknown", mailbox->where,
+                  name);
+    return home != NULL &&
+           mailbox_dialogue_ask(mailbox, "STATUS", NULL, NULL, &reply, fault, "STATUS %s (UIDVALIDITY)", home);
+}
+
 /* An account without INBOX does not exist, or is not what we think it is: nothing is created in it. */
 static bool has_inbox(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
@@ -85,7 +96,12 @@ static void subscribe(struct mailbox *mailbox, const char *name)
 enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     struct mailbox_reply reply;
-    if (!has_inbox(mailbox, name, fault))
+    const char *owners = mailbox->appending.append.home;
+    char *home OD_CLEANUP(base_free) = mailbox->shared && owners != NULL ? mailbox_folder_name(mailbox, owners, fault)
+                                                                         : NULL;
+    if (home != NULL && strcmp(home, name) == 0)
+        return MADE_EXISTS;
+    if (mailbox->shared ? !has_home(mailbox, home, name, fault) : !has_inbox(mailbox, name, fault))
         return MADE_TROUBLE;
     if (!mailbox->create) {
         fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", mailbox->where, name);

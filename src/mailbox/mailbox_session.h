@@ -76,6 +76,7 @@ struct mailbox {
     struct appending appending;
     bool create;
     bool subscribe;
+    bool shared; /* config_is_shared */
     pid_t child; /* imap.command, or 0 */
     unsigned tag_number;
     char tag[16];       /* of the current command */
@@ -215,6 +216,7 @@ enum awaited {
     AWAITED_GREETING, /* the first line */
     AWAITED_ANSWER,   /* up to the tagged response to the current command */
     AWAITED_READY,    /* up to a '+'; AHEAD_STUCK if the command is answered instead */
+    AWAITED_OK,       /* up to a tagged OK; AHEAD_STUCK if it is another answer */
 };
 
 /* mailbox_ahead.c: whether this can be read without waiting for the server. */

@@ -120,7 +120,8 @@ struct mailbox *mailbox_setup_new(const struct config *config)
     mailbox->where = describe_server(config);
     mailbox->timeout = config->imap.timeout;
     mailbox->create = config->imap.create;
-    mailbox->subscribe = config->imap.subscribe;
+    mailbox->shared = config_is_shared(config);
+    mailbox->subscribe = config->imap.subscribe && !mailbox->shared;
     mailbox->step = "connect";
     mailbox->response_max = mailbox->budget = MAILBOX_RESPONSE_MAX;
     return mailbox;

@@ -69,7 +69,7 @@ static void erase_bar(struct replay_output *output)
 static enum replay_count count_of(enum outcome outcome)
 {
     const struct outcome_row *row = outcome_row(outcome);
-    if (outcome == OUTCOME_STORED)
+    if (outcome == OUTCOME_STORED || outcome == OUTCOME_QUARANTINED)
         return REPLAY_STORED;
     if (outcome == OUTCOME_DUPLICATE)
         return REPLAY_DUPLICATE;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mailbox/mailbox.h"
+#include "route/route_template.h"
 
 #define QUERY "route.account_query"
 
@@ -26,7 +27,7 @@ static enum route_result find_account(const struct config *config, struct ledger
                                       char *ret_columns[3], struct fault *fault)
 {
     if (config->route.account_query[0] == '\0') {
-        ret_columns[0] = address_expand(config->route.account, address, fault);
+        ret_columns[0] = route_template_expand("account", config->route.account, address, fault);
         return ret_columns[0] != NULL ? ROUTE_OK : ROUTE_TROUBLE;
     }
     bool found;
@@ -35,6 +36,12 @@ static enum route_result find_account(const struct config *config, struct ledger
     if (!found)
         fault_set(fault, "%s: no such account", address->address);
     return found ? ROUTE_OK : ROUTE_NONE;
+}
+
+static void clear_columns(char *columns[3])
+{
+    for (int i = 0; i < 3; i++)
+        base_free(&columns[i]);
 }
 
 static char *choose(char **column, const char *otherwise)
@@ -89,12 +96,18 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     char *columns[3] = {NULL, NULL, NULL};
     enum route_result result = find_account(config, ledger, address, columns, fault);
-    if (result != ROUTE_OK)
+    bool inbox_asked = columns[1] != NULL, sent_asked = columns[2] != NULL;
+    if (result == ROUTE_OK)
+        result =
+            route_template_mailboxes(config, columns[0] != NULL ? columns[0] : "", &columns[1], &columns[2], fault);
+    if (result != ROUTE_OK) {
+        clear_columns(columns);
         return result;
+    }
     bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address->detail);
     route.account_by = config->route.account_query[0] != '\0' ? QUERY : "route.account";
-    route.inbox_by = folder ? "route.detail" : columns[1] != NULL ? QUERY : "route.inbox";
-    route.sent_by = columns[2] != NULL ? QUERY : "route.sent";
+    route.inbox_by = folder ? "route.detail" : inbox_asked ? QUERY : "route.inbox";
+    route.sent_by = sent_asked ? QUERY : "route.sent";
     route.account = choose(&columns[0], "");
     route.inbox = one_name(choose(&columns[1], config->route.inbox));
     if (folder) {
@@ -104,8 +117,9 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     route.sent = one_name(choose(&columns[2], config->route.sent));
     route.address = base_strdup(address->address);
     route.domain = base_strdup(address->domain);
-    for (int i = 0; i < 3; i++)
-        base_free(&columns[i]);
+    if (config_is_shared(config))
+        route.home = base_strdup(route.inbox);
+    clear_columns(columns);
     result = check_route(&route, fault);
     if (result == ROUTE_OK) {
         *ret = route;
@@ -129,11 +143,11 @@ void route_clear(struct route *route)
     base_free(&route->account);
     base_free(&route->inbox);
     base_free(&route->fallback);
+    base_free(&route->home);
     base_free(&route->sent);
 }
 
 bool route_check(const struct config *config, struct fault *fault)
 {
-    char *expanded OD_CLEANUP(base_free) = address_expand(config->route.account, NULL, fault);
-    return expanded != NULL;
+    return route_template_check(config, fault);
 }

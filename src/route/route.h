@@ -16,6 +16,7 @@ struct route {
     char *inbox;    /* mailbox for mail to this address; INBOX if it is INBOX in any case (RFC 3501, 5.1) */
     char *fallback; /* the mailbox without the detail, if that named the inbox; NULL: the inbox is the only one */
     char *sent;     /* mailbox for mail from this address; \Sent likewise */
+    char *home;     /* where one login opens everybody's mailboxes (config_is_shared), the account's inbox; else NULL */
     const char *account_by, *inbox_by, *sent_by; /* the settings that decided, such as "route.account" */
 };
 

@@ -69,9 +69,10 @@ class Oncedrop:
 
     stores = True
 
-    def __init__(self, bench, program, **settings):
-        self.bench, self.name = bench, program.name
-        self.words = program.words("lmtp", configuration=program.configuration("lmtp", **settings))
+    def __init__(self, bench, program, name="", **settings):
+        self.bench, self.name = bench, program.name + name
+        configuration = program.configuration(f"lmtp{name.replace(' ', '-')}", **settings)
+        self.words = program.words("lmtp", configuration=configuration)
         self.processes = []
 
     def connect(self):
@@ -106,6 +107,7 @@ class Server:
 def contenders(bench, **settings):
     """Everybody who speaks LMTP."""
     found = [Oncedrop(bench, program, **settings) for program in bench.programs]
+    found += [Oncedrop(bench, program, " one login", **{**settings, **program.one_login()}) for program in bench.programs[:1]]
     found += [Server(f"{program.name} service", program.service.socket) for program in bench.programs if program.service]
     if os.path.exists(bench.servers.dovecot.lmtp_socket) and measure.agents_path("lmtp"):
         found.append(Server("dovecot", bench.servers.dovecot.lmtp_socket))

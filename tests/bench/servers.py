@@ -7,7 +7,7 @@ import subprocess
 
 import machine
 import measure
-from lab import dovecot, dovecot_config, lab as lab_module, pgbouncer_sample, postgres, process
+from lab import dovecot, dovecot_config, lab as lab_module, one_login, pgbouncer_sample, postgres, process
 
 # What conf/postgresql and conf/dovecot recommend. UNTUNED=yes leaves all of it out. For Dovecot:
 # settings at the top level, then those of services. In 2.4 service_count is called
@@ -111,6 +111,31 @@ class Dovecot(dovecot.Dovecot):
         return self.path("lmtp")
 
 
+class OneLogin(Dovecot):
+    """Another one for the same mailboxes, where one login opens all of them; so the plugin that this takes costs nobody else
+    anything."""
+
+    has_lmtp = False
+
+    def __init__(self, directory, certificate, other):
+        os.mkdir(directory, 0o711)
+        super().__init__(directory, certificate)
+        for name in ("mail", "users"):
+            os.rmdir(self.path(name))
+            os.symlink(other.path(name), self.path(name))
+
+    def configuration(self, **values):
+        # As conf/dovecot says, the path itself is faster where it is the same for everybody.
+        sample = one_login.sample(self.directory, lookup=False).replace("%%h", self.path("mail") + "/%%u")
+        sample = sample.replace("%{owner_home}", self.path("mail") + "/%{owner_user}")
+        self.write("oncedrop.acl", f"* user={one_login.USER} lrwsipk\n")
+        return super().configuration(**values) + "namespace inbox {\n  separator = /\n}\n" + sample
+
+    def start(self):
+        self.write(f"users/{one_login.USER}", f"{one_login.USER}:{self.password}::::::\n")
+        return super().start()
+
+
 class Postgres(postgres.Postgres):
     def __init__(self, directory, client, tuned):
         super().__init__(directory)
@@ -144,6 +169,12 @@ class Servers(lab_module.Lab):
     @functools.cached_property
     def dovecot(self):
         server = Dovecot(self.directory, self.certificate)
+        server.tuned = self.tuned
+        return self.start(server)
+
+    @functools.cached_property
+    def one_login(self):
+        server = OneLogin(os.path.join(self.directory, "one"), self.certificate, self.dovecot)
         server.tuned = self.tuned
         return self.start(server)
 
@@ -235,8 +266,15 @@ class Program:
         groups = {}
         for key, value in settings.items():
             group, _, setting = key.partition(".")
-            groups.setdefault(group, []).append(f"{setting}={value}\n")
+            if value is not None:
+                groups.setdefault(group, []).append(f"{setting}={value}\n")
         return self.write(f"{name}.conf", "".join(f"[{group}]\n{''.join(lines)}" for group, lines in groups.items()))
+
+    def one_login(self):
+        """The settings for servers.one_login."""
+        server = self.servers.one_login
+        return {**one_login.SETTINGS, "imap.port": server.port,
+                "imap.password_file": self.write("one-login", server.password + "\n")}
 
     def operator(self):
         """The configuration of somebody who runs `stats`."""

@@ -37,6 +37,8 @@ TARGETS = [
     *[Target(f"lmtp: service ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{} service"),
              lmtp(case.format(count), "dovecot"), least=least)
       for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
+    *[Target(f"lmtp: one login ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{} one login"),
+             lmtp(case.format(count), "dovecot")) for case, count in ((ONE, "20"), (FOUR, "20"), (ONE, "1,000"), (FOUR, "1,000"))],
     Target("Postfix: LMTP ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {}"),
            ("postfix", "to empty queue", "lmtp dovecot"), least=0.8),
     Target("Postfix: LMTP, service ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {} service"),

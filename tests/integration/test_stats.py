@@ -36,7 +36,7 @@ def test_stats(site):
     expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "abandoned": 0, "unfinished": 1,
                 "duplicates": 1, "searches_in_doubt": 0}
     assert {name: said[name] for name in expected} == expected
-    assert said["deliveries"] == {"stored": 6, "duplicate": 1, "deferred": 0, "bounced": 0, "died": 0}
+    assert said["deliveries"] == {"stored": 6, "quarantined": 0, "duplicate": 1, "deferred": 0, "bounced": 0, "died": 0}
     assert said["bytes"] == site.value("SELECT sum(size) FROM oncedrop.message") and 99 <= said["oldest_unfinished"] < 200
     assert sum(hour["stored"] for hour in said["hours"]) == 4 and sum(hour["retried"] for hour in said["hours"]) == 1
     assert max(hour["p99"] for hour in said["hours"]) > 6

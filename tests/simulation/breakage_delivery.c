@@ -6,6 +6,7 @@
 #include "breakage.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/quarantine.h"
 #include "delivery/sent.h"
 #include "world.h"
 
@@ -15,6 +16,14 @@ struct made __real_append_copy(struct delivery_work *work, size_t target);
 struct made __wrap_append_copy(struct delivery_work *work, size_t target);
 struct made __real_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt);
 struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt);
+enum search_result __real_quarantine_search(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
+                                            struct made *made, struct fault *fault);
+enum search_result __wrap_quarantine_search(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
+                                            struct made *made, struct fault *fault);
+enum search_result __real_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made);
+enum search_result __wrap_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made);
+void __real_quarantine_append(struct delivery_work *work, size_t place, struct made *made);
+void __wrap_quarantine_append(struct delivery_work *work, size_t place, struct made *made);
 void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __real_answers_unrecorded(struct delivery_work *work, const char *text);
@@ -81,6 +90,29 @@ struct made __wrap_append_collect(struct delivery_work *work, size_t target, int
 {
     world.current->certain = true;
     return clear_doubt(__real_append_collect(work, target, until_ms, alone, doubt));
+}
+
+enum search_result __wrap_quarantine_search(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
+                                            struct made *made, struct fault *fault)
+{
+    return breakage == BREAK_EXPLANATION_UNSOUGHT ? SEARCH_ABSENT
+                                                  : __real_quarantine_search(mailbox, work, place, made, fault);
+}
+
+/* The calls within append.c do not get here: this is the quarantine's. */
+enum search_result __wrap_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made)
+{
+    return breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_append_search(work, place, doubt, made);
+}
+
+void __wrap_quarantine_append(struct delivery_work *work, size_t place, struct made *made)
+{
+    bool due = made->quarantine == QUARANTINE_DUE;
+    __real_quarantine_append(work, place, made);
+    if (breakage == BREAK_EXPLANATION_BOUNCES && due && made->report.outcome == OUTCOME_REFUSED_DEFER) {
+        made->state = COPY_FAILED;
+        made->report.outcome = OUTCOME_REFUSED_BOUNCE;
+    }
 }
 
 /* If a hold fails, the deferral is reported twice: to the copy's owner, and to all recipients whose result could not be

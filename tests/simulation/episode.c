@@ -36,6 +36,7 @@ static void make_settings(struct dice *dice)
     config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
     config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
+    config->delivery.rejected = dice_percent(dice, 50) ? REJECTED_QUARANTINE : REJECTED_BOUNCE;
     world.hold_off = config->delivery.hold_off * MS;
     world.late_most = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
     world.lookups = dice_percent(dice, 20);
@@ -78,6 +79,19 @@ static void make_content(struct dice *dice, unsigned number)
     memcpy(&content->identity, identity, sizeof(content->identity));
     if (breakage == BREAK_VARIANT_IS_DUPLICATE)
         content->digest = 0;
+}
+
+/* It counts as a copy of the message, and has a Message-ID of its own. */
+static void make_explanation(unsigned number)
+{
+    struct content *explanation = &world.explanations[number];
+    *explanation = world.contents[number];
+    explanation->explains = &world.contents[number];
+    explanation->verdict = VERDICT_GOOD;
+    snprintf(explanation->id, sizeof(explanation->id), "explanation %u", number);
+    explanation->message.data = (const unsigned char *)explanation;
+    explanation->message.message_id = explanation->id;
+    explanation->message.message_id_length = strlen(explanation->id);
 }
 
 /* Few addresses, so that deliveries meet; a job has each once. */
@@ -127,6 +141,8 @@ static void make(uint64_t seed, uint64_t episode)
     world.content_count = (size_t)(dice_percent(&dice, 60) ? 1 : dice_between(&dice, 2, MESSAGES - 1));
     for (unsigned i = 0; i < world.content_count; i++)
         make_content(&dice, i);
+    for (unsigned i = 0; i < world.content_count; i++)
+        make_explanation(i);
     world.job_count = world.open_jobs = (size_t)(narrow ? dice_between(&dice, 1, 3) : dice_between(&dice, 2, 8));
     for (unsigned i = 0; i < world.job_count; i++)
         make_job(&dice, i, narrow);

@@ -44,7 +44,7 @@ size_t imap_count(unsigned account, enum box box, const struct content *content,
     const struct box_content *it = &boxes[account][box];
     size_t count = 0;
     for (size_t i = 0; i < it->count; i++)
-        count += it->stored[i].content == content ||
+        count += it->stored[i].content == content || it->stored[i].content->explains == content ||
                  (by_id && content->message.message_id != NULL && it->stored[i].content->identity == content->identity);
     return count;
 }
@@ -59,9 +59,10 @@ void imap_store(struct flight *flight)
     flight->uid = ++next_uid;
     box->stored[box->count++] = (struct stored){flight->content, flight->internal_date, flight->uid};
     counts.copies++;
-    TELL("  (server: message %u is stored in %s of %s)", flight->content->number,
-         flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
-    checker_stored(flight->content, flight->account, flight->box);
+    const struct content *explained = flight->content->explains;
+    TELL("  (server: %s %u is stored in %s of %s)", explained != NULL ? "the explanation of message" : "message",
+         flight->content->number, flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
+    checker_stored(explained != NULL ? explained : flight->content, flight->account, flight->box);
 }
 
 static void store_late(void *what, uint32_t tag)

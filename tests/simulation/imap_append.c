@@ -139,7 +139,7 @@ bool mailbox_append_is_fed(const struct mailbox *mailbox)
     return mailbox->step == STEP_FED;
 }
 
-/* As mailbox_ahead. */
+/* As mailbox_ahead. The answer may be another one than OK, which must do no harm either. */
 enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox)
 {
     if (world.current->dead)
@@ -148,8 +148,8 @@ enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox)
         mailbox_append_feed(mailbox, 0);
     if (mailbox->step == STEP_FED && !mailbox->answered)
         mailbox->answered = fault_is_early();
-    bool over = mailbox->step == STEP_OVER || (mailbox->step == STEP_FED && mailbox->answered);
-    return over && !world.current->dead ? AHEAD_OVER : AHEAD_STUCK;
+    bool answered = mailbox->step == STEP_FED && mailbox->answered;
+    return answered && !world.current->dead ? AHEAD_OVER : AHEAD_STUCK;
 }
 
 /* A stopped process may get the answer when it continues; what was sent is processed. */
@@ -205,8 +205,10 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
         *ret_uid = flight->uid;
     }
     if (result == APPEND_REFUSED || result == APPEND_LIMIT || result == APPEND_TOOBIG || result == APPEND_OVERQUOTA) {
-        world.current->refused = true;
-        flight->content->sent_refused |= flight->box == BOX_SENT;
+        bool quarantined = flight->content->explains != NULL ||
+                           (world.config.delivery.rejected == REJECTED_QUARANTINE && result < APPEND_STORED);
+        world.current->refused |= !quarantined;
+        world.contents[flight->content->number].sent_refused |= flight->box == BOX_SENT && !quarantined;
     }
     return result;
 }

@@ -8,6 +8,7 @@
 #include "imap.h"
 #include "imap_session.h"
 #include "mailbox/mailbox.h"
+#include "message/explanation.h"
 #include "message/message_comparison.h"
 #include "scheduler.h"
 
@@ -125,6 +126,34 @@ enum message_likeness message_comparison_end(struct message_comparison *it)
 {
     bool same = it->candidate == it->looked_for || (it->by_id && it->candidate->identity == it->looked_for->identity);
     return same ? MESSAGE_SAME : MESSAGE_OTHER;
+}
+
+struct explanation_comparison {
+    const struct content *looked_for, *candidate;
+};
+
+struct explanation_comparison *explanation_comparison_new(const struct message *message, const char *const *ignore)
+{
+    struct explanation_comparison *it = base_alloc(sizeof(*it));
+    (void)ignore;
+    it->looked_for = (const struct content *)(const void *)message->data;
+    return it;
+}
+
+void explanation_comparison_feed(struct explanation_comparison *it, const void *bytes, size_t size)
+{
+    (void)size;
+    it->candidate = bytes;
+}
+
+bool explanation_comparison_end(struct explanation_comparison *it)
+{
+    return it->candidate->explains == it->looked_for;
+}
+
+void explanation_comparison_free(struct explanation_comparison **it)
+{
+    base_free(it);
 }
 
 void message_comparison_free(struct message_comparison **it)

@@ -12,6 +12,7 @@
 #include "delivery/received.h"
 #include "faults.h"
 #include "message/decode.h"
+#include "message/explanation.h"
 #include "message/message_field.h"
 #include "route/address.h"
 #include "scheduler.h"
@@ -116,6 +117,26 @@ struct iovec *message_pieces(const struct message *message, enum message_fields 
     return pieces;
 }
 
+char *explanation_id(const char *namespace, const struct message *message)
+{
+    (void)namespace;
+    return base_strdup(world.explanations[((const struct content *)(const void *)message->data)->number].id);
+}
+
+struct message *explanation_make(const struct explanation *explanation, struct fault *fault)
+{
+    const struct content *content = (const struct content *)(const void *)explanation->message->data;
+    struct message *message = base_alloc(sizeof(*message));
+    (void)fault;
+    *message = world.explanations[content->number].message;
+    return message;
+}
+
+void message_free(struct message **message)
+{
+    base_free(message);
+}
+
 char *decode_scrub(const char *bytes, size_t length)
 {
     return base_strndup(bytes, length);
@@ -188,6 +209,12 @@ void route_clear(struct route *route)
     base_free(&route->account);
     base_free(&route->inbox);
     base_free(&route->sent);
+}
+
+bool config_is_shared(const struct config *config)
+{
+    (void)config;
+    return false;
 }
 
 void log_warning(const char *format, ...)

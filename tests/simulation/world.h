@@ -59,7 +59,8 @@ struct content {
     size_t forced; /* how often further inbox copies were requested */
     bool again;    /* or may have been, or a search was requested */
     bool bounced;
-    bool sent_refused; /* the server refused the Sent copy for good */
+    bool sent_refused;              /* the server refused the Sent copy for good */
+    const struct content *explains; /* NULL: it is no explanation (message/explanation.h) */
 };
 
 enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };
@@ -122,7 +123,7 @@ struct world {
     int64_t late_most; /* how long after its client's end a server may still store what it received */
     bool lookups;      /* routes are looked up in the database */
     bool delegates;    /* one credential opens every account (delivery/server.h) */
-    struct content contents[MESSAGES];
+    struct content contents[MESSAGES], explanations[MESSAGES];
     size_t content_count;
     struct job jobs[JOBS];
     size_t job_count, open_jobs;

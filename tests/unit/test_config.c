@@ -310,7 +310,7 @@ static const struct refusal values[] = {
     {"", "lock.method=row", "-o: [lock] method = row: not available in this version; use advisory"},
     {"[lock]\nmethod = lease\n", NULL, "FILE: [lock] method = lease: not available in this version; use advisory"},
     {"", "lock.method=table", "[lock] method = table: must be advisory;"},
-    {"", "delivery.rejected=quarantine", "[delivery] rejected = quarantine: not available in this version; use bounce"},
+    {"", "delivery.rejected=defer", "[delivery] rejected = defer: must be bounce or quarantine"},
     {"", "database.conninfo=", "[database] conninfo: must not be empty"},
     {"", "database.conninfo=password=tell\nx", "[database] conninfo: contains a control character"},
     {"", "imap.host=a\x7f", "contains a control character"},

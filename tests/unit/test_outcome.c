@@ -19,6 +19,7 @@ static const struct {
     const char *status;
 } expected[] = {
     {OUTCOME_STORED, 0, "2.1.5", 250, "stored"},
+    {OUTCOME_QUARANTINED, 0, "2.1.5", 250, "stored"},
     {OUTCOME_DUPLICATE, 0, "2.1.5", 250, "duplicate"},
     {OUTCOME_BUSY, 75, "4.3.0", 451, "deferred"},
     {OUTCOME_TROUBLE, 75, "4.3.0", 451, "deferred"},
