@@ -241,7 +241,7 @@ dist:
 # build/oncedrop_$(VERSION)_ARCH.deb
 deb:
 	@tests/install-packages deb
-	@BUILD=$(BUILD) PYTHON=$(PYTHON) release/deb
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) release/deb $(if $(SOURCE),--source)
 
 # RELEASE=bookworm or trixie; to be run as root.
 deb-check:
@@ -370,7 +370,7 @@ FORCE:
 #:                    SETGID_GROUP= a group that alone may read the configuration; the full program is installed
 #:                    set-group-ID to it, for mailbox_command without the service, and stays so when installed again
 #: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, for the Debian it is
-#:                  run on
+#:                  run on; SOURCE=yes (the source package, too, in build/deb)
 #: make deb-check   that on a fresh Debian in a chroot, as root: lintian, two builds that must be the same, and from `apt
 #:                  install` to the first message by README: RELEASE=trixie (or bookworm)
 #: make dist        the release in build/dist: the tarball, its SHA-256, and an SBOM (SPDX)
