@@ -3,8 +3,8 @@
 
 README's own words say which of them are for whom. A step begins with a paragraph in bold; if the bold words name a way in,
 the step is for that way alone. A block below a paragraph that begins with "If … users of the system" or "Users of the system"
-is for sites whose accounts are users of the system. One below "… the Debian package has …" is not for those who installed that:
-they begin with "Set-up", and find everything in /usr."""
+is for sites whose accounts are users of the system. One below "… the Debian package has …" is not for those who
+installed that: they begin with "Set-up", and find everything in /usr."""
 
 import collections
 import os
