@@ -68,8 +68,8 @@ $(BUILD)/oncedrop-decode.so: $(MODULE_OBJECTS)
 
 $(MODULE_OBJECTS): PIC := -fPIC
 
-# Program and module must come from the same sources.
-$(BUILD)/decode_build.h: $(wildcard src/message/*.[ch]) src/base/base.h Makefile
+# Program and module must come from the same sources. Sorted, for the order of names depends on the language.
+$(BUILD)/decode_build.h: $(sort $(wildcard src/message/*.[ch])) src/base/base.h Makefile
 	@mkdir -p $(@D)
 	@echo '#define DECODE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
