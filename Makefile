@@ -6,7 +6,7 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 LIBEXECDIR ?= $(PREFIX)/libexec
 BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
-ZSH_COMPLETION := $(PREFIX)/share/zsh/site-functions
+ZSH_COMPLETION ?= $(PREFIX)/share/zsh/site-functions
 SHAREDIR := $(PREFIX)/share/oncedrop
 SETGID_GROUP ?=
 BUILD ?= build
@@ -15,7 +15,8 @@ INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 # Debian's own python3, which finds the packages of tests/install-packages.
 PYTHON ?= /usr/bin/python3
-VERSION := 0.1
+# Of the program, the manuals, the tarball and the package; conf/debian/changelog and NEWS.md name it too.
+VERSION := $(file <VERSION)
 
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
@@ -67,8 +68,8 @@ $(BUILD)/oncedrop-decode.so: $(MODULE_OBJECTS)
 
 $(MODULE_OBJECTS): PIC := -fPIC
 
-# Program and module must come from the same sources.
-$(BUILD)/decode_build.h: $(wildcard src/message/*.[ch]) src/base/base.h Makefile
+# Program and module must come from the same sources. Sorted, for the order of names depends on the language.
+$(BUILD)/decode_build.h: $(sort $(wildcard src/message/*.[ch])) src/base/base.h Makefile
 	@mkdir -p $(@D)
 	@echo '#define DECODE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
@@ -179,7 +180,7 @@ fuzz:
 	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
 # Installed beside the program and its manuals: examples for the servers around it.
-SHARED := $(sort $(foreach folder,application courier cyrus dovecot grafana pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
+SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
@@ -212,7 +213,8 @@ install: all
 	$(LOCATE) conf/oncedrop.conf >$(SAMPLE)
 	for page in man/*.[1-9]; do \
 	  section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
-	  $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
+	  $(INSTALL) -d $$section && $(INSTALL) -m 644 /dev/null $$section/$${page##*/} && \
+	  $(LOCATE) -e 's/^\.Os$$/.Os oncedrop $(VERSION)/' $$page >$$section/$${page##*/} || exit 1; \
 	done
 	$(INSTALL) -d $(DESTDIR)$(BASH_COMPLETION) $(DESTDIR)$(ZSH_COMPLETION)
 	$(INSTALL) -m 644 conf/completion/oncedrop.bash $(DESTDIR)$(BASH_COMPLETION)/oncedrop
@@ -229,6 +231,21 @@ uninstall:
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done
 	[ ! -d $(DESTDIR)$(SHAREDIR) ] || find $(DESTDIR)$(SHAREDIR) -depth -type d -empty -delete
+
+# What is released: the tarball, its checksum, and what the program is made of. Tell: a tree with uncommitted changes.
+dist:
+	@tests/install-packages build
+	@$(MAKE) --no-print-directory -s -j "$$(nproc)" all
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) release/dist
+
+# build/oncedrop_$(VERSION)_ARCH.deb
+deb:
+	@tests/install-packages deb
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) release/deb $(if $(SOURCE),--source)
+
+# RELEASE=bookworm or trixie; to be run as root.
+deb-check:
+	@tests/check-deb $(or $(RELEASE),trixie)
 
 demo:
 	@tests/install-packages demo
@@ -318,7 +335,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak bench replay-load servers check format lint check-debian help clean \
+.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak bench replay-load servers check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -363,6 +380,11 @@ FORCE:
 #:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the full program is installed
 #:                    set-group-ID to it, for mailbox_command without the service, and stays so when installed again
+#: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, for the Debian it is
+#:                  run on; SOURCE=yes (the source package, too, in build/deb)
+#: make deb-check   that on a fresh Debian in a chroot, as root: lintian, two builds that must be the same, and from `apt
+#:                  install` to the first message by README: RELEASE=trixie (or bookworm)
+#: make dist        the release in build/dist: the tarball, its SHA-256, and an SBOM (SPDX)
 #: make V=1         shows every command
 #: make uninstall   removes what `make install` has installed; configuration and ledger stay
 #: make unit        only the unit tests

@@ -35,7 +35,7 @@ expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
 done
-pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/grafana conf/application conf/cyrus conf/courier -type f ! -perm -100)
+pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/grafana conf/apparmor conf/application conf/cyrus conf/courier -type f ! -perm -100)
 for piece in $pieces; do
     expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
     cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"
@@ -51,8 +51,12 @@ done
 
 # Elsewhere: where the program and its configuration are is in the pieces, and in the sample. (-o: not compiled anew.)
 install -o all install PREFIX=/opt/od SYSCONFDIR=/opt/etc
-for file in etc/oncedrop/oncedrop.conf.sample $(echo "$pieces" | sed 's|^conf|od/share/oncedrop|'); do
+pages=$(find man -name '*.[1-9]' | sed 's|.*/\(.*\.\(.\)\)$|od/share/man/man\2/\1|')
+for file in etc/oncedrop/oncedrop.conf.sample $pages $(echo "$pieces" | sed 's|^conf|od/share/oncedrop|'); do
     ! grep -nE '/usr/local|[^t]/etc/oncedrop' "$root/opt/$file" || fail "PREFIX or SYSCONFDIR is not in $file"
+done
+for page in $pages; do
+    grep -qx "\.Os oncedrop $(cat VERSION)" "$root/opt/$page" || fail "$page does not name the version"
 done
 grep -q 'argv=/opt/od/bin/oncedrop deliver' "$root/opt/od/share/oncedrop/postfix/master.cf.pipe" ||
     fail 'master.cf.pipe does not name the program'

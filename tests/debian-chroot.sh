@@ -6,7 +6,8 @@
 #   debian_new RELEASE    makes it in $root, with what is committed here in /oncedrop; it is removed when the script ends
 #   $inside COMMAND...    runs a command in it, as root, with the machine's network
 #
-# Packages come from where this machine's come from.
+# Packages come from where this machine's come from. DEBIAN_BASE=DIRECTORY: copies the tree DIRECTORY/RELEASE, made earlier by
+# `debootstrap --variant=minbase RELEASE DIRECTORY/RELEASE`, which takes seconds instead of minutes.
 
 root=
 inside=
@@ -57,9 +58,13 @@ debian_new() {
     chmod 755 "$root"
     inside="env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot $root"
     echo "A minimal $1 is made in $root."
-    debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
-        { tail "$root.log" >&2; exit 1; }
-    rm -f "$root.log"
+    if [ -n "${DEBIAN_BASE:-}" ]; then
+        cp -a "$DEBIAN_BASE/$1/." "$root"
+    else
+        debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
+            { tail "$root.log" >&2; exit 1; }
+        rm -f "$root.log"
+    fi
     git clone -q --no-hardlinks . "$root/oncedrop"
     [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     debian_attach /proc --bind /proc

@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
 
@@ -190,6 +191,21 @@ static void derive_hold_off(struct config *config, const struct config_origin *o
         config->delivery.hold_off = safe;
 }
 
+/* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
+ * the file's name, in this directory. The environment of a set-group-ID program is the caller's. */
+static void prefer_credential(struct config *config)
+{
+    const char *directory = base_is_privileged() ? NULL : getenv("CREDENTIALS_DIRECTORY");
+    if (!directory || *directory != '/' || !*config->imap.password_file)
+        return;
+    g_autofree char *name = g_path_get_basename(config->imap.password_file);
+    char *path OD_CLEANUP(base_free) = base_printf("%s/%s", directory, name);
+    if (access(path, F_OK) == 0) {
+        base_free(&config->imap.password_file);
+        config->imap.password_file = g_steal_pointer(&path);
+    }
+}
+
 static bool read_password(struct config *config, const struct config_origin *origins, struct fault *fault)
 {
     const struct setting *setting = config_table_find("imap", "password_file");
@@ -228,7 +244,10 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))
         return NULL;
     derive_hold_off(config, &origins);
-    if (!config_check(config, &origins, fault) || !read_password(config, &origins, fault))
+    if (!config_check(config, &origins, fault))
+        return NULL;
+    prefer_credential(config);
+    if (!read_password(config, &origins, fault))
         return NULL;
     return g_steal_pointer(&config);
 }

@@ -104,7 +104,8 @@ struct config {
  * overrides  NULL-terminated list of "GROUP.NAME=VALUE" (from -o); later ones win; may be NULL
  *
  * Values are taken literally, without surrounding blanks: there are no quotes and no escapes. If delivery.hold_off is
- * not set, it is at least the deadline plus 200 seconds.
+ * not set, it is at least the deadline plus 200 seconds. A file in $CREDENTIALS_DIRECTORY (systemd.exec(5)) with the name
+ * of imap.password_file takes its place; not if the program runs set-group-ID.
  *
  * Returns a new configuration, or NULL with the fault set to the file, group, name and reason: the file is missing,
  * unreadable or accessible to others, a group or setting is unknown, a value is out of range or not implemented yet, or

@@ -22,7 +22,7 @@
 #include "route/route.h"
 
 const char *const cmd_environment[] = {
-    "SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", "SASL_USERNAME", "LANG", "TZ", "TMPDIR", NULL,
+    "SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", "SASL_USERNAME", "CREDENTIALS_DIRECTORY", "LANG", "TZ", "TMPDIR", NULL,
 };
 
 const struct cmd cmd_table[] = {

@@ -16,7 +16,9 @@
 #include "message/decode_module.h"
 
 /* Of sd_listen_fds(3) and sd_notify(3), and what libraries may look at. */
-static const char *const environment[] = {"LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "LANG", "TZ", "TMPDIR", NULL};
+static const char *const environment[] = {
+    "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "CREDENTIALS_DIRECTORY", "LANG", "TZ", "TMPDIR", NULL,
+};
 
 static struct config *load(void *context, struct fault *fault)
 {

@@ -53,6 +53,18 @@ def test_delivers_by_unix_socket(site):
     assert not os.path.exists(service.socket)
 
 
+def test_prefers_the_credential_from_systemd(site):
+    """A file with the name of imap.password_file: seen to fail without that, and without its variable in the environment."""
+    scuba = site.account("scuba")
+    os.mkdir(os.path.join(site.directory, "credentials"), 0o700)
+    site.write("credentials/hidden", site.lab.dovecot.password + "\n")
+    environment = {**site.environment(), "CREDENTIALS_DIRECTORY": os.path.join(site.directory, "credentials")}
+    service = Service(site, settings={"imap.password_file": "/nowhere/hidden"}, env=environment)
+    stored(service.deliver(message(), scuba)[0])
+    service.reload({"imap.password_file": site.write("other", site.lab.dovecot.password + "\n")})
+    stored(service.deliver(message(), scuba)[0])
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
 def test_delivers_by_tcp(site, host):
     scuba, port = site.account("scuba"), free_port()

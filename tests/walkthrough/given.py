@@ -55,7 +55,7 @@ def write(path, text, mode=0o644):
 
 
 def exists(*command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def make_dovecot_new():
@@ -126,13 +126,16 @@ def prepare(accounts):
     else:
         make_system_users()
     write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 0\n", 0o755)
+    if os.path.isdir("/run/systemd/system"):
+        return
     os.makedirs("/etc/systemd/system", exist_ok=True)
     run("install", "-m", "755", SYSTEMCTL, "/usr/local/sbin/systemctl")
 
 
 def start_services():
     for service in ("postgresql", "dovecot", "postfix"):
-        run("service", service, "start")
+        if not exists("service", service, "status"):
+            run("service", service, "start")
 
 
 def follow_demo():
