@@ -88,8 +88,9 @@ def print_matrix(terminalreporter):
     table = {}
     for outcome in ("passed", "failed"):
         for report in terminalreporter.stats.get(outcome, []):
-            for name, (case, server, cell) in report.user_properties if report.when == "call" else []:
-                if name == "matrix":
+            for name, value in report.user_properties if report.when == "call" else []:
+                if name == "matrix":    # others are of tests/faults
+                    case, server, cell = value
                     cells = table.setdefault(case, {}).setdefault(server, set())
                     cells.add(cell if outcome == "passed" else "FAILED")
     servers = sorted({server for row in table.values() for server in row})
