@@ -198,7 +198,7 @@ def test_corpus(site, server, seen):
     assert set(re.findall(r"^deferred +(\S+) .*NO Message contains invalid header", done.out, re.M)) == refused
     assert done.exit == (75 if refused else 0), done
     found = [stored.raw for stored in site.messages(scuba)]
-    wanted = [wires[path] for path in wires if path not in refused]
+    wanted = list(dict.fromkeys(wires[path] for path in wires if path not in refused))  # two of the others' are the same
     if found == wanted:
         return seen(*(["no", 4] if refused else []))
     change = {"Courier": without_bare_cr, "Dovecot": corpus.one_cr}[server.title]
