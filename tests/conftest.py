@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lab import (lab as lab_module, postfix as postfix_module, setgid, site as site_module, small_disk,  # noqa: E402
+from lab import (lab as lab_module, locks, postfix as postfix_module, setgid, site as site_module, small_disk,  # noqa: E402
                  terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
@@ -54,6 +54,13 @@ def site(lab, ledgers, request):
     new.close()
     reports = new.sanitizer_reports()
     assert not reports, reports
+
+
+@pytest.fixture(params=locks.METHODS)
+def method(site, request):
+    """The site's deliveries exclude each other by each of the methods."""
+    locks.agree(site, request.param)
+    return request.param
 
 
 @pytest.fixture(params=postfix_module.WAYS)

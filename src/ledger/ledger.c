@@ -37,10 +37,6 @@ const char *ledger_role_name(enum copy_role role)
 
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
 {
-    if (!lock_is_known(config->lock.method)) {
-        fault_set(fault, "[lock] method: not available in this version");
-        return NULL;
-    }
     struct ledger *ledger = base_alloc(sizeof(*ledger));
     ledger->config = config;
     if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
@@ -79,6 +75,23 @@ void ledger_close(struct ledger **ledger)
     pg_close(&(*ledger)->pg);
     base_free(&(*ledger)->holder);
     base_free(ledger);
+}
+
+struct lock ledger_lock(const struct ledger *ledger, int64_t key)
+{
+    return (struct lock){.method = ledger->config->lock.method, .key = key};
+}
+
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
+{
+    const char *method = lock_method_name(ledger->config->lock.method);
+    if (recorded != NULL && strcmp(recorded, method) == 0)
+        return true;
+    fault_set(fault,
+              "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
+              " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
+              method, recorded != NULL ? recorded : "none");
+    return false;
 }
 
 int64_t ledger_hold_wait_ms(const struct config *config)

@@ -25,9 +25,14 @@ static bool find(struct ledger *ledger, const char *condition, size_t count, con
     memcpy(all, params, count * sizeof(*params));
     all[count] = (struct pg_param){.data = pg_number(after, after_text)};
     all[count + 1] = (struct pg_param){.data = pg_number(MESSAGES, limit)};
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, sql, count + 2, all, fault) &&
-                pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
+                pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL, fault) &&
+                pg_add(ledger->pg, sql, count + 2, all, fault) && pg_send(ledger->pg, fault);
+    size_t mark = pg_mark(ledger->pg) - 2;
+    PGresult *agreed OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = agreed != NULL ? pg_take(ledger->pg, mark + 1, fault) : NULL;
+    if (result != NULL && !ledger_agrees(ledger, PQntuples(agreed) == 1 ? PQgetvalue(agreed, 0, 0) : NULL, fault))
+        pg_clear(&result);
     candidates->count = result != NULL ? (size_t)PQntuples(result) : 0;
     for (size_t i = 0; i < candidates->count; i++) {
         candidates->ids[i] = pg_int(result, (int)i, 0);
@@ -44,9 +49,11 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     const char *ours[MESSAGES];
     size_t count = 0;
     bool good = true;
-    for (size_t i = 0; i < candidates->count; i++)
-        if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, candidates->keys[i], fault))
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct lock lock = ledger_lock(ledger, candidates->keys[i]);
+        if (!lock_add_acquire(ledger->pg, &lock, fault))
             return false;
+    }
     if (!pg_send(ledger->pg, fault))
         return false;
     for (size_t i = 0; i < candidates->count; i++) {

@@ -133,10 +133,12 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + wait);
-    if (!ledger_add_begin(ledger, wait, fault) ||
-        !lock_add_reassert(ledger->pg, ledger->config->lock.method, ledger_lock_key(claim->message), fault))
+    const struct lock lock = ledger_lock(ledger, ledger_lock_key(claim->message));
+    if (!ledger_add_begin(ledger, wait, fault))
         return false;
     *ret = pg_mark(ledger->pg);
+    if (!lock_add_reassert(ledger->pg, &lock, fault))
+        return false;
     /* The state is not a condition: for that PostgreSQL would read the index of what is not stored, which is full of rows
      * of deliveries that have ended. Settling will need a transaction number anyway; to have it from now on lets
      * PostgreSQL see that this transaction is going to commit: commit_siblings counts only those that have one. */
@@ -149,12 +151,15 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
 
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
 {
-    if (!pg_passed(ledger->pg, mark, fault))
+    PGresult *lock OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
+    if (lock == NULL)
         return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_BUSY : LEDGER_TROUBLE;
-    PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
+    PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + 1, fault);
     if (ours == NULL)
         return LEDGER_TROUBLE;
     ledger->in_transaction = true;
+    if (!lock_reasserted(lock))
+        return LEDGER_BUSY;
     size_t held = 0;
     for (int row = 0; row < PQntuples(ours); row++)
         held += ledger_state(PQgetvalue(ours, row, 0)) == COPY_APPENDING;

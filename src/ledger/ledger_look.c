@@ -36,8 +36,8 @@ static bool add_message_query(struct ledger *ledger, const struct ledger_message
 {
     const struct pg_param params[] = {LEDGER_KEY(message)};
     return pg_add(ledger->pg,
-                  "SELECT extract(epoch FROM received_at)::bigint FROM @schema@.message"
-                  " WHERE identity = $1 AND digest = $2",
+                  "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
+                  " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
                   2, params, fault);
 }
 
@@ -89,7 +89,8 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
         return false;
     ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
-    if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, ledger_lock_key(message), fault))
+    const struct lock lock = ledger_lock(ledger, ledger_lock_key(message));
+    if (!lock_add_acquire(ledger->pg, &lock, fault))
         return false;
     ret->message = pg_mark(ledger->pg);
     if (!add_message_query(ledger, message, fault))
@@ -135,11 +136,12 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
     PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, look->message, fault);
     PGresult *variant OD_CLEANUP(pg_clear) =
         row != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, look->variant, fault) : NULL;
-    if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL))
+    if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL) ||
+        !ledger_agrees(ledger, PQntuples(row) == 1 ? PQgetvalue(row, 0, 0) : NULL, fault))
         return NULL;
     struct ledger_found *found = base_alloc(sizeof(*found) + count * sizeof(found->copies[0]));
-    found->known = PQntuples(row) == 1;
-    found->received_at = found->known ? pg_int(row, 0, 0) : message->received_at;
+    found->known = !PQgetisnull(row, 0, 1);
+    found->received_at = found->known ? pg_int(row, 0, 1) : message->received_at;
     for (size_t i = 0; i < count; i++)
         found->copies[i].owner = LEDGER_OTHER;
     if (sent != LEDGER_NO_TARGET)

@@ -93,6 +93,13 @@ bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 /* The lock key of a message. */
 int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
 
+/* The lock with this key, by lock.method. */
+struct lock ledger_lock(const struct ledger *ledger, int64_t key) OD_MUST;
+
+/* Whether lock.method is the one recorded in table agreed, which all hosts use; false with the fault set if not. The
+ * argument is NULL if that table is empty. */
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault) OD_MUST;
+
 /* Adds BEGIN and the transaction's settings; the last column of their result is pg_backend_pid(). lock_ms is the
  * lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
