@@ -55,7 +55,7 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault)
     if (ledger->pg != NULL && pg_usable(ledger->pg))
         return true;
     pg_close(&ledger->pg);
-    ledger->in_transaction = false;
+    ledger->in_transaction = false; /* a lease is still ours */
     ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
                          ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
     if (ledger->pg == NULL)
@@ -75,11 +75,6 @@ void ledger_close(struct ledger **ledger)
     pg_close(&(*ledger)->pg);
     base_free(&(*ledger)->holder);
     base_free(ledger);
-}
-
-struct lock ledger_lock(const struct ledger *ledger, int64_t key)
-{
-    return (struct lock){.method = ledger->config->lock.method, .key = key};
 }
 
 bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
@@ -174,16 +169,6 @@ PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, s
                      const struct pg_param *params, struct fault *fault)
 {
     return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
-}
-
-void ledger_rollback(struct ledger *ledger)
-{
-    struct fault ignored;
-    ledger->in_transaction = false;
-    if (ledger->pg == NULL || !pg_usable(ledger->pg))
-        return;
-    if (pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
-        pg_finish(ledger->pg);
 }
 
 /* Reads a row of account_query: as many of the three columns as it has. */

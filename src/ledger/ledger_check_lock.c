@@ -19,23 +19,24 @@ enum sharing {
     NOT_RELEASED,
 };
 
-/* BEGIN and the try-lock; *ret: whether it was granted. The transaction stays open. */
+/* Tries the lock as a delivery does; *ret: whether it was granted. ledger_rollback releases it. */
 static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
 {
     if (!ledger_connect(ledger, fault))
         return false;
     pg_set_timeout(ledger->pg, CHECK_MS);
-    const struct lock lock = ledger_lock(ledger, key);
-    bool sent = ledger_add_begin(ledger, CHECK_MS, fault) && lock_add_acquire(ledger->pg, &lock, fault) &&
-                pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
+    bool sent = ledger_set_lock(ledger, key, fault) && ledger_add_begin(ledger, CHECK_MS, fault);
+    size_t mark = pg_mark(ledger->pg);
+    sent = sent && lock_add_acquire(ledger->pg, &ledger->lock, fault) && ledger_add_end(ledger, fault) &&
+           pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     bool kept = pg_finish(ledger->pg);
     if (result == NULL)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     else if (!kept)
         fault_set(fault, "database: the connection is closed as soon as a transaction begins");
     else
-        *ret = lock_granted(result);
+        ledger_note_lock(ledger, *ret = lock_granted(result));
     return result != NULL && kept;
 }
 
@@ -96,7 +97,7 @@ static char *other_methods(struct ledger *ledger, struct ledger *other)
         with.lock.method = others_with.lock.method = method;
         ledger->config = &with;
         other->config = &others_with;
-        if (method != config->lock.method && lock_is_known(method) && share(ledger, other, &ignored) == EXCLUDES)
+        if (method != config->lock.method && share(ledger, other, &ignored) == EXCLUDES)
             g_string_append_printf(names, "%s%s", names->len > 0 ? " or " : "", lock_method_name(method));
         ledger->config = config;
         other->config = others;

@@ -38,6 +38,11 @@
     " WHERE n.locktype = 'tuple' AND NOT n.granted AND n.relation = '@schema@.slot'::regclass) l" \
     " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid"
 
+#define LEASES \
+    "SELECT key AS place, true AS granted, NULL::integer AS backend, NULL::timestamptz AS waitstart, \"user\" AS usename," \
+    " session, session LIKE 'oncedrop %' AS ours, taken_at AS since, NULL::text AS client, false AS hidden" \
+    " FROM @schema@.lease WHERE expires_at > pg_catalog.clock_timestamp()"
+
 #define LOCKS(locks) \
     "WITH locks AS (" locks "), held AS (SELECT * FROM locks WHERE granted)," \
     " waiting AS (SELECT place, bool_or(ours) AS ours, jsonb_agg(jsonb_build_object('backend', backend, 'user', usename," \
@@ -79,6 +84,7 @@
 static const char *const queries[LOCK_METHODS] = {
     [LOCK_METHOD_ADVISORY] = ALL(ADVISORY_LOCKS, ACCOUNT_KEY, "key", MESSAGE_OF_LOCK, LOOKS_LIKE_OURS),
     [LOCK_METHOD_ROW] = ALL(ROW_LOCKS, SLOT(ACCOUNT_KEY), SLOT("key"), NO_MESSAGE_OF_LOCK, IS_OURS),
+    [LOCK_METHOD_LEASE] = ALL(LEASES, ACCOUNT_KEY, "key", MESSAGE_OF_LOCK, IS_OURS),
 };
 
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)

@@ -12,6 +12,7 @@
 
 #define POLL_FIRST_MS 5
 #define POLL_LONGEST_MS 100
+#define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes, renews or ends a lease just now */
 
 /* Marks of the batch's statements. */
 struct look {
@@ -85,18 +86,17 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_message
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
                       struct fault *fault)
 {
-    if (!ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
+    if (!ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : PG_TIMEOUT_MS, fault))
         return false;
     ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
-    const struct lock lock = ledger_lock(ledger, ledger_lock_key(message));
-    if (!lock_add_acquire(ledger->pg, &lock, fault))
+    if (!lock_add_acquire(ledger->pg, &ledger->lock, fault))
         return false;
     ret->message = pg_mark(ledger->pg);
     if (!add_message_query(ledger, message, fault))
         return false;
     ret->variant = pg_mark(ledger->pg);
-    return add_variant_query(ledger, message, fault) && pg_send(ledger->pg, fault);
+    return add_variant_query(ledger, message, fault) && ledger_add_end(ledger, fault) && pg_send(ledger->pg, fault);
 }
 
 static size_t recipient_place(const struct ledger_message *message, const char *address)
@@ -188,7 +188,7 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
                                    struct ledger_found **ret, struct fault *fault)
 {
-    struct look look;
+    struct look look = {.lock = 0};
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sent = send_look(ledger, message, &look, fault);
@@ -196,13 +196,15 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    if (lock != NULL && !lock_granted(lock)) {
+    bool late = settings != NULL && lock == NULL && lock_is_timeout(pg_sqlstate(ledger->pg));
+    if (late || (lock != NULL && !lock_granted(lock))) {
         pg_finish(ledger->pg);
         return LEDGER_BUSY;
     }
+    ledger->leased = sent && ledger_leases(ledger); /* it may be */
     struct ledger_found *found = lock != NULL ? read_found(ledger, message, &look, fault) : NULL;
     if (found != NULL) {
-        ledger->in_transaction = true;
+        ledger_note_lock(ledger, true);
         *ret = found;
         return LEDGER_OK;
     }
@@ -246,15 +248,17 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
-    bool sent = pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
-                (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
-                pg_add(ledger->pg,
-                       "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
-                       " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
-                       2, params, &ignored) &&
-                pg_send(ledger->pg, &ignored);
+    bool sent = ledger_add_rollback(ledger, &ignored) && ledger_add_release(ledger, &ignored);
+    size_t holder = pg_mark(ledger->pg);
+    ledger->leased = false;
+    sent = sent && (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
+           pg_add(ledger->pg,
+                  "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
+                  " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
+                  2, params, &ignored) &&
+           pg_send(ledger->pg, &ignored);
     if (sent && message != NULL)
-        ledger_take_holder(ledger, 1);
+        ledger_take_holder(ledger, holder);
     if (sent)
         pg_finish(ledger->pg);
 }
@@ -272,6 +276,8 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 {
     int64_t wait = ledger->config->lock.wait;
     int64_t until = base_now_ms() + wait;
+    if (!ledger_set_lock(ledger, ledger_lock_key(message), fault))
+        return LEDGER_TROUBLE;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_found *found = NULL;
         bool kept = ledger->pg != NULL;

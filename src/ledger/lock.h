@@ -2,7 +2,7 @@
  *
  * The lock that keeps deliveries of one message apart, across all hosts. It is acquired with a try, asserted again
  * after the COMMIT of a claim, and released. How, depends on the method: advisory locks and locked rows end with their
- * transaction, however that ends; a lease would outlive it. */
+ * transaction, however that ends; a lease is a row that outlives it, and expires. */
 #ifndef ONCEDROP_LOCK_H
 #define ONCEDROP_LOCK_H
 
@@ -14,10 +14,14 @@
 struct lock {
     enum lock_method method;
     int64_t key;
+    int64_t owner;       /* of a lease: a random number, new each time that the lock is acquired */
+    int64_t lasts_ms;    /* of a lease: how long, unless it is asserted again meanwhile */
+    const char *host;    /* for people */
+    const char *session; /* application_name */
 };
 
-/* Whether this method is implemented. */
-bool lock_is_known(enum lock_method method) OD_MUST;
+/* Whether the lock is not bound to a transaction: whoever acquires it must release it. */
+bool lock_outlives_transaction(enum lock_method method) OD_MUST;
 
 /* Its name in lock.method and in table agreed. */
 const char *lock_method_name(enum lock_method method) OD_MUST;
@@ -26,8 +30,14 @@ const char *lock_method_name(enum lock_method method) OD_MUST;
 bool lock_add_acquire(struct pg *pg, const struct lock *lock, struct fault *fault) OD_MUST;
 
 /* Adds a statement that takes the lock again in a new transaction, waiting up to lock_timeout; after that it fails with
- * a particular SQLSTATE (lock_is_timeout). */
+ * a particular SQLSTATE (lock_is_timeout). A lease is prolonged if nobody else has had it since. */
 bool lock_add_reassert(struct pg *pg, const struct lock *lock, struct fault *fault) OD_MUST;
+
+/* Adds a statement that ends a lease, in the open transaction or in one of its own, unless it is another's by now. */
+bool lock_add_release(struct pg *pg, const struct lock *lock, struct fault *fault) OD_MUST;
+
+/* The same for all leases of this owner. */
+bool lock_add_release_all(struct pg *pg, int64_t owner, struct fault *fault) OD_MUST;
 
 /* Whether the result of lock_add_acquire says that we have the lock. */
 bool lock_granted(const PGresult *result) OD_MUST;
@@ -39,7 +49,7 @@ bool lock_reasserted(const PGresult *result) OD_MUST;
 bool lock_is_timeout(const char *sqlstate) OD_MUST;
 
 /* Adds a query for the session that holds the lock: application_name, user, process on the server, and whether it is a
- * delivery of ours. */
+ * delivery of ours. Of a lease, the process is the delivery, with its host. */
 bool lock_add_holder(struct pg *pg, const struct lock *lock, struct fault *fault) OD_MUST;
 
 #endif

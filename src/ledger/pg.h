@@ -47,6 +47,9 @@ void pg_close(struct pg **pg);
 /* False once the connection was lost or an answer did not come in time: it cannot be used any more. */
 bool pg_usable(const struct pg *pg) OD_MUST;
 
+/* Whether a transaction was open, or had failed and not ended, when the last batch ended. */
+bool pg_in_transaction(const struct pg *pg) OD_MUST;
+
 /* For a connection that was idle: checks whether the server has closed it, without sending anything. */
 void pg_look(struct pg *pg);
 

@@ -4,10 +4,14 @@
 Seen to fail with: only the first host tried; a pair of hosts not tried; other methods not tried; the recorded method not
 compared by a delivery, or by purge."""
 
+import collections
 import hashlib
 import itertools
 import json
 import os
+import re
+import signal
+import socket
 
 import expect
 import psycopg2
@@ -15,7 +19,8 @@ import pytest
 from lab import lab as lab_module, locks
 from lab.messages import message, new_id
 from lab.postgres import Postgres
-from lab.process import free_port
+from lab.process import free_port, wait_until
+from lab.proxy import CLIENT, SERVER
 from test_concurrent import lock_key
 
 # Stand-ins for engines that only pretend; these change the catalogue of one database.
@@ -48,10 +53,10 @@ def as_owner(site):
 
 
 PRETENDERS = {
-    "always true": (ALWAYS_TRUE, "advisory", "two sessions hold the same lock: it does not exclude", "row"),
-    "missing": (MISSING, "advisory", "does not exist (SQLSTATE 42883)", "row"),
-    "of the session": (OF_THE_SESSION, "advisory", "not released when its transaction ends", "row"),
-    "rows not locked": (ROWS_UNLOCKED, "row", "two sessions hold the same lock: it does not exclude", "advisory"),
+    "always true": (ALWAYS_TRUE, "advisory", "two sessions hold the same lock: it does not exclude", "row or lease"),
+    "missing": (MISSING, "advisory", "does not exist (SQLSTATE 42883)", "row or lease"),
+    "of the session": (OF_THE_SESSION, "advisory", "not released when its transaction ends", "row or lease"),
+    "rows not locked": (ROWS_UNLOCKED, "row", "two sessions hold the same lock: it does not exclude", "advisory or lease"),
 }
 
 
@@ -67,15 +72,16 @@ def test_an_engine_that_pretends(site, statements, method, wrong, use):
     assert done.exit == 69 and wrong in " ".join(done.err.split()), done
     site.settings["lock.method"] = use.split()[0]
     done = site.run("schema", "method", options=as_owner(site))
-    assert done.exit == 0 and done.out == f"schema oncedrop: lock.method was {method}, and is now {use}\n", done
+    assert done.exit == 0 and done.out == f"schema oncedrop: lock.method was {method}, and is now {use.split()[0]}\n", done
     status, text = item(site, "lock")
     assert status == "ok", text
 
 
-def test_an_engine_without_any_lock(site):
+def test_an_engine_with_leases_only(site):
+    """No lock of a transaction excludes."""
     stand_in(site, [*ALWAYS_TRUE, *ROWS_UNLOCKED])
     status, text = item(site, "lock")
-    assert status == "failed" and "method = advisory cannot be used here" in text, text
+    assert status == "failed" and "method = advisory cannot be used here" in text and "set lock.method = lease on" in text, text
 
 
 def test_schema_install_says_so(site):
@@ -162,7 +168,7 @@ def test_a_server_that_no_delivery_uses(site, second):
 
 # Different methods
 
-@pytest.mark.parametrize("agreed,method", [("advisory", "row"), ("row", "advisory")])
+@pytest.mark.parametrize("agreed,method", [("advisory", "row"), ("row", "lease"), ("lease", "advisory")])
 def test_a_delivery_with_another_method_is_deferred(site, agreed, method):
     """As on a host whose settings were forgotten."""
     scuba, mail = site.account(), message()
@@ -223,3 +229,120 @@ def test_messages_that_share_a_row_wait_for_each_other(site):
         delivery = site.start_delivery(message(id=like), scuba)
         expect.stored(site.deliver(message(), scuba))
     expect.stored(delivery.finish())
+
+
+# Leases
+
+def test_no_transaction_stays_open(site):
+    """Every batch of a delivery ends its own: one with inbox and Sent copy, one of what is stored already, one that is
+    held, and one with a search."""
+    locks.agree(site, "lease")
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail, id = message(sender=lisa), new_id()
+    states = collections.Counter()
+
+    def watch(_connection, side, data):
+        states.update(re.findall(b"Z\0\0\0\5([ITE])", data) if side == SERVER else [])
+        return data
+    site.database_proxy(watch)
+    site.settings["imap.search"] = "always"
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    expect.duplicate(site.deliver(mail, scuba, sender=lisa))
+    with locks.held(site, lock_key(site, id)):
+        expect.held(site.deliver(message(id=id), scuba))
+    assert states.keys() == {b"I"} and states[b"I"] > 10, states
+    assert site.sql("SELECT * FROM oncedrop.lease") == []
+
+
+def test_a_lease_that_has_expired_is_nobodys(site):
+    locks.agree(site, "lease")
+    scuba, id = site.account(), new_id()
+    key = lock_key(site, id)
+    with locks.held(site, key):
+        expect.held(site.deliver(message(id=id), scuba))
+        site.sql("UPDATE oncedrop.lease SET expires_at = now() - interval '1 s'")
+        assert site.run("locks").out == "no delivery is in progress\n"
+        expect.stored(site.deliver(message(id=id), scuba))
+        assert site.sql("SELECT * FROM oncedrop.lease") == []
+
+
+def test_a_lease_is_renewed_while_the_server_is_slow(site):
+    """The server answers the APPEND only when the lease has been put off twice."""
+    locks.agree(site, "lease")
+    scuba = site.account()
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.deadline": "12s",
+                          "imap.timeout": "11s", "delivery.hold_off": "300s"})
+    seen = []
+
+    def expiry():
+        rows = site.sql("SELECT expires_at FROM oncedrop.lease")
+        if rows and rows[0][0] not in seen:
+            seen.append(rows[0][0])
+        return len(seen) >= 3
+    site.imap_proxy(lambda _connection, side, data: data if side == CLIENT or b"APPENDUID" not in data
+                    else wait_until(expiry, "it is renewed") and data)
+    expect.stored(site.deliver(message(), scuba))
+    assert len(seen) >= 3 and seen == sorted(seen)
+
+
+@pytest.mark.parametrize("when", ["look", "append"])
+def test_the_lease_of_a_delivery_that_was_killed(site, when):
+    """It ends by the database's clock; what was claimed is left alone for longer."""
+    locks.agree(site, "lease")
+    scuba, id = site.account(), new_id()
+    mail = message(id=id)
+    right = dict(site.settings)
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    deliveries = []
+
+    def kill(_connection, side, data):
+        if side == SERVER or (b"RETURNING d.id" if when == "look" else b"APPEND") not in data:
+            return data
+        wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
+        return None
+    if when == "look":
+        site.database_proxy(kill)
+    else:
+        site.imap_proxy(kill)
+    site.settings["delivery.hold_off"] = "300s"
+    deliveries.append(site.start_delivery(mail, scuba))
+    assert deliveries[0].finish().exit == -signal.SIGKILL
+    pid = deliveries[0].process.pid
+    site.settings = right
+    [lease] = site.sql("SELECT key, pid, expires_at - taken_at AS lasts FROM oncedrop.lease")
+    assert (lease.key, lease.pid, lease.lasts.total_seconds()) == (lock_key(site, id), pid, pytest.approx(30, abs=1))
+    [row] = [row for row in json.loads(site.run("locks", "--json").out) if row["lock"] == "held"]
+    assert row["session"].startswith(f"oncedrop {socket.gethostname()[:20]}[{pid}]") and row["backend"] is None
+    expect.held(site.deliver(mail, scuba))
+    site.sql("UPDATE oncedrop.lease SET expires_at = now()")
+    if when == "append":
+        expect.held(site.deliver(mail, scuba))
+        site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+    expect.stored(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+def test_a_lease_that_was_lost_is_not_renewed(site):
+    """Another delivery has it by now: it is neither put off nor ended, and the Sent copy is for whoever comes next."""
+    locks.agree(site, "lease")
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    taken = []
+
+    def watch(_connection, side, data):
+        if side == SERVER and b"APPENDUID" in data and not taken:
+            taken.append(site.sql("UPDATE oncedrop.lease SET owner = 7, expires_at = '2100-01-01' RETURNING key"))
+        return data
+    site.imap_proxy(watch)
+    expect.deferred(site.deliver(message(sender=lisa), scuba, sender=lisa), r"4\.\d\.\d", "not held")
+    assert site.value("SELECT count(*) FROM oncedrop.lease WHERE owner = 7 AND expires_at = '2100-01-01'") == 1
+    assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
+
+
+def test_purge_removes_leases_of_the_dead(site):
+    locks.agree(site, "lease")
+    for key, age in ((1, "2 days"), (2, "1 hour")):
+        site.sql("INSERT INTO oncedrop.lease (key, owner, expires_at, host, pid, session) VALUES (%s, 1, now() - %s::interval,"
+                 " 'h', 1, 's')", (key, age))
+    assert site.run("purge", "--older-than", "30d").exit == 0
+    assert site.sql("SELECT key FROM oncedrop.lease") == [(2,)]

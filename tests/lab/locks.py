@@ -7,15 +7,21 @@ import os
 from .process import wait_until
 from .proxy import CLIENT, SERVER
 
-METHODS = ("advisory", "row")
+OF_TRANSACTIONS = ("advisory", "row")
+METHODS = (*OF_TRANSACTIONS, "lease")
 SLOTS = 16384       # LOCK_SLOTS
 
 # By each method: how to take it in the open transaction; what a delivery sends to try it.
 TAKE = {
     "advisory": "SELECT pg_advisory_xact_lock(%s)",
     "row": f"SELECT FROM oncedrop.slot WHERE slot = (%s::bigint & {SLOTS - 1}) FOR UPDATE",
+    "lease": "INSERT INTO oncedrop.lease AS l (key, owner, expires_at, host, pid, session)"
+             " VALUES (%s, 1, now() + interval '1 hour', 'stranger', 1, current_setting('application_name'))"
+             " ON CONFLICT (key) DO UPDATE SET owner = 1, expires_at = EXCLUDED.expires_at, host = EXCLUDED.host,"
+             " pid = EXCLUDED.pid, session = EXCLUDED.session",    # whoever has it
 }
-TRY = {"advisory": b"pg_try_advisory_xact_lock", "row": b"FOR UPDATE SKIP LOCKED"}
+TRY = {"advisory": b"pg_try_advisory_xact_lock", "row": b"FOR UPDATE SKIP LOCKED",
+       "lease": b"INSERT INTO \"oncedrop\".lease"}
 
 
 def of_environment():
@@ -34,8 +40,15 @@ def method_of(site):
 
 
 def take(site, session, key):
-    """Takes it in the session's transaction; waits if somebody has it."""
+    """Takes it in the session's transaction, and waits if somebody has it; or a lease, as if that had expired."""
     session.cursor().execute(TAKE[method_of(site)], (key,))
+    if method_of(site) == "lease":
+        session.commit()
+
+
+def leave(site, session):
+    session.rollback()      # after only a close the server would still hold a lock for a moment
+    site.sql("DELETE FROM oncedrop.lease WHERE owner = 1")
 
 
 def place(site, key):
@@ -51,7 +64,7 @@ def held(site, key):
         take(site, session, key)
         yield session
     finally:
-        session.rollback()  # after only a close the server would still hold it for a moment
+        leave(site, session)
         session.close()
 
 
@@ -80,4 +93,4 @@ class Taker:
         return self.batches >= self.after
 
     def leave(self):
-        self.session.rollback()
+        leave(self.site, self.session)
