@@ -47,6 +47,7 @@ def refuse(answer):
 
 def age(site, column, time="1 hour"):
     site.sql(f"UPDATE oncedrop.copy SET {column} = {column} - %s::interval", (time,))
+    locks.expire(site)
 
 
 def copies(site):
@@ -373,6 +374,7 @@ def test_the_inbox_copies_are_held_by_their_claim(site, taken, recipients):
 
 
 @pytest.mark.parametrize("change", ["attempt = attempt + 1", "state = 'stored'"])
+@pytest.mark.usefixtures("method")
 def test_a_copy_that_changes_between_look_and_claim(site, change):
     """As could happen if the lock did not exclude: the claim is for the row as it was read."""
     server = fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
@@ -382,7 +384,7 @@ def test_a_copy_that_changes_between_look_and_claim(site, change):
     right = dict(site.settings)
 
     def watch(_connection, side, data):
-        if side == CLIENT and b"INSERT INTO" in data:
+        if side == CLIENT and locks.CLAIM in data:
             site.sql(f"UPDATE oncedrop.copy SET {change}")
         return data
     site.database_proxy(watch)

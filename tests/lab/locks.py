@@ -9,6 +9,7 @@ from .proxy import CLIENT, SERVER
 
 OF_TRANSACTIONS = ("advisory", "row")
 METHODS = (*OF_TRANSACTIONS, "lease")
+CLAIM = b"AS d (message, recipient"     # in what a delivery sends to claim
 SLOTS = 16384       # LOCK_SLOTS
 
 # By each method: how to take it in the open transaction; what a delivery sends to try it.
@@ -44,6 +45,11 @@ def take(site, session, key):
     session.cursor().execute(TAKE[method_of(site)], (key,))
     if method_of(site) == "lease":
         session.commit()
+
+
+def expire(site):
+    """Whoever has a lease is as good as dead."""
+    site.sql("UPDATE oncedrop.lease SET expires_at = '-infinity'")
 
 
 def leave(site, session):
