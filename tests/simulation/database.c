@@ -278,6 +278,8 @@ static void execute(void *what, uint32_t tag)
         database_end_lease(batch->lock, batch->owner);
     TELL("  (database: %s %s)", batch->statements.is_claim ? "claim" : "settling", done ? "committed" : "rolled back");
     if (batch->fate == FATE_UNTOLD || batch->fate == FATE_LATE) {
+        if (done && batch->held_count > 0 && batch->owner != 0) /* the hold is executed, too */
+            (void)!renew_lease(batch->lock, batch->owner, batch->lasts);
         database_end_session(session);
         return;
     }
