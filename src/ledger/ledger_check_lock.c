@@ -193,6 +193,8 @@ static bool check_hosts(const struct config *config, struct host *hosts, struct 
         for (size_t j = 0; j < i; j++) {
             char *who OD_CLEANUP(base_free) = base_printf("sessions of %s and %s", hosts[j].name, hosts[i].name);
             enum sharing sharing = hosts[j].ledger != NULL ? share(hosts[j].ledger, hosts[i].ledger, fault) : EXCLUDES;
+            if (sharing == SHARING_TROUBLE)
+                fault_prefix(fault, "%s", who);
             if (sharing != EXCLUDES)
                 return explain(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
         }

@@ -12,7 +12,8 @@ COMMENT ON TABLE @schema@.slot IS 'What a delivery locks with lock.method = row;
 COMMENT ON COLUMN @schema@.slot.slot IS 'lock_key & 16383 of the messages that share this row';
 COMMENT ON COLUMN @schema@.slot.unused IS 'Deliveries have the right to update this column, and so may lock the row';
 
--- Method lease: a row for each message under way. Each of its transactions ends at once.
+-- Method lease: a row for each message under way. Each of its transactions ends at once. These rows are all that the
+-- role of deliveries may delete.
 CREATE TABLE @schema@.lease (
     key        bigint PRIMARY KEY,
     owner      bigint NOT NULL,
