@@ -271,7 +271,7 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
-# PARTS="deliver lmtp postfix growth contention replay commits" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
+# PARTS="deliver lmtp postfix growth contention locks replay commits" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
 # COMPARE="OLD.json NEW.json"
 bench:
 	@$(if $(COMPARE),,tests/install-packages bench)
@@ -369,7 +369,7 @@ FORCE:
 #: make replay-load replays 10,000 messages, killed in between; runs the commands on a ledger of a million messages
 #: make bench       compares with dovecot-lda, Dovecot's LMTP server, fdm and maildrop, which it installs, in turns on private
 #:                  servers with fsync; 10 minutes; writes build/bench/bench.json and bench.svg:
-#:                    PARTS="deliver lmtp postfix growth contention replay commits"  ROUNDS= (turns of each)
+#:                    PARTS="deliver lmtp postfix growth contention locks replay commits"  ROUNDS= (turns of each)
 #:                    LONG=yes (also a million messages)  OTHER=/path/to/an/older/oncedrop  UNTUNED=yes (plain servers)
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
+from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module, locks,  # noqa: E402
                  postfix as postfix_module, setgid, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
@@ -73,6 +73,13 @@ def cyrus(site):
 def courier(site):
     """The lab's Courier, to which the site delivers."""
     return use_other(site, courier_module, "courier")
+
+
+@pytest.fixture(params=locks.METHODS)
+def method(site, request):
+    """The site's deliveries exclude each other by each of the methods."""
+    locks.agree(site, request.param)
+    return request.param
 
 
 @pytest.fixture(params=postfix_module.WAYS)

@@ -65,7 +65,7 @@ _oncedrop() {
         *' '?*) return 0 ;;
         ' ') words="-c -o -v $commands" ;;
         'replay '*) words=$(_oncedrop_options replay) ;;
-        'schema '*) words='install upgrade print version' ;;
+        'schema '*) words='install upgrade method print version' ;;
         'help '*) words=$commands ;;
         *) words=$(_oncedrop_options "$command") ;;
     esac

@@ -27,8 +27,8 @@ static const struct choice database_tls[] = {
 
 static const struct choice lock_method[] = {
     {.name = "advisory", .value = LOCK_METHOD_ADVISORY},
-    {.name = "row", .value = LOCK_METHOD_ROW, .missing = true},
-    {.name = "lease", .value = LOCK_METHOD_LEASE, .missing = true},
+    {.name = "row", .value = LOCK_METHOD_ROW},
+    {.name = "lease", .value = LOCK_METHOD_LEASE},
     {.name = NULL},
 };
 

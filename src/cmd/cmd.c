@@ -58,11 +58,12 @@ const struct cmd cmd_table[] = {
      "For messages whose bytes are recorded (record.level = raw) and that were certainly complete. Any number of these\n"
      "commands may run at a time, on any number of hosts; -j N handles N messages at a time.\n"
      "Exit status 0: all are in place; 75: some are still deferred, run it again; 65: some were refused for good.\n"},
-    {"schema", cmd_schema, false, "install|upgrade|print|version", "create or upgrade the tables in the database",
+    {"schema", cmd_schema, false, "install|upgrade|method|print|version",
+     "create or upgrade the tables in the database",
      "install creates the schema named by database.schema; upgrade brings it to this program's version. Both print nothing\n"
-     "if there is nothing to do. print writes the SQL to standard output; version prints the installed and the required\n"
-     "version. install and upgrade need the right to create a schema. A delivery needs only the role SCHEMA_delivery, which\n"
-     "install creates; show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
+     "if there is nothing to do. method records lock.method as the one of all hosts. print writes the SQL to standard\n"
+     "output; version prints the installed and the required version. install and upgrade need the right to create a schema.\n"
+     "A delivery needs only the role SCHEMA_delivery, which install creates; show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
     {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"

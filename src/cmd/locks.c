@@ -61,11 +61,13 @@ static void print_holder(const struct ledger_table *table, size_t row)
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
-    print_line(base_printf("    held     %s%s%sby %s%s (database user %s, process %s%s%s)",
-                           held[0] != '\0' ? "for " : "", held[0] != '\0' ? age(held, since) : "",
-                           held[0] != '\0' ? " " : "", name[0] != '\0' ? name : "a session without a name",
-                           ours ? "" : ", which is not a delivery", cell(table, row, LOCKS_USER, user),
-                           ledger_cell(table, row, LOCKS_BACKEND), client[0] != '\0' ? ", from " : "", client));
+    const char *process = ledger_cell(table, row, LOCKS_BACKEND);
+    bool lease = process[0] == '\0';
+    print_line(base_printf("    held     %s%s%sby %s%s (database user %s%s%s%s%s)", held[0] != '\0' ? "for " : "",
+                           held[0] != '\0' ? age(held, since) : "", held[0] != '\0' ? " " : "",
+                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is not a delivery",
+                           cell(table, row, LOCKS_USER, user), lease ? ", by a lease" : ", process ", process,
+                           client[0] != '\0' ? ", from " : "", client));
 }
 
 static void print_lock(const struct ledger_table *table, size_t row)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * schema: installs, upgrades, or prints the tables. */
+ * schema: installs, upgrades, or prints the tables, and records how all hosts lock. */
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "ledger/ledger_check.h"
 #include "ledger/ledger_schema.h"
 
-#define WORDS "install, upgrade, print or version"
+#define WORDS "install, upgrade, method, print or version"
 
 static int print_sql(const struct cmd_options *options)
 {
@@ -35,6 +36,16 @@ static int fail(const struct config *config, const char *word, const struct faul
                     config->database.schema, no_role ? "the database does not let this user in" : fault->text, word);
 }
 
+/* A schema is of no use with locks that do not exclude. */
+static int check_lock(const struct config *config)
+{
+    struct ledger_check_lock lock;
+    struct fault fault;
+    bool excludes = ledger_check_lock(config, &lock, &fault);
+    base_free(&lock.left_out);
+    return excludes ? 0 : cmd_fail(EX_UNAVAILABLE, "lock: %s", fault.text);
+}
+
 static int upgrade(struct ledger *ledger, const struct config *config, const char *word)
 {
     struct fault fault;
@@ -53,6 +64,22 @@ static int upgrade(struct ledger *ledger, const struct config *config, const cha
         printf("schema %s: version %d installed\n", config->database.schema, ledger_schema_needed());
     else if (from < ledger_schema_needed())
         printf("schema %s: upgraded from version %d to %d\n", config->database.schema, from, ledger_schema_needed());
+    fflush(stdout);
+    return install ? check_lock(config) : 0;
+}
+
+static int method(struct ledger *ledger, const struct config *config)
+{
+    struct fault fault;
+    char *previous OD_CLEANUP(base_free) = NULL;
+    int status = check_lock(config);
+    if (status != 0)
+        return status;
+    if (!ledger_schema_agree(ledger, &previous, &fault))
+        return fail(config, "method", &fault);
+    const char *now = ledger_schema_method(config);
+    if (strcmp(previous, now) != 0)
+        printf("schema %s: lock.method was %s, and is now %s\n", config->database.schema, previous, now);
     return 0;
 }
 
@@ -80,8 +107,8 @@ int cmd_schema(const struct cmd_options *options, int argc, char **argv)
     const char *word = argv[optind];
     if (strcmp(word, "print") == 0)
         return print_sql(options);
-    bool tell = strcmp(word, "version") == 0;
-    if (!tell && strcmp(word, "install") != 0 && strcmp(word, "upgrade") != 0) {
+    bool tell = strcmp(word, "version") == 0, agree = strcmp(word, "method") == 0;
+    if (!tell && !agree && strcmp(word, "install") != 0 && strcmp(word, "upgrade") != 0) {
         usage_wrong(argv, "%.80s: must be " WORDS, word);
         return cmd_usage("schema");
     }
@@ -91,5 +118,7 @@ int cmd_schema(const struct cmd_options *options, int argc, char **argv)
     ledger = ledger_open(config, NULL, &fault);
     if (ledger == NULL)
         return fail(config, word, &fault);
+    if (agree)
+        return method(ledger, config);
     return tell ? version(ledger, config) : upgrade(ledger, config, word);
 }

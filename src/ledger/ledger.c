@@ -37,10 +37,6 @@ const char *ledger_role_name(enum copy_role role)
 
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
 {
-    if (!lock_is_known(config->lock.method)) {
-        fault_set(fault, "[lock] method: not available in this version");
-        return NULL;
-    }
     struct ledger *ledger = base_alloc(sizeof(*ledger));
     ledger->config = config;
     if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
@@ -59,7 +55,7 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault)
     if (ledger->pg != NULL && pg_usable(ledger->pg))
         return true;
     pg_close(&ledger->pg);
-    ledger->in_transaction = false;
+    ledger->in_transaction = false; /* a lease is still ours */
     ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
                          ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
     if (ledger->pg == NULL)
@@ -79,6 +75,18 @@ void ledger_close(struct ledger **ledger)
     pg_close(&(*ledger)->pg);
     base_free(&(*ledger)->holder);
     base_free(ledger);
+}
+
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
+{
+    const char *method = lock_method_name(ledger->config->lock.method);
+    if (recorded != NULL && strcmp(recorded, method) == 0)
+        return true;
+    fault_set(fault,
+              "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
+              " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
+              method, recorded != NULL ? recorded : "none");
+    return false;
 }
 
 int64_t ledger_hold_wait_ms(const struct config *config)
@@ -161,16 +169,6 @@ PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, s
                      const struct pg_param *params, struct fault *fault)
 {
     return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
-}
-
-void ledger_rollback(struct ledger *ledger)
-{
-    struct fault ignored;
-    ledger->in_transaction = false;
-    if (ledger->pg == NULL || !pg_usable(ledger->pg))
-        return;
-    if (pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
-        pg_finish(ledger->pg);
 }
 
 /* Reads a row of account_query: as many of the three columns as it has. */

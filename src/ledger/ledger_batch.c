@@ -25,9 +25,15 @@ static bool find(struct ledger *ledger, const char *condition, size_t count, con
     memcpy(all, params, count * sizeof(*params));
     all[count] = (struct pg_param){.data = pg_number(after, after_text)};
     all[count + 1] = (struct pg_param){.data = pg_number(MESSAGES, limit)};
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, sql, count + 2, all, fault) &&
-                pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 1, fault) : NULL;
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
+                pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL, fault) &&
+                pg_add(ledger->pg, sql, count + 2, all, fault);
+    size_t mark = pg_mark(ledger->pg) - 2;
+    sent = sent && ledger_add_end(ledger, fault) && pg_send(ledger->pg, fault);
+    PGresult *agreed OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = agreed != NULL ? pg_take(ledger->pg, mark + 1, fault) : NULL;
+    if (result != NULL && !ledger_agrees(ledger, PQntuples(agreed) == 1 ? PQgetvalue(agreed, 0, 0) : NULL, fault))
+        pg_clear(&result);
     candidates->count = result != NULL ? (size_t)PQntuples(result) : 0;
     for (size_t i = 0; i < candidates->count; i++) {
         candidates->ids[i] = pg_int(result, (int)i, 0);
@@ -37,6 +43,21 @@ static bool find(struct ledger *ledger, const char *condition, size_t count, con
     return result != NULL;
 }
 
+/* Leases are committed before their messages are worked on. */
+static bool begin_again(struct ledger *ledger, struct fault *fault)
+{
+    return !ledger_leases(ledger) || ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
+}
+
+static void roll_back(struct ledger *ledger)
+{
+    struct fault ignored;
+    ledger_rollback(ledger);
+    if (ledger_leases(ledger) && ledger->pg != NULL && pg_usable(ledger->pg) &&
+        lock_add_release_all(ledger->pg, ledger->lock.owner, &ignored) && pg_send(ledger->pg, &ignored))
+        pg_finish(ledger->pg);
+}
+
 /* Tries each candidate's lock; *ret becomes an array literal of the ids whose lock we got. */
 static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, char **ret, struct fault *fault)
 {
@@ -44,13 +65,18 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     const char *ours[MESSAGES];
     size_t count = 0;
     bool good = true;
-    for (size_t i = 0; i < candidates->count; i++)
-        if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, candidates->keys[i], fault))
+    if (!begin_again(ledger, fault))
+        return false;
+    size_t mark = pg_mark(ledger->pg);
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct lock lock = ledger_lock(ledger, candidates->keys[i]);
+        if (!lock_add_acquire(ledger->pg, &lock, fault))
             return false;
-    if (!pg_send(ledger->pg, fault))
+    }
+    if (!ledger_add_end(ledger, fault) || !pg_send(ledger->pg, fault))
         return false;
     for (size_t i = 0; i < candidates->count; i++) {
-        PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, i, fault);
+        PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + i, fault);
         if (result != NULL && lock_granted(result))
             ours[count++] = pg_number(candidates->ids[i], numbers[i]);
         good = good && result != NULL;
@@ -69,11 +95,14 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
     const char *ours[MESSAGES];
     size_t count;
     const struct pg_param param = pg_array(*ids);
+    if (!begin_again(ledger, fault))
+        return false;
+    size_t mark = pg_mark(ledger->pg);
     bool sent = pg_add(ledger->pg,
                        "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1,
                        &param, fault) &&
                 pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, 0, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
         ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
     pg_finish(ledger->pg);
@@ -89,13 +118,13 @@ bool ledger_batch_lock(struct ledger *ledger, const char *condition, size_t coun
 {
     struct candidates candidates;
     char *ids OD_CLEANUP(base_free) = NULL;
-    if (!ledger_connect(ledger, fault))
+    if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
         return false;
     bool done =
         find(ledger, condition, count, params, batch->after, &candidates, fault) &&
         (candidates.count == 0 || (lock_messages(ledger, &candidates, &ids, fault) && lock_rows(ledger, &ids, fault)));
     if (!done || candidates.count == 0)
-        ledger_rollback(ledger);
+        roll_back(ledger);
     if (!done) {
         ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
         return false;
@@ -111,15 +140,17 @@ PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t cou
                               struct fault *fault)
 {
     size_t mark = pg_mark(ledger->pg);
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-                pg_send(ledger->pg, fault);
+    bool sent = pg_add(ledger->pg, sql, count, params, fault) &&
+                (!ledger_leases(ledger) || lock_add_release_all(ledger->pg, ledger->lock.owner, fault));
+    size_t commit = pg_mark(ledger->pg);
+    sent = sent && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
     PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
-    if (result != NULL && !pg_committed(ledger->pg, mark + 1, fault))
+    if (result != NULL && !pg_committed(ledger->pg, commit, fault))
         pg_clear(&result);
     pg_finish(ledger->pg);
     if (result != NULL)
         return result;
-    ledger_rollback(ledger);
+    roll_back(ledger);
     ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
     return NULL;
 }

@@ -133,10 +133,11 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
     };
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + wait);
-    if (!ledger_add_begin(ledger, wait, fault) ||
-        !lock_add_reassert(ledger->pg, ledger->config->lock.method, ledger_lock_key(claim->message), fault))
+    if (!ledger_add_begin(ledger, wait, fault))
         return false;
     *ret = pg_mark(ledger->pg);
+    if (!lock_add_reassert(ledger->pg, &ledger->lock, fault))
+        return false;
     /* The state is not a condition: for that PostgreSQL would read the index of what is not stored, which is full of rows
      * of deliveries that have ended. Settling will need a transaction number anyway; to have it from now on lets
      * PostgreSQL see that this transaction is going to commit: commit_siblings counts only those that have one. */
@@ -144,17 +145,23 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
                   "SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
                   " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint",
-                  5, params, fault);
+                  5, params, fault) &&
+           ledger_add_end(ledger, fault);
 }
 
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
 {
-    if (!pg_passed(ledger->pg, mark, fault))
+    PGresult *lock OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
+    if (lock == NULL)
         return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_BUSY : LEDGER_TROUBLE;
-    PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
+    PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + 1, fault);
     if (ours == NULL)
         return LEDGER_TROUBLE;
-    ledger->in_transaction = true;
+    ledger_note_lock(ledger, true);
+    if (!lock_reasserted(lock)) {
+        ledger->leased = false; /* it is another's */
+        return LEDGER_BUSY;
+    }
     size_t held = 0;
     for (int row = 0; row < PQntuples(ours); row++)
         held += ledger_state(PQgetvalue(ours, row, 0)) == COPY_APPENDING;
@@ -196,7 +203,11 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
 static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_found *found,
                        struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
 {
-    if (!ledger_random(&claim->token, fault) || !ledger_add_claim(ledger, claim, found, answers, decoded, fault))
+    bool releases = claim->copy_count == 0;
+    if (!ledger_random(&claim->token, fault) ||
+        (ledger_leases(ledger) && !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)) ||
+        !ledger_add_claim(ledger, claim, found, answers, decoded, fault) ||
+        (releases && !ledger_add_release(ledger, fault)))
         return false;
     claim->commit = pg_mark(ledger->pg);
     return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
@@ -245,7 +256,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     enum ledger_result result = take_claim(ledger, claim, fault);
     if (result == LEDGER_TROUBLE)
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
-    if (!pg_finish(ledger->pg) && result == LEDGER_OK && ledger->in_transaction) {
+    if (!pg_finish(ledger->pg) && result == LEDGER_OK && claim->copy_count > 0) {
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;
     }

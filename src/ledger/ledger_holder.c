@@ -3,20 +3,10 @@
  * Asked when a lock was not granted; by then its holder may have gone. */
 #include "ledger/ledger_session.h"
 
-/* Not by the views pg_locks and pg_stat_activity: a first use of those takes the server three times as long. A bigint key
- * stands in two halves with objsubid 1. Everybody sees a session's user and application_name. */
-#define HOLDER \
-    "SELECT a.application_name, pg_catalog.pg_get_userbyid(a.usesysid), a.pid, a.application_name LIKE 'oncedrop %'" \
-    " FROM pg_catalog.pg_lock_status() l CROSS JOIN LATERAL pg_catalog.pg_stat_get_activity(l.pid) a" \
-    " WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted" \
-    " AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint" \
-    " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) LIMIT 1"
-
 bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
-    char key[24];
-    const struct pg_param param = {.data = pg_number(ledger_lock_key(message), key)};
-    return pg_add(ledger->pg, HOLDER, 1, &param, fault);
+    const struct lock lock = ledger_lock(ledger, ledger_lock_key(message));
+    return lock_add_holder(ledger->pg, &lock, fault);
 }
 
 void ledger_take_holder(struct ledger *ledger, size_t mark)

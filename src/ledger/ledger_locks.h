@@ -10,7 +10,8 @@
  * claim is listed if a delivery of ours holds it or waits for it, if it belongs to a recorded message, or if its key
  * looks like one of ours, whoever holds it. NULL with the fault set on trouble.
  *
- * key, message_id                      message_id: NULL if no message with this key is recorded
+ * key, message_id                      message_id: NULL if no message with this key is recorded; with lock.method = row
+ * a lock without a claim has the number of its row instead of a key
  * account, mailbox, state, host, pid   the claim; NULL if there is none
  * age                                  seconds since the claim, else since the lock was taken
  * lock                                 held; claimed: the claim's delivery is about to take it; free: neither

@@ -12,6 +12,7 @@
 
 #define POLL_FIRST_MS 5
 #define POLL_LONGEST_MS 100
+#define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes, renews or ends a lease just now */
 
 /* Marks of the batch's statements. */
 struct look {
@@ -36,8 +37,8 @@ static bool add_message_query(struct ledger *ledger, const struct ledger_message
 {
     const struct pg_param params[] = {LEDGER_KEY(message)};
     return pg_add(ledger->pg,
-                  "SELECT extract(epoch FROM received_at)::bigint FROM @schema@.message"
-                  " WHERE identity = $1 AND digest = $2",
+                  "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
+                  " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
                   2, params, fault);
 }
 
@@ -85,11 +86,11 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_message
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
                       struct fault *fault)
 {
-    if (!ledger_add_begin(ledger, PG_TIMEOUT_MS, fault))
+    if (!ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : PG_TIMEOUT_MS, fault))
         return false;
     ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
-    if (!lock_add_acquire(ledger->pg, ledger->config->lock.method, ledger_lock_key(message), fault))
+    if (!lock_add_acquire(ledger->pg, &ledger->lock, fault))
         return false;
     ret->message = pg_mark(ledger->pg);
     if (!add_message_query(ledger, message, fault))
@@ -98,7 +99,8 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
     if (!add_variant_query(ledger, message, fault))
         return false;
     ret->copies = ledger->knew ? pg_mark(ledger->pg) : 0;
-    return (!ledger->knew || add_copies_query(ledger, message, fault)) && pg_send(ledger->pg, fault);
+    return (!ledger->knew || add_copies_query(ledger, message, fault)) && ledger_add_end(ledger, fault) &&
+           pg_send(ledger->pg, fault);
 }
 
 static size_t recipient_place(const struct ledger_message *message, const char *address)
@@ -143,11 +145,12 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
     PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, look->message, fault);
     PGresult *variant OD_CLEANUP(pg_clear) =
         row != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, look->variant, fault) : NULL;
-    if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL))
+    if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL) ||
+        !ledger_agrees(ledger, PQntuples(row) == 1 ? PQgetvalue(row, 0, 0) : NULL, fault))
         return NULL;
     struct ledger_found *found = base_alloc(sizeof(*found) + count * sizeof(found->copies[0]));
-    found->known = PQntuples(row) == 1;
-    found->received_at = found->known ? pg_int(row, 0, 0) : message->received_at;
+    found->known = !PQgetisnull(row, 0, 1);
+    found->received_at = found->known ? pg_int(row, 0, 1) : message->received_at;
     for (size_t i = 0; i < count; i++)
         found->copies[i].owner = LEDGER_OTHER;
     if (sent != LEDGER_NO_TARGET)
@@ -204,7 +207,7 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
                                    struct ledger_found **ret, struct fault *fault)
 {
-    struct look look;
+    struct look look = {.lock = 0};
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sent = send_look(ledger, message, &look, fault);
@@ -212,13 +215,15 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    if (lock != NULL && !lock_granted(lock)) {
+    bool late = settings != NULL && lock == NULL && lock_is_timeout(pg_sqlstate(ledger->pg));
+    if (late || (lock != NULL && !lock_granted(lock))) {
         pg_finish(ledger->pg);
         return LEDGER_BUSY;
     }
+    ledger->leased = sent && ledger_leases(ledger); /* it may be */
     struct ledger_found *found = lock != NULL ? read_found(ledger, message, &look, fault) : NULL;
     if (found != NULL) {
-        ledger->in_transaction = true;
+        ledger_note_lock(ledger, true);
         *ret = found;
         return LEDGER_OK;
     }
@@ -262,15 +267,17 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
-    bool sent = pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
-                (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
-                pg_add(ledger->pg,
-                       "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
-                       " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
-                       2, params, &ignored) &&
-                pg_send(ledger->pg, &ignored);
+    bool sent = ledger_add_rollback(ledger, &ignored) && ledger_add_release(ledger, &ignored);
+    size_t holder = pg_mark(ledger->pg);
+    ledger->leased = false;
+    sent = sent && (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
+           pg_add(ledger->pg,
+                  "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
+                  " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
+                  2, params, &ignored) &&
+           pg_send(ledger->pg, &ignored);
     if (sent && message != NULL)
-        ledger_take_holder(ledger, 1);
+        ledger_take_holder(ledger, holder);
     if (sent)
         pg_finish(ledger->pg);
 }
@@ -288,6 +295,8 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 {
     int64_t wait = ledger->config->lock.wait;
     int64_t until = base_now_ms() + wait;
+    if (!ledger_set_lock(ledger, ledger_lock_key(message), fault))
+        return LEDGER_TROUBLE;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_found *found = NULL;
         bool kept = ledger->pg != NULL;

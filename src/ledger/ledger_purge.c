@@ -62,12 +62,23 @@ static PGresult *delete_batch(struct ledger *ledger, const struct pg_param param
         2, params, fault);
 }
 
+/* Of deliveries that died, of messages that nobody has delivered since. */
+static bool delete_leases(struct ledger *ledger, struct fault *fault)
+{
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_OPERATOR,
+                   "DELETE FROM @schema@.lease WHERE expires_at < pg_catalog.clock_timestamp() - interval '1 day'", 0,
+                   NULL, fault);
+    return result != NULL;
+}
+
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
 {
     char age[24];
     struct ledger_batch batch OD_CLEANUP(batch_clear) = {.after = purge->after};
     struct pg_param params[2] = {{.data = pg_number(purge->older_than_ms, age)}};
-    if (!ledger_batch_lock(ledger, OLD, 1, params, &batch, fault))
+    if ((purge->after == 0 && !delete_leases(ledger, fault)) ||
+        !ledger_batch_lock(ledger, OLD, 1, params, &batch, fault))
         return false;
     if (batch.ids != NULL) {
         params[1] = pg_array(batch.ids);

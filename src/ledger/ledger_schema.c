@@ -9,8 +9,8 @@
 #include "ledger/ledger_session.h"
 #include "schema_sql.h"
 
-/* One installer at a time. All installers use the same arbitrary number: "oncedrop" in ASCII. */
-#define INSTALLER_BEGIN "BEGIN; SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)"
+/* One installer at a time, where there are such locks. All installers use the same arbitrary number: "oncedrop" in ASCII. */
+#define INSTALLER_LOCK "SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)"
 #define SCHEMA_FILES (sizeof(schema_files) / sizeof(schema_files[0]))
 
 int ledger_schema_needed(void)
@@ -88,16 +88,41 @@ char *ledger_schema_sql(const struct config *config, int from)
     return g_string_free(sql, FALSE);
 }
 
+static bool agree(struct ledger *ledger, char **ret, struct fault *fault)
+{
+    const struct pg_param param = {.data = lock_method_name(ledger->config->lock.method)};
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask_here(ledger, LEDGER_DELIVERY,
+                        "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method",
+                        1, &param, fault);
+    if (result != NULL)
+        *ret = base_strdup(PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "none");
+    return result != NULL;
+}
+
+bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault)
+{
+    return ledger_connect(ledger, fault) && agree(ledger, ret, fault);
+}
+
+const char *ledger_schema_method(const struct config *config)
+{
+    return lock_method_name(config->lock.method);
+}
+
 static bool upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
 {
     int from;
-    if (!pg_script(ledger->pg, INSTALLER_BEGIN, fault) || !ledger_schema_version(ledger, &from, fault))
+    char *previous OD_CLEANUP(base_free) = NULL;
+    bool locks = ledger->config->lock.method == LOCK_METHOD_ADVISORY;
+    if (!pg_script(ledger->pg, locks ? "BEGIN; " INSTALLER_LOCK : "BEGIN", fault) ||
+        !ledger_schema_version(ledger, &from, fault))
         return false;
     if (from == 0 && !ledger_schema_encoding(ledger, fault))
         return false;
     if (from < ledger_schema_needed()) {
         char *sql OD_CLEANUP(base_free) = ledger_schema_sql(ledger->config, from);
-        if (!pg_script(ledger->pg, sql, fault))
+        if (!pg_script(ledger->pg, sql, fault) || (from == 0 && !agree(ledger, &previous, fault)))
             return false;
     }
     if (!pg_script(ledger->pg, "COMMIT", fault))

@@ -21,6 +21,13 @@ bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault) OD_MUST;
  * found. */
 bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *fault) OD_MUST;
 
+/* Records lock.method as the one that all hosts use; *ret receives the name of the one before, a new string. A new
+ * schema has that of the settings it is installed with. */
+bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault) OD_MUST;
+
+/* The name of lock.method. */
+const char *ledger_schema_method(const struct config *config) OD_MUST;
+
 /* The SQL of all versions after `from`, with the name of the schema filled in: a new string (free(3)). */
 char *ledger_schema_sql(const struct config *config, int from) OD_MUST;
 

@@ -14,8 +14,11 @@ struct ledger {
     struct pg *pg;
     char host[256];
     char application[64];
-    bool in_transaction; /* open and not failed, so the lock is held */
+    bool in_transaction; /* open and not failed, so a lock that ends with it is held */
     bool knew;           /* the last message that was looked at, as may be the next */
+    struct lock lock;    /* of this delivery */
+    bool leased;         /* lock is a lease that must be released, or will expire */
+    int64_t renewed_ms;  /* when it was asserted last */
     char *holder;        /* the session that held the lock when it was not granted; NULL: unknown, or already told */
 };
 
@@ -81,8 +84,26 @@ struct ledger_table *ledger_table_of(const PGresult *result) OD_MUST;
 struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                                   struct fault *fault) OD_MUST;
 
-/* Rolls the transaction back. */
+/* Rolls the transaction back, and releases the lock. */
 void ledger_rollback(struct ledger *ledger);
+
+/* Whether the lock is a lease: the lock is held between transactions, and every batch ends its own. */
+bool ledger_leases(const struct ledger *ledger) OD_MUST;
+
+/* To be called before the lock is acquired: it gets a new owner. */
+bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault) OD_MUST;
+
+/* Notes that the lock is held, or not. */
+void ledger_note_lock(struct ledger *ledger, bool held);
+
+/* Adds the end of a transaction that is of no use any more, if there may be one. */
+bool ledger_add_rollback(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds the release of the lock, if that is a statement. */
+bool ledger_add_release(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds the end of a batch behind which the lock must still be held: that of the transaction, if it is a lease. */
+bool ledger_add_end(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* Adds the question who holds the message's lock, for ledger_take_holder, which keeps the answer for ledger_holder. */
 bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault) OD_MUST;
@@ -93,6 +114,13 @@ bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 
 /* The lock key of a message. */
 int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
+
+/* A lock with this key, by lock.method, with the owner of the last ledger_set_lock. */
+struct lock ledger_lock(const struct ledger *ledger, int64_t key) OD_MUST;
+
+/* Whether lock.method is the one recorded in table agreed, which all hosts use; false with the fault set if not. The
+ * argument is NULL if that table is empty. */
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault) OD_MUST;
 
 /* Adds BEGIN and the transaction's settings; the last column of their result is pg_backend_pid(). lock_ms is the
  * lock_timeout. */

@@ -136,9 +136,11 @@ static bool send_settling(struct ledger *ledger, const struct ledger_claim *clai
                           const struct ledger_settling *settling, struct marks *ret, struct fault *fault)
 {
     if (!ledger->in_transaction &&
-        (!pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)))
+        (!ledger_add_rollback(ledger, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)))
         return false;
-    if (!ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers, &ret->copies, fault))
+    if (!ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers, &ret->copies,
+                           fault) ||
+        (settling->next == LEDGER_NO_TARGET && !ledger_add_release(ledger, fault)))
         return false;
     ret->commit = pg_mark(ledger->pg);
     return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
@@ -184,8 +186,10 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
         held = pg_finish(ledger->pg) && held; /* a lost session has lost the lock too */
     else
         pg_close(&ledger->pg);
-    if (result != LEDGER_TROUBLE)
+    if (result != LEDGER_TROUBLE) {
         *ret_next = held;
+        ledger->leased = ledger->leased && settling->next != LEDGER_NO_TARGET;
+    }
     return result;
 }
 

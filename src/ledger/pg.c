@@ -190,6 +190,11 @@ bool pg_usable(const struct pg *pg)
     return !pg->lost && PQstatus(pg->conn) == CONNECTION_OK;
 }
 
+bool pg_in_transaction(const struct pg *pg)
+{
+    return PQtransactionStatus(pg->conn) != PQTRANS_IDLE;
+}
+
 /* Reads to the end of the input: the end of the connection follows the server's last message. */
 void pg_look(struct pg *pg)
 {

@@ -34,6 +34,10 @@ struct pg *pg_open(const char *conninfo, const char *application, const char *sc
 /* The value of a keyword in a conninfo, a new string; NULL if it is not set or the conninfo is invalid. */
 char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
 
+/* A conninfo for only the n-th of the hosts that a conninfo lists, a new string; NULL if it lists fewer. ret_name (or
+ * NULL): receives what the host is called, a new string. */
+char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name) OD_MUST;
+
 /* How the connection is secured, as described by pg_peer_describe. */
 const char *pg_secured(const struct pg *pg, bool *ret_good) OD_MUST;
 
@@ -42,6 +46,9 @@ void pg_close(struct pg **pg);
 
 /* False once the connection was lost or an answer did not come in time: it cannot be used any more. */
 bool pg_usable(const struct pg *pg) OD_MUST;
+
+/* Whether a transaction was open, or had failed and not ended, when the last batch ended. */
+bool pg_in_transaction(const struct pg *pg) OD_MUST;
 
 /* For a connection that was idle: checks whether the server has closed it, without sending anything. */
 void pg_look(struct pg *pg);

@@ -37,10 +37,13 @@ static struct ledger *open_ledger(const struct history *history)
 void history_open(struct history *history, const char *conninfo)
 {
     static char empty[] = "", schema[] = "oncedrop";
+    const char *method = getenv("ONCEDROP_LOCK_METHOD");
+    bool leases = method != NULL && strcmp(method, "lease") == 0;
     history->config.database.conninfo = base_strdup(conninfo);
     history->config.database.tls = DATABASE_TLS_CONNINFO;
     history->config.database.schema = schema;
     history->config.lock.namespace = empty;
+    history->config.lock.method = leases ? LOCK_METHOD_LEASE : LOCK_METHOD_ADVISORY;
     history->config.route.account_query = empty;
     history->config.record.notify = empty;
     history->config.delivery.deadline = HOUR_MS;
@@ -98,6 +101,8 @@ static void begin(struct history *history, uint64_t seed, uint64_t number)
 
 static void step_stranger(struct history *history, struct dice *dice)
 {
+    if (history->config.lock.method == LOCK_METHOD_LEASE) /* nobody waits for those */
+        return;
     size_t stranger = (size_t)dice_below(dice, STRANGERS);
     const struct player *player = &history->players[dice_below(dice, SESSIONS)];
     if (history->stranger_asks[stranger]) {

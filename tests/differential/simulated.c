@@ -217,7 +217,7 @@ void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
     struct batch *batch = database_batch();
     batch->session = strangers[stranger];
     batch->statements.is_claim = true;
-    batch->lock = client_lock(message);
+    batch->lock = client_lock(ledgers[0], message);
     batch->held_count = 1;
     batch->hold_wait = LATE / 2;
     database_send(batch, 0);

@@ -13,6 +13,7 @@ static size_t identity_count;
 void warden_begin(void)
 {
     identity_count = 0;
+    PQclear(warden_ask("DELETE FROM lease WHERE $1::integer = 0", 0, NULL));
 }
 
 void ground_pass(int hours)
@@ -23,6 +24,7 @@ void ground_pass(int hours)
                        " first_at = first_at - $1::integer * interval '1 hour'"
                        " WHERE message IN (SELECT id FROM message WHERE identity = $2::bytea)",
                        hours, identities[i]));
+    PQclear(warden_ask("UPDATE lease SET expires_at = expires_at - $1::integer * interval '1 hour'", hours, NULL));
 }
 
 static unsigned number_of(const char *name)

@@ -14,7 +14,7 @@ import threading
 import time
 
 import death
-from lab import lab as lab_module
+from lab import lab as lab_module, locks
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
 from lab.process import wait_until
@@ -119,6 +119,7 @@ class Bench:
         it finds."""
         case = self.deliver()
         database = self.ledgers.take()
+        self.site.lab.postgres.admin("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),), database)
         conninfo = self.site.lab.postgres.conninfo(database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
         self.site.lab.postgres.admin("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING",
@@ -135,6 +136,7 @@ class Bench:
         death.run(death.killed_at(self.after_literal) + self.with_options(case, *PATIENT), case.stdin)
         self.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
                       " WHERE state = 'appending' AND account IN (%s, %s)", (case.inboxes[0], case.sent))
+        locks.expire(self.site)
         return case
 
     def trace(self, case):

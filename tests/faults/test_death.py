@@ -16,6 +16,7 @@ import random
 import death
 import pytest
 from bench import Bench, check_ledger, run_spoilt
+from lab import locks
 
 SAMPLE = {"all": 0}.get(os.environ.get("ONCEDROP_FAULTS"), 24)
 ERRORS = {
@@ -45,18 +46,29 @@ SCENARIOS = {
 FAILING = ("inbox and Sent", "LMTP with three recipients") if SAMPLE == 0 else ("inbox and Sent",)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_killed_at_every_system_call(site, ledgers, scenario, tally):
+def killed(site, ledgers, scenario, tally, sample):
     bench = Bench(site)
     bench.ledgers = ledgers
     bench.after_literal = bench.find_after_literal()
     path = bench.trace(SCENARIOS[scenario](bench))
-    chosen = death.sample(death.points(path), SAMPLE, random.Random(scenario))
+    chosen = death.sample(death.points(path), sample, random.Random(scenario))
     behind = bench.find_after_literal(path)
     chosen += [behind] if behind not in chosen else []
     wrong = run_spoilt(bench, lambda: SCENARIOS[scenario](bench), death.killed_at, chosen)
     tally("crash points", len(chosen), wrong)
     check_ledger(site)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_killed_at_every_system_call(site, ledgers, scenario, tally):
+    killed(site, ledgers, scenario, tally, SAMPLE)
+
+
+@pytest.mark.parametrize("method", locks.METHODS[1:], indirect=True)
+@pytest.mark.parametrize("scenario", SCENARIOS if SAMPLE == 0 else ["two recipients"])
+@pytest.mark.usefixtures("method")
+def test_killed_with_each_lock_method(site, ledgers, scenario, tally):
+    killed(site, ledgers, scenario, tally, SAMPLE // 2)
 
 
 @pytest.mark.parametrize("scenario", FAILING)

@@ -85,6 +85,7 @@ def mail_with(id, subject="\xfc", body="one\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\
 
 def forget_hold_off(site):
     site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+    site.sql("UPDATE oncedrop.lease SET expires_at = '-infinity'")
 
 
 @pytest.mark.parametrize("id", ["by its id", False], ids=["by its id", "by its size"])

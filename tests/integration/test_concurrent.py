@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: ISC
 """The lock: only one process holds it, others give up at once, and in the end each mailbox has one copy."""
 
-import contextlib
 import re
 import threading
 import time
 
 import expect
 import pytest
+from lab import locks
 from lab.messages import message, new_id
 from lab.process import wait_until
 from lab.proxy import CLIENT
@@ -21,35 +21,24 @@ def lock_key(site, id):
     return int(found[1])
 
 
-@contextlib.contextmanager
-def lock_held(site, key):
-    session = site.lab.postgres.connect(site.database)
-    session.autocommit = False
-    try:
-        session.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
-        yield
-    finally:
-        session.rollback()  # after only a close the server would still hold it for a moment
-        session.close()
-
-
 def count_tries(site):
     """Returns a list that from now on grows by one with each try to take the lock."""
     tries = []
 
     def watch(_connection, side, data):
-        tries.extend([True] * (side == CLIENT) * data.count(b"pg_try_advisory_xact_lock"))
+        tries.extend([True] * (side == CLIENT) * data.count(locks.TRY[locks.method_of(site)]))
         return data
     site.database_proxy(watch)
     return tries
 
 
+@pytest.mark.usefixtures("method")
 def test_a_held_lock_defers_at_once_and_opens_no_imap_connection(site):
     scuba = site.account()
     id = new_id()
     mail = message(id=id)
     imap, tries = site.imap_proxy(), count_tries(site)
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         for number in range(1, 4):
             expect.held(site.deliver(mail, scuba))
             assert len(tries) == number
@@ -59,29 +48,32 @@ def test_a_held_lock_defers_at_once_and_opens_no_imap_connection(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.usefixtures("method")
 def test_a_held_lock_holds_up_no_other_message(site):
     scuba = site.account()
     id = new_id()
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         expect.held(site.deliver(message(id=id), scuba))
         expect.stored(site.deliver(message(), scuba))
 
 
+@pytest.mark.usefixtures("method")
 def test_lock_wait_is_how_long_a_held_lock_is_waited_for(site):
     scuba = site.account()
     id = new_id()
     site.settings["lock.wait"] = "1s"
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         done = site.deliver(message(id=id), scuba)
         expect.held(done)
         assert 0.9 < done.seconds < 40      # the deadline is 60 s
 
 
+@pytest.mark.usefixtures("method")
 def test_with_lock_wait_the_first_try_succeeds_when_the_lock_comes_free(site):
     scuba = site.account()
     id = new_id()
     site.settings["lock.wait"] = "50s"
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         delivery = site.start_delivery(message(id=id), scuba)
         time.sleep(0.3)     # not a condition: some time spent waiting
         assert delivery.process.poll() is None
@@ -98,6 +90,7 @@ def claimed_elsewhere(site, id=None):
     return scuba, mail
 
 
+@pytest.mark.usefixtures("method")
 def test_lock_wait_is_also_for_a_claim_just_made(site):
     """And does not keep the lock meanwhile from the one that made it.
 
@@ -109,12 +102,13 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
     tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: len(tries) > 1 or delivery.process.poll() is not None, "it tries again")
-    with lock_held(site, key):
+    with locks.held(site, key):
         site.sql("UPDATE oncedrop.copy SET state = 'stored'")
     expect.duplicate(delivery.finish())
     assert site.count(scuba) == 1
 
 
+@pytest.mark.usefixtures("method")
 def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
     """The claim may be that of a delivery that died."""
     scuba, mail = claimed_elsewhere(site)
@@ -142,6 +136,7 @@ def finish_with_retries(site, mail, recipient, sender, results):
 
 
 @pytest.mark.parametrize("wait", ["0s", "240s"])
+@pytest.mark.usefixtures("method")
 def test_twenty_at_once(site, wait):
     lisa = site.account("lisa")
     recipients = [site.account(f"r{number}") for number in range(10)]
@@ -177,6 +172,7 @@ def test_different_messages_at_once_do_not_meet(site):
     assert len(set(uids)) == site.count(scuba) == 12
 
 
+@pytest.mark.usefixtures("method")
 def test_one_recipient_is_stored_once_however_many_try(site):
     scuba = site.account()
     mail = message()
@@ -190,6 +186,7 @@ def test_one_recipient_is_stored_once_however_many_try(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.usefixtures("method")
 def test_through_pgbouncer(site):
     """Transaction pooling: a session may belong to another client after each COMMIT."""
     lisa = site.account("lisa")
@@ -207,6 +204,7 @@ def test_through_pgbouncer(site):
     assert site.count(lisa, "Sent") == 1
 
 
+@pytest.mark.usefixtures("method")
 def test_locks_lists_what_is_in_progress(site):
     scuba = site.account()
     id = new_id()

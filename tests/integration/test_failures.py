@@ -112,7 +112,7 @@ def bad_choice(site):
     site.settings["imap.tls"] = "no"
 
 
-def not_built_yet(site):
+def method_of_no_other_host(site):
     site.settings["lock.method"] = "lease"
 
 
@@ -146,7 +146,7 @@ TROUBLE = [
     (unknown_group, r"4\.3\.5", ["imapp", "oncedrop.conf"]),
     (bad_number, r"4\.3\.5", ["imap", "port", "99x"]),
     (bad_choice, r"4\.3\.5", ["imap", "tls"]),
-    (not_built_yet, r"4\.3\.5", ["lock", "method", "lease"]),
+    (method_of_no_other_host, r"4\.3\.0", ["lock", "method = lease", "agreed on advisory"]),
     (missing_password_file, r"4\.3\.5", ["password_file", "/nowhere/password"]),
     (password_for_others_to_read, r"4\.3\.5", ["password_file", "open"]),
 ]

@@ -15,11 +15,11 @@ import socket
 import time
 
 import expect
-from lab import lab as lab_module, lmtp
+from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from test_concurrent import lock_held, lock_key
+from test_concurrent import lock_key
 from test_second_try import age, fake, refuse, swallow
 
 SCUBA, DOUG = "scuba@example.org", "doug@example.org"
@@ -112,7 +112,7 @@ def test_a_held_lock_is_in_the_log_only(site):
     id = new_id()
     fake(site)
     mail = received("4LATE", 600) + message(id=id)
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         expect.held(site.deliver(mail, SCUBA))
     assert site.value("SELECT count(*) FROM oncedrop.try") == 0
     expect.stored(site.deliver(mail, SCUBA))
@@ -139,7 +139,7 @@ def test_what_took_the_time(site):
     id = new_id()
     fake(site, APPEND=slow)
     site.settings.update({"lock.wait": "50s", "log.to": "stderr"})
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
         time.sleep(0.8)     # the times measured
     done = delivery.finish()

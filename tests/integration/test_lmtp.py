@@ -14,13 +14,13 @@ import socket
 import time
 
 import pytest
-from lab import lmtp
+from lab import lmtp, locks
 from lab.lmtp import Session, start, stored
 from lab.messages import message, new_id, on_the_wire
 from lab.process import wait_until
 from lab.site import Site, new_site
 from test_changed_by_server import forget_hold_off
-from test_concurrent import lock_held, lock_key
+from test_concurrent import lock_key
 
 
 def codes(replies):
@@ -354,7 +354,7 @@ def test_a_lock_held_elsewhere_defers_all_recipients(site):
     recipients = [site.account(name) for name in ("a", "b")]
     id = new_id()
     session = start(site)
-    with lock_held(site, lock_key(site, id)):
+    with locks.held(site, lock_key(site, id)):
         for reply in session.deliver(message(id=id), *recipients):
             assert reply == (451, f"4.3.0 message <{id}> is being delivered elsewhere")
         stored(session.deliver(message(), recipients[0])[0])

@@ -10,15 +10,13 @@ import json
 import os
 import re
 import subprocess
-import threading
 
 import psycopg2
 import pytest
-from lab import lab as lab_module, lmtp
+from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from lab.proxy import CLIENT
 from test_concurrent import lock_key
 from test_history import take
 from test_output import fields
@@ -183,46 +181,37 @@ def test_without_an_imap_server_both_have_a_line(site):
 
 # Why it was deferred, and by whom
 
-def test_a_lock_that_is_held_names_its_holder(site):
+def test_a_lock_that_is_held_names_its_holder(site, method):
     """A stranger's session, and another delivery; Postfix is told the same as ever."""
     fake(site)
     id = new_id()
     key = lock_key(site, id)
     conninfo = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
     site.settings["log.to"] = "stderr"
-    for name, said in (("psql", rf"psql (database user {lab_module.DELIVERY}, process %d)"),
+    for name, said in (("psql", rf"psql (database user {lab_module.DELIVERY}, process %s)"),
                        ("oncedrop mail1[1] 4OTHER", "oncedrop mail1[1] 4OTHER")):
         holder = psycopg2.connect(f"{conninfo} application_name='{name}'")
         with contextlib.closing(holder):
-            holder.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
-            said = said % holder.info.backend_pid if "%d" in said else said
+            locks.take(site, holder, key)
+            process = "1 on stranger" if method == "lease" else holder.info.backend_pid
+            said = said % process if "%s" in said else said
             done = site.deliver(message(id=id), SCUBA)
+            locks.leave(site, holder)
         answer = f"message <{id}> is being delivered elsewhere"
         assert done.out == f"4.3.0 {answer}\n"
         [line] = lines(done.err)
         assert line["text"] == f"{answer}; its lock is held by {said}"
-        wait_until(lambda: not site.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "it has gone")
     assert [line["status"] for line in lines(site.deliver(message(id=id), SCUBA).err)] == ["stored"]
 
 
+@pytest.mark.parametrize("method", locks.OF_TRANSACTIONS, indirect=True)
+@pytest.mark.usefixtures("method")
 def test_a_lock_lost_behind_the_claim(site):
     """A stranger has taken it meanwhile: the time went into waiting for the lock, and the log says for whom."""
     fake(site)
-    id = new_id()
-    taken, stranger = [], site.use(psycopg2.connect(site.lab.postgres.conninfo(site.database, lab_module.OWNER)))
-
-    def watch(_connection, side, data):
-        if side == CLIENT and not taken and b"INSERT INTO" in data and b"COMMIT" in data:
-            taken.append(threading.Thread(daemon=True, target=lambda: stranger.cursor().execute(
-                "SELECT pg_advisory_xact_lock(%s)", (key,))))
-            taken[0].start()
-            wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory'",
-                                          (stranger.info.backend_pid,)), "it waits")
-        return data
-    key = lock_key(site, id)
     site.settings["lock.wait"] = "1s"
-    site.database_proxy(watch)
-    [line] = deliver(site, message(id=id), SCUBA, "-q", "4LOST")
+    site.database_proxy(locks.Taker(site))
+    [line] = deliver(site, message(), SCUBA, "-q", "4LOST")
     assert line["status"] == "deferred" and "; its lock is held by a session without a name" in line["text"], line
     [row] = site.sql("SELECT lock_ms, database_ms, outcome FROM oncedrop.try")
     assert row.outcome == "held" and row.lock_ms >= 900 > row.database_ms, row

@@ -24,7 +24,7 @@ import time
 import expect
 import psycopg2
 import pytest
-from lab import lab as lab_module, ledgers as ledgers_module
+from lab import lab as lab_module, ledgers as ledgers_module, locks
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 from lab.site import new_site
@@ -315,6 +315,7 @@ def lock_of(site, id):
     return int(site.run("show", id).out.split("lock_key: ")[1].split()[0])
 
 
+@pytest.mark.usefixtures("method")
 def test_locks_of_a_delivery_under_way(site):
     """Its APPEND waits: there are the claim and the lock."""
     scuba = site.account()
@@ -345,6 +346,8 @@ def test_locks_of_a_delivery_under_way(site):
     assert answers(site, "locks") == []
 
 
+@pytest.mark.parametrize("method", locks.OF_TRANSACTIONS, indirect=True)
+@pytest.mark.usefixtures("method")
 def test_locks_of_a_delivery_that_was_killed(site):
     scuba = site.account()
     id = new_id()
@@ -385,24 +388,26 @@ def wait_for(site, waiter, key):
     """Makes a session wait for a lock, in a thread that ends with it."""
     def wait():
         with contextlib.suppress(psycopg2.Error):
-            waiter.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            locks.take(site, waiter, key)
     pid = waiter.info.backend_pid
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE pid = %s AND NOT granted", (pid,)), "it waits")
 
 
-def test_locks_that_others_hold(site):
+@pytest.mark.parametrize("method", locks.OF_TRANSACTIONS, indirect=True)
+def test_locks_that_others_hold(site, method):
     """Held by psql: the lock of a recorded message, and of one that was not recorded because of that."""
     scuba, ids = site.account(), [new_id() for _ in range(2)]
     expect.stored(site.deliver(message(id=ids[0]), scuba))
     psql = session(site, "psql")
     for id in ids:
-        psql.cursor().execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(site, id),))
+        locks.take(site, psql, lock_of(site, id))
     expect.held(site.deliver(message(id=ids[1]), scuba))
     rows = {row["key"]: row for row in answers(site, "locks")}
-    assert rows.keys() == {lock_of(site, id) for id in ids}
-    assert [rows[lock_of(site, id)]["message_id"] for id in ids] == [ids[0], None]
+    keys = [locks.place(site, lock_of(site, id)) for id in ids]
+    assert rows.keys() == set(keys)
+    assert [rows[key]["message_id"] for key in keys] == [ids[0] if method != "row" else None, None]
     for row in rows.values():
         assert [row[name] for name in ("lock", "session", "ours", "user", "backend", "state")] == \
             ["held", "psql", False, lab_module.DELIVERY, psql.info.backend_pid, None]
@@ -427,6 +432,8 @@ def test_locks_with_the_right_to_see_all(site):
     assert re.search(r"held +for (\d+ ms|\d+\.\d s) by psql", done.out) and "from 127.0.0.1" in done.out and not done.err, done
 
 
+@pytest.mark.parametrize("method", locks.OF_TRANSACTIONS, indirect=True)
+@pytest.mark.usefixtures("method")
 def test_locks_between_claim_and_hold(site):
     """The claim is committed but the lock not taken again yet: the delivery waits for it, or is about to, or is
     dead."""
@@ -441,7 +448,7 @@ def test_locks_between_claim_and_hold(site):
     [row] = answers(site, "locks")
     assert row["lock"] == "free" and "delivery.hold_off" in site.run("locks").out
     waiter, psql = session(site, "oncedrop mail1[1] 4abcDEF"), session(site, "psql")    # closed first: psql
-    psql.cursor().execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
+    locks.take(site, psql, lock_of(site, id))
     wait_for(site, waiter, lock_of(site, id))
     [row] = answers(site, "locks")
     assert (row["lock"], row["session"], row["message_id"]) == ("held", "psql", id)
@@ -458,6 +465,7 @@ def left(site):
     return {row.message_id for row in site.sql("SELECT message_id FROM oncedrop.message")}
 
 
+@pytest.mark.usefixtures("method")
 def test_purge(site):
     """Old and finished messages are removed, and no others."""
     scuba = site.account()
@@ -475,13 +483,8 @@ def test_purge(site):
     before = left(site)
     assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "abandoned": 0, "dry_run": True}
     assert left(site) == before
-    holder = site.lab.postgres.connect(site.database)
-    try:
-        with holder.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, "held@x"),))
-            done = site.run("purge", "--older-than", "30d", "--json", options=as_owner(site))
-    finally:
-        holder.close()
+    with locks.held(site, lock_of(site, "held@x")):
+        done = site.run("purge", "--older-than", "30d", "--json", options=as_owner(site))
     assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "abandoned": 0, "dry_run": False}, done
     assert before - left(site) == {"old@x", "failed@x"}
     done = site.run("purge", "--older-than", "30d", options=as_owner(site))
@@ -616,7 +619,8 @@ def read_from_end_to_end(site):
                                   " AND usename <> 'admin'") == 0, "every session has ended")
     # These tables have few rows, however large the ledger is; purge scans event once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
-                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'total', 'tally')")
+                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'total', 'tally',"
+                    " 'agreed', 'lease')")
     return {row.relname: row.seq_scan for row in rows}
 
 

@@ -12,7 +12,7 @@ import subprocess
 
 import expect
 import pytest
-from lab import lab as lab_module, lmtp
+from lab import lab as lab_module, lmtp, locks
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 
@@ -160,7 +160,7 @@ def test_what_may_be_cut_short_is_never_resumed(raw):
     claims, deliveries = [], []
 
     def stop_at_the_claims_result(connection, side, data):
-        if side == "client" and b"INSERT INTO" in data:
+        if side == "client" and locks.CLAIM in data:
             claims.append(connection)
         elif connection in claims:
             wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)

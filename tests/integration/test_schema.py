@@ -15,7 +15,7 @@ from lab.messages import message, on_the_wire
 FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
 
 
-NEEDED = 8      # the version that deliveries of this program need; later ones are for operators
+NEEDED = 10     # the version that deliveries of this program need; later ones are for operators
 
 
 def version_of(path):

@@ -10,7 +10,7 @@ import threading
 
 import expect
 import pytest
-from lab import lmtp
+from lab import lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
@@ -47,6 +47,7 @@ def refuse(answer):
 
 def age(site, column, time="1 hour"):
     site.sql(f"UPDATE oncedrop.copy SET {column} = {column} - %s::interval", (time,))
+    locks.expire(site)
 
 
 def copies(site):
@@ -217,30 +218,16 @@ def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
     assert len(server.appended) == 1
 
 
+@pytest.mark.usefixtures("method")
 def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
-    """Between the claim's COMMIT and its hold somebody else, who waited for it, takes the lock."""
+    """Between the claim's COMMIT and its hold somebody else takes the lock."""
     server, mail = two_in_doubt
     accepted = server.accepted
-    other = site.lab.postgres.connect(site.database)
-    takers = []
-
-    def take():
-        with other.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(lock_key) FROM oncedrop.message")
-
-    def watch(_connection, side, data):
-        if side == CLIENT and b"INSERT INTO" in data and not takers:
-            takers.append(threading.Thread(target=take))
-            takers[0].start()
-            wait_until(lambda: site.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"),
-                       "somebody waits for the lock")
-        return data
-    site.database_proxy(watch)
+    taker = locks.Taker(site)
+    site.database_proxy(taker)
     replies = lmtp.start(site).deliver(mail, SCUBA, DOUG)
-    assert takers and [reply.code for reply in replies] == [451] * 2, replies
+    assert taker.has_taken and [reply.code for reply in replies] == [451] * 2, replies
     assert all("is being delivered elsewhere" in reply.text for reply in replies), replies
-    takers[0].join()
-    other.close()
     assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("pending", True, 2)] * 2
     assert server.appended == [] and server.accepted > accepted
 
@@ -387,6 +374,7 @@ def test_the_inbox_copies_are_held_by_their_claim(site, taken, recipients):
 
 
 @pytest.mark.parametrize("change", ["attempt = attempt + 1", "state = 'stored'"])
+@pytest.mark.usefixtures("method")
 def test_a_copy_that_changes_between_look_and_claim(site, change):
     """As could happen if the lock did not exclude: the claim is for the row as it was read."""
     server = fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
@@ -396,7 +384,7 @@ def test_a_copy_that_changes_between_look_and_claim(site, change):
     right = dict(site.settings)
 
     def watch(_connection, side, data):
-        if side == CLIENT and b"INSERT INTO" in data:
+        if side == CLIENT and locks.CLAIM in data:
             site.sql(f"UPDATE oncedrop.copy SET {change}")
         return data
     site.database_proxy(watch)

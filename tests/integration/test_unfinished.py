@@ -10,7 +10,7 @@ import subprocess
 
 import expect
 import pytest
-from lab import lab as lab_module, lmtp
+from lab import lab as lab_module, lmtp, locks
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import CLIENT, SERVER
@@ -47,6 +47,7 @@ def resume(site, account, mail):
 # Complete
 
 
+@pytest.mark.usefixtures("method")
 def test_a_second_try_that_is_killed_leaves_the_mark(raw):
     """Nobody has checked the reader of its answer; but the first try had."""
     scuba, mail = raw.account(), message()
@@ -55,7 +56,7 @@ def test_a_second_try_that_is_killed_leaves_the_mark(raw):
     claims, deliveries = [], []
 
     def stop_at_the_claims_result(connection, side, data):
-        if side == CLIENT and b"INSERT INTO" in data:
+        if side == CLIENT and locks.CLAIM in data:
             claims.append(connection)
         elif connection in claims:
             wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
@@ -84,7 +85,7 @@ def at_the_go_ahead(site, act):
 
 
 def at_the_claim(site, act):
-    site.database_proxy(lambda _connection, side, data: (side == CLIENT and b"INSERT INTO" in data and act()) or data)
+    site.database_proxy(lambda _connection, side, data: (side == CLIENT and locks.CLAIM in data and act()) or data)
 
 
 @pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
@@ -115,6 +116,7 @@ def test_a_reader_that_goes(raw, when):
     assert done.exit == 0 and done.err.startswith("1 more unfinished") and raw.count(scuba) == 0, done
 
 
+@pytest.mark.usefixtures("method")
 def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
     """It has an end mark: a session that is killed during a delivery leaves a message that can be finished."""
     scuba, mail = raw.account(), message()

@@ -34,6 +34,8 @@ EMPTY = """
     DELETE FROM oncedrop.server;
     DELETE FROM oncedrop.event;
     DELETE FROM oncedrop.total;
+    DELETE FROM oncedrop.lease;
+    UPDATE oncedrop.agreed SET lock_method = 'advisory' WHERE lock_method <> 'advisory';
     SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'oncedrop'::regnamespace;
 """
 

@@ -15,7 +15,7 @@ import time
 import psycopg2
 import psycopg2.extras
 
-from . import dovecot, lab as lab_module
+from . import dovecot, lab as lab_module, locks
 from .ledgers import Ledgers
 from .proxy import Proxy
 
@@ -281,4 +281,7 @@ def install_schema(lab):
 
 def new_site(lab, ledgers):
     """A site with an empty ledger."""
-    return Site(lab, ledgers.take(), ledgers)
+    site = Site(lab, ledgers.take(), ledgers)
+    if locks.of_environment() != locks.METHODS[0]:
+        locks.agree(site, locks.of_environment())
+    return site

@@ -9,6 +9,9 @@
 #include "ledger/ledger_server.h"
 #include "scheduler.h"
 
+#define LEASE_MS 60000 /* ledger_lock.c */
+#define ROWS 3
+
 struct session *ledger_session(const struct ledger *ledger)
 {
     return ledger != NULL ? ledger->session : NULL;
@@ -108,9 +111,13 @@ void client_close(struct ledger *ledger)
 
 void client_rollback(struct ledger *ledger)
 {
-    ledger->in_transaction = false;
-    if (!client_dead() && ledger->session != NULL && ledger->session->alive)
-        database_rollback(ledger->session);
+    bool leased = ledger->leased;
+    client_note_lock(ledger, false);
+    if (client_dead() || ledger->session == NULL || !ledger->session->alive)
+        return;
+    database_rollback(ledger->session);
+    if (leased)
+        database_end_lease(ledger->lock, ledger->owner);
 }
 
 static uint64_t first_bytes(const unsigned char *bytes)
@@ -126,10 +133,31 @@ struct key client_key(const struct ledger_message *message)
                         breakage != BREAK_VARIANT_IS_DUPLICATE ? first_bytes(message->digest) : 0};
 }
 
-uint64_t client_lock(const struct ledger_message *message)
+uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *message)
 {
     uint64_t key = first_bytes(message->identity);
-    return message->lock_account != NULL ? dice_mix(key + world_number(message->lock_account) + 1) : key;
+    if (message->lock_account != NULL)
+        key = dice_mix(key + world_number(message->lock_account) + 1);
+    return ledger->config->lock.method == LOCK_METHOD_ROW ? key % ROWS : key;
+}
+
+int64_t client_lease(const struct ledger *ledger)
+{
+    int64_t ms = ledger->config->delivery.deadline / 2;
+    return (ms < LEASE_MS ? ms : LEASE_MS) * MS;
+}
+
+void client_set_lock(const struct ledger *ledger, struct batch *batch)
+{
+    batch->lock = ledger->lock;
+    batch->owner = ledger->owner;
+    batch->lasts = client_lease(ledger);
+}
+
+void client_note_lock(struct ledger *ledger, bool held)
+{
+    ledger->in_transaction = held && ledger->owner == 0;
+    ledger->leased = held && ledger->owner != 0;
 }
 
 bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],

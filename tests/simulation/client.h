@@ -13,6 +13,8 @@ struct ledger {
     bool broken; /* the session is known to be lost */
     bool kept;   /* there is one, lost or not: what fails on it may be retried once */
     bool in_transaction;
+    uint64_t lock, owner; /* owner: of a lease; 0: it ends with its transaction */
+    bool leased;
 };
 
 struct ledger_claim {
@@ -48,7 +50,15 @@ bool client_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 void client_rollback(struct ledger *ledger);
 
 struct key client_key(const struct ledger_message *message) OD_MUST;
-uint64_t client_lock(const struct ledger_message *message) OD_MUST;
+/* What a delivery locks: with lock.method = row, one of very few rows. */
+uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *message) OD_MUST;
+int64_t client_lease(const struct ledger *ledger) OD_MUST;
+
+/* The lock of a batch. */
+void client_set_lock(const struct ledger *ledger, struct batch *batch);
+
+/* The lock is held, or not, from now on. */
+void client_note_lock(struct ledger *ledger, bool held);
 struct place client_place(const struct ledger_message *message, size_t target) OD_MUST;
 
 /* Parts of a batch. */

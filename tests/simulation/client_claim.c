@@ -26,7 +26,8 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
             .attempt = claim->attempts[i],
         };
     batch->session = ledger->session;
-    batch->lock = client_lock(claim->message);
+    client_set_lock(ledger, batch);
+    batch->releases = claim->count == 0;
     if (claim->count > 0)
         client_add_hold(ledger, claim, LEDGER_NO_TARGET, batch);
     client_set_fate(batch, &claim->call);
@@ -100,7 +101,8 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     if (!batch->committed)
         return LEDGER_TROUBLE;
     enum ledger_result result = claim->count == 0 ? LEDGER_OK : batch->hold;
-    ledger->in_transaction = batch->locked;
+    if (claim->count > 0)
+        client_note_lock(ledger, batch->locked);
     TELL("%s", result == LEDGER_OK ? "holds" : result == LEDGER_BUSY ? "cannot hold" : "loses its session in the hold");
     return result;
 }

@@ -31,7 +31,9 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         client_lose(ledger);
         return LEDGER_TROUBLE;
     }
-    if (!database_try_lock(ledger->session, client_lock(message))) {
+    bool granted = ledger->owner != 0 ? database_take_lease(ledger->lock, ledger->owner, client_lease(ledger))
+                                      : database_try_lock(ledger->session, ledger->lock);
+    if (!granted) {
         TELL("does not get the lock");
         call_last(&call, CALL_LOOK);
         if (call_pass(&call, 1) && call.fault != FAULT_ANSWER_LOST)
@@ -44,7 +46,7 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     if (world_tells)
         tell_found(message, found);
     if (call_pass(&call, 1) && call.fault != FAULT_ANSWER_LOST) {
-        ledger->in_transaction = true;
+        client_note_lock(ledger, true);
         *ret = found;
         return LEDGER_OK;
     }
@@ -69,6 +71,9 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
                                struct fault *fault)
 {
     int64_t wait = ledger->config->lock.wait, until = now + wait * MS;
+    bool lease = ledger->config->lock.method == LOCK_METHOD_LEASE;
+    ledger->lock = client_lock(ledger, message);
+    ledger->owner = lease ? dice_next(&world.current->dice) | 1 : 0;
     for (int64_t pause = POLL_FIRST;; pause = pause * 2 < POLL_LONGEST ? pause * 2 : POLL_LONGEST) {
         struct ledger_found *found = NULL;
         bool kept = ledger->kept;
@@ -87,6 +92,11 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
         if (!process_sleep(pause / 2 + dice_below(&world.current->dice, pause)))
             return LEDGER_TROUBLE;
     }
+}
+
+void ledger_renew(struct ledger *ledger)
+{
+    (void)ledger;
 }
 
 char *ledger_holder(struct ledger *ledger, const struct ledger_message *message)

@@ -34,10 +34,11 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
     struct batch *batch = database_batch();
     batch->session = ledger->session;
     batch->statements = *it;
-    batch->lock = client_lock(claim->message);
+    client_set_lock(ledger, batch);
+    batch->releases = next == LEDGER_NO_TARGET;
     if (next != LEDGER_NO_TARGET)
         client_add_hold(ledger, claim, next, batch);
-    if (!ledger->in_transaction)
+    if (!ledger->in_transaction && ledger->owner == 0)
         client_rollback(ledger);
     ledger->in_transaction = false;
     client_set_fate(batch, &call);
@@ -57,7 +58,7 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
             result = LEDGER_BUSY;
     memcpy(ret_taken, batch->taken, it->settled_count);
     *ret_next = next != LEDGER_NO_TARGET && batch->hold == LEDGER_OK;
-    ledger->in_transaction = batch->locked;
+    client_note_lock(ledger, batch->locked);
     return result;
 }
 

@@ -26,8 +26,15 @@ static size_t holder_count;
 static struct batch *queue[PROCESSES];
 static size_t queue_count;
 
+static struct lease {
+    uint64_t key, owner;
+    int64_t expires;
+} leases[SESSIONS]; /* table lease */
+static size_t lease_count;
+
 void database_clear(void)
 {
+    lease_count = 0;
     session_count = batch_count = queue_count = holder_count = 0;
     skew = 0;
 }
@@ -75,6 +82,43 @@ static void drop_lock(struct session *session)
         i++;
     holders[i] = holders[--holder_count];
     session->has_lock = false;
+}
+
+static struct lease *find_lease(uint64_t key)
+{
+    for (size_t i = 0; i < lease_count; i++)
+        if (leases[i].key == key)
+            return &leases[i];
+    return NULL;
+}
+
+bool database_take_lease(uint64_t key, uint64_t owner, int64_t us)
+{
+    struct lease *lease = find_lease(key);
+    if (lease != NULL && lease->owner != owner && lease->expires > database_clock())
+        return false;
+    if (lease == NULL && lease_count == SESSIONS)
+        abort();
+    if (lease == NULL)
+        lease = &leases[lease_count++];
+    *lease = (struct lease){.key = key, .owner = owner, .expires = database_clock() + us};
+    return true;
+}
+
+static bool renew_lease(uint64_t key, uint64_t owner, int64_t us)
+{
+    struct lease *lease = find_lease(key);
+    if (lease == NULL || lease->owner != owner)
+        return false;
+    lease->expires = database_clock() + us;
+    return true;
+}
+
+void database_end_lease(uint64_t key, uint64_t owner)
+{
+    struct lease *lease = find_lease(key);
+    if (lease != NULL && lease->owner == owner)
+        *lease = leases[--lease_count];
 }
 
 /* The lock manager serves in order: waiting batches precede one that tries. */
@@ -132,11 +176,14 @@ static void leave_queue(struct batch *batch)
 static void hold(struct batch *batch)
 {
     struct session *session = batch->session;
-    take_lock(session, batch->lock);
+    bool leased = batch->owner != 0;
+    if (!leased)
+        take_lock(session, batch->lock);
     session->running = NULL;
-    batch->locked = true;
+    batch->locked = !leased || renew_lease(batch->lock, batch->owner, batch->lasts);
     size_t ours = tables_held(batch->statements.key, batch->statements.token, batch->held, batch->held_count);
-    batch->hold = ours == batch->held_count || breakage == BREAK_HOLD_UNCHECKED ? LEDGER_OK : LEDGER_BUSY;
+    bool all = ours == batch->held_count || breakage == BREAK_HOLD_UNCHECKED;
+    batch->hold = batch->locked && all ? LEDGER_OK : LEDGER_BUSY;
     if (batch->lost_in_hold) {
         batch->hold = LEDGER_TROUBLE;
         database_end_session(session);
@@ -198,7 +245,7 @@ static void begin_hold(void *what, uint32_t tag)
     (void)tag;
     if (!batch->session->alive)
         return;
-    if (!is_waited_for(batch->lock) && is_free(batch->lock)) {
+    if (batch->owner != 0 || (!is_waited_for(batch->lock) && is_free(batch->lock))) {
         hold(batch);
         return;
     }
@@ -227,8 +274,12 @@ static void execute(void *what, uint32_t tag)
     bool done = batch->fate != FATE_ROLLED_BACK;
     if (done)
         tables_execute(&batch->statements, database_clock(), batch->taken);
+    if (done && batch->releases)
+        database_end_lease(batch->lock, batch->owner);
     TELL("  (database: %s %s)", batch->statements.is_claim ? "claim" : "settling", done ? "committed" : "rolled back");
     if (batch->fate == FATE_UNTOLD || batch->fate == FATE_LATE) {
+        if (done && batch->held_count > 0 && batch->owner != 0) /* the hold is executed, too */
+            (void)!renew_lease(batch->lock, batch->owner, batch->lasts);
         database_end_session(session);
         return;
     }
@@ -282,6 +333,8 @@ void database_end_all(struct dice *dice, bool promoted)
 {
     for (size_t i = 0; i < session_count; i++)
         database_end_session(&sessions[i]);
+    if (promoted && dice_percent(dice, 50))
+        lease_count = 0;
     if (promoted)
         skew = dice_between(dice, -CLOCK_MOST, CLOCK_MOST);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The database: sessions, the locks of their transactions, and batches, which are executed whether their client is
- * still alive or not. */
+ * The database: sessions, the locks of their transactions, leases, and batches, which are executed whether their client
+ * is still alive or not. Locked rows (lock.method = row) are like other locks, only that messages share them. */
 #ifndef ONCEDROP_SIMULATION_DATABASE_H
 #define ONCEDROP_SIMULATION_DATABASE_H
 
@@ -34,6 +34,9 @@ struct batch {
     enum fate fate;
     int64_t late_by, back; /* how late; how long its answers take */
     uint64_t lock;
+    uint64_t owner; /* of the lease; 0: the lock is the session's */
+    int64_t lasts;  /* the lease, us */
+    bool releases;  /* the lease */
     struct place held[TARGETS];
     size_t held_count; /* 0: no hold */
     int64_t hold_wait; /* us */
@@ -61,6 +64,11 @@ void database_rollback(struct session *session);
 /* pg_try_advisory_xact_lock */
 bool database_try_lock(struct session *session, uint64_t key) OD_MUST;
 
+/* lock.method = lease: table lease. They outlive sessions, and are never renewed by ledger_renew here: slow deliveries
+ * lose theirs. */
+bool database_take_lease(uint64_t key, uint64_t owner, int64_t us) OD_MUST;
+void database_end_lease(uint64_t key, uint64_t owner);
+
 struct batch *database_batch(void) OD_MUST;
 
 /* It is executed after this time. */
@@ -69,7 +77,7 @@ void database_send(struct batch *batch, int64_t after);
 /* Ends whatever session the process has then. */
 void database_end_session_of(struct process *process, int64_t after);
 
-/* All sessions end; a replica's clock differs slightly. */
+/* All sessions end; a replica's clock differs slightly, and it may not know the newest leases. */
 void database_end_all(struct dice *dice, bool promoted);
 
 #endif

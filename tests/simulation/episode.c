@@ -34,6 +34,7 @@ static void make_settings(struct dice *dice)
     config->imap.sessions = dice_percent(dice, 50) ? dice_between(dice, 1, 3) : 100;
     config->imap.idle = dice_percent(dice, 50) ? 30000 : 1000000;
     config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
+    config->lock.method = (enum lock_method)dice_below(dice, LOCK_METHODS);
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
     config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
     config->delivery.rejected = dice_percent(dice, 50) ? REJECTED_QUARANTINE : REJECTED_BOUNCE;

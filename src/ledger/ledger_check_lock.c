@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Engines and proxies that grant every lock, or none, are found by experiment, between sessions and between hosts. */
+#include <glib.h>
+#include <string.h>
+
+#include "ledger/ledger_check.h"
+#include "ledger/ledger_session.h"
+
+#define CHECK_MS 4000 /* for an answer that takes a delivery a few milliseconds */
+#define HOSTS_MOST 8
+
+/* How two sessions share a lock. */
+enum sharing {
+    SHARING_TROUBLE, /* a transaction was refused, or got no answer; the fault says why */
+    EXCLUDES,
+    NEVER_GRANTED,
+    GRANTED_TWICE,
+    NOT_RELEASED,
+};
+
+/* Tries the lock as a delivery does; *ret: whether it was granted. ledger_rollback releases it. */
+static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return false;
+    pg_set_timeout(ledger->pg, CHECK_MS);
+    bool sent = ledger_set_lock(ledger, key, fault) && ledger_add_begin(ledger, CHECK_MS, fault);
+    size_t mark = pg_mark(ledger->pg);
+    sent = sent && lock_add_acquire(ledger->pg, &ledger->lock, fault) && ledger_add_end(ledger, fault) &&
+           pg_send(ledger->pg, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    bool kept = pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    else if (!kept)
+        fault_set(fault, "database: the connection is closed as soon as a transaction begins");
+    else
+        ledger_note_lock(ledger, *ret = lock_granted(result));
+    return result != NULL && kept;
+}
+
+/* A transaction of `other` got no answer while one of `ledger` was open. Finds out whether it was waiting for that
+ * one. */
+static void explain_silence(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+{
+    struct fault ignored;
+    bool granted;
+    if (other->pg == NULL || pg_usable(other->pg)) /* there was an answer: an error */
+        return;
+    ledger_rollback(ledger);
+    if (begin_try(other, key, &granted, &ignored))
+        fault_set(fault,
+                  "a second transaction waits until the first has ended: the pool has one connection, and two"
+                  " deliveries cannot run at once; give it more (PgBouncer: default_pool_size)");
+}
+
+static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+{
+    bool first = false, beside = false, second = true, after = false;
+    if (!begin_try(ledger, key, &first, fault))
+        return SHARING_TROUBLE;
+    if (!begin_try(other, key ^ 1, &beside, fault)) {
+        explain_silence(ledger, other, key ^ 1, fault);
+        return SHARING_TROUBLE;
+    }
+    ledger_rollback(other);
+    if (!begin_try(other, key, &second, fault)) {
+        fault_prefix(fault, "a try of a lock that is held must return at once");
+        return SHARING_TROUBLE;
+    }
+    ledger_rollback(other);
+    ledger_rollback(ledger);
+    if (!begin_try(other, key, &after, fault))
+        return SHARING_TROUBLE;
+    return !first || !beside ? NEVER_GRANTED : second ? GRANTED_TWICE : after ? EXCLUDES : NOT_RELEASED;
+}
+
+static enum sharing share(struct ledger *ledger, struct ledger *other, struct fault *fault)
+{
+    int64_t key = 0;
+    enum sharing sharing = ledger_random(&key, fault) ? try_both(ledger, other, key, fault) : SHARING_TROUBLE;
+    ledger_rollback(other);
+    ledger_rollback(ledger);
+    return sharing;
+}
+
+/* The methods by which these two sessions exclude each other, other than the one that is set: a new string, such as
+ * "row". NULL: none. */
+static char *other_methods(struct ledger *ledger, struct ledger *other)
+{
+    struct fault ignored;
+    const struct config *config = ledger->config, *others = other->config;
+    GString *names = g_string_new(NULL);
+    for (enum lock_method method = 0; method < LOCK_METHODS; method++) {
+        struct config with = *config, others_with = *others;
+        with.lock.method = others_with.lock.method = method;
+        ledger->config = &with;
+        other->config = &others_with;
+        if (method != config->lock.method && share(ledger, other, &ignored) == EXCLUDES)
+            g_string_append_printf(names, "%s%s", names->len > 0 ? " or " : "", lock_method_name(method));
+        ledger->config = config;
+        other->config = others;
+    }
+    bool any = names->len > 0;
+    return g_string_free(names, !any);
+}
+
+/* Sets the fault to what is wrong, and which method to use. who: the two. */
+static bool explain(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
+                    struct fault *fault)
+{
+    static const char *const wrong[] = {
+        [NEVER_GRANTED] = "the lock is not granted although it is free",
+        [GRANTED_TWICE] = "hold the same lock: it does not exclude",
+        [NOT_RELEASED] = "the lock is not released when its transaction ends",
+    };
+    const char *method = lock_method_name(ledger->config->lock.method);
+    /* undefined_function, feature_not_supported: this engine has no such locks */
+    bool lacks = strcmp(fault->code, "42883") == 0 || strcmp(fault->code, "0A000") == 0;
+    char *others OD_CLEANUP(base_free) = sharing != SHARING_TROUBLE || lacks ? other_methods(ledger, other) : NULL;
+    char *reason OD_CLEANUP(base_free) = sharing == SHARING_TROUBLE ? base_strdup(fault->text)
+                                         : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
+                                                                    : base_printf("%s: %s", who, wrong[sharing]);
+    if (others != NULL)
+        fault_set(fault,
+                  "method = %s cannot be used here: %s; set lock.method = %s on all hosts, then run: oncedrop schema"
+                  " method",
+                  method, reason, others);
+    else if (sharing != SHARING_TROUBLE)
+        fault_set(fault,
+                  "method = %s cannot be used here, nor any other: %s; this database or pooler has no locks, or they"
+                  " reached two databases; all deliveries must reach one primary",
+                  method, reason);
+    return false;
+}
+
+/* A session with one of the hosts; its configuration is its own. */
+struct host {
+    struct config config;
+    char *conninfo, *name;
+    struct ledger *ledger;
+};
+
+static void hosts_clear(struct host hosts[HOSTS_MOST])
+{
+    for (size_t i = 0; i < HOSTS_MOST; i++) {
+        ledger_close(&hosts[i].ledger);
+        base_free(&hosts[i].conninfo);
+        base_free(&hosts[i].name);
+    }
+}
+
+typedef struct host hosts_type[HOSTS_MOST];
+
+static void clear_hosts(hosts_type *hosts)
+{
+    hosts_clear(*hosts);
+}
+
+/* Whether deliveries can reach the host, and may write there. A replica that target_session_attrs keeps them away from
+ * is nothing to report; for others *left_out says why. */
+static bool reach(struct host *host, char **left_out)
+{
+    struct fault fault;
+    bool granted;
+    host->ledger = ledger_open(&host->config, NULL, &fault);
+    bool reached = host->ledger != NULL && begin_try(host->ledger, 0, &granted, &fault);
+    if (reached)
+        ledger_rollback(host->ledger);
+    else
+        ledger_close(&host->ledger);
+    if (reached || strstr(fault.text, "session is read-only") != NULL)
+        return reached;
+    char *before OD_CLEANUP(base_free) = *left_out;
+    *left_out =
+        base_printf("%s%s%s: %s", before != NULL ? before : "", before != NULL ? "; " : "", host->name, fault.text);
+    return false;
+}
+
+static bool check_hosts(const struct config *config, struct host *hosts, struct ledger_check_lock *ret,
+                        struct fault *fault)
+{
+    for (size_t i = 0; i < HOSTS_MOST; i++) {
+        hosts[i].conninfo = pg_conninfo_host(config->database.conninfo, i, &hosts[i].name);
+        if (hosts[i].conninfo == NULL)
+            break;
+        hosts[i].config = *config;
+        hosts[i].config.database.conninfo = hosts[i].conninfo;
+        if (!reach(&hosts[i], &ret->left_out))
+            continue;
+        ret->hosts++;
+        for (size_t j = 0; j < i; j++) {
+            char *who OD_CLEANUP(base_free) = base_printf("sessions of %s and %s", hosts[j].name, hosts[i].name);
+            enum sharing sharing = hosts[j].ledger != NULL ? share(hosts[j].ledger, hosts[i].ledger, fault) : EXCLUDES;
+            if (sharing == SHARING_TROUBLE)
+                fault_prefix(fault, "%s", who);
+            if (sharing != EXCLUDES)
+                return explain(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
+        }
+    }
+    return true;
+}
+
+/* With a row missing, its messages would be deferred for ever. */
+static bool check_slots(struct ledger *ledger, struct fault *fault)
+{
+    if (ledger->config->lock.method != LOCK_METHOD_ROW)
+        return true;
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_DELIVERY, "SELECT count(*) FROM @schema@.slot", 0, NULL, fault);
+    if (result == NULL)
+        return false;
+    int64_t count = pg_int(result, 0, 0);
+    if (count != LOCK_SLOTS)
+        fault_set(fault,
+                  "table slot has %lld rows instead of %d; as its owner: INSERT INTO %s.slot SELECT"
+                  " generate_series(0, %d) ON CONFLICT DO NOTHING",
+                  (long long)count, LOCK_SLOTS, ledger->config->database.schema, LOCK_SLOTS - 1);
+    return count == LOCK_SLOTS;
+}
+
+bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct fault *fault)
+{
+    *ret = (struct ledger_check_lock){.hosts = 0};
+    hosts_type hosts OD_CLEANUP(clear_hosts) = {{.ledger = NULL}};
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, fault);
+    struct ledger *other OD_CLEANUP(ledger_close) = ledger != NULL ? ledger_open(config, NULL, fault) : NULL;
+    if (other == NULL)
+        return false;
+    enum sharing sharing = share(ledger, other, fault);
+    if (sharing != EXCLUDES)
+        return explain(ledger, other, sharing, "two sessions", fault);
+    if (!check_slots(ledger, fault))
+        return false;
+    char *second OD_CLEANUP(base_free) = pg_conninfo_host(config->database.conninfo, 1, NULL);
+    return second == NULL || check_hosts(config, hosts, ret, fault);
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: ISC
+"""The lock of a message by each method (lock.method), taken by others than deliveries."""
+
+import contextlib
+import os
+
+from .process import wait_until
+from .proxy import CLIENT, SERVER
+
+OF_TRANSACTIONS = ("advisory", "row")
+METHODS = (*OF_TRANSACTIONS, "lease")
+CLAIM = b"AS d (message, recipient"     # in what a delivery sends to claim
+SLOTS = 16384       # LOCK_SLOTS
+
+# By each method: how to take it in the open transaction; what a delivery sends to try it.
+TAKE = {
+    "advisory": "SELECT pg_advisory_xact_lock(%s)",
+    "row": f"SELECT FROM oncedrop.slot WHERE slot = (%s::bigint & {SLOTS - 1}) FOR UPDATE",
+    "lease": "INSERT INTO oncedrop.lease AS l (key, owner, expires_at, host, pid, session)"
+             " VALUES (%s, 1, now() + interval '1 hour', 'stranger', 1, current_setting('application_name'))"
+             " ON CONFLICT (key) DO UPDATE SET owner = 1, expires_at = EXCLUDED.expires_at, host = EXCLUDED.host,"
+             " pid = EXCLUDED.pid, session = EXCLUDED.session",    # whoever has it
+}
+TRY = {"advisory": b"pg_try_advisory_xact_lock", "row": b"FOR UPDATE SKIP LOCKED",
+       "lease": b"INSERT INTO \"oncedrop\".lease"}
+
+
+def of_environment():
+    """The method of tests that do not set one."""
+    return os.environ.get("ONCEDROP_LOCK_METHOD") or METHODS[0]
+
+
+def agree(site, method):
+    """From now on deliveries use this method, as after a change on all hosts."""
+    site.settings["lock.method"] = method
+    site.sql("UPDATE oncedrop.agreed SET lock_method = %s WHERE lock_method <> %s", (method, method))
+
+
+def method_of(site):
+    return site.settings.get("lock.method") or METHODS[0]
+
+
+def take(site, session, key):
+    """Takes it in the session's transaction, and waits if somebody has it; or a lease, as if that had expired."""
+    session.cursor().execute(TAKE[method_of(site)], (key,))
+    if method_of(site) == "lease":
+        session.commit()
+
+
+def expire(site):
+    """Whoever has a lease is as good as dead."""
+    site.sql("UPDATE oncedrop.lease SET expires_at = '-infinity'")
+
+
+def leave(site, session):
+    session.rollback()      # after only a close the server would still hold a lock for a moment
+    site.sql("DELETE FROM oncedrop.lease WHERE owner = 1")
+
+
+def place(site, key):
+    """The number under which `locks` has the lock of a message that nobody has claimed."""
+    return key & (SLOTS - 1) if method_of(site) == "row" else key
+
+
+@contextlib.contextmanager
+def held(site, key):
+    session = site.lab.postgres.connect(site.database)
+    session.autocommit = False
+    try:
+        take(site, session, key)
+        yield session
+    finally:
+        leave(site, session)
+        session.close()
+
+
+class Taker:
+    """Another session that takes the message's lock between a COMMIT of its delivery and the hold that follows it in
+    the same batch: after the claim, or (after=2) between inbox and Sent copy. A watch of a proxy."""
+
+    def __init__(self, site, after=1):
+        self.site, self.after, self.batches = site, after, 0
+        self.session = site.use(site.lab.postgres.connect(site.database))
+        self.session.autocommit = False
+        self.pid = self.session.info.backend_pid
+
+    def __call__(self, connection, side, data):
+        hold = data.find(b"BEGIN ISOLATION", data.find(b"COMMIT")) if side == CLIENT and b"COMMIT" in data else -1
+        self.batches += hold >= 0
+        if hold < 0 or self.batches != self.after:
+            return data
+        connection.sockets[SERVER].sendall(data[:hold])
+        [[key]] = wait_until(lambda: self.site.sql("SELECT lock_key FROM oncedrop.message"), "it is committed")
+        take(self.site, self.session, key)
+        return data[hold:]
+
+    @property
+    def has_taken(self):
+        return self.batches >= self.after
+
+    def leave(self):
+        leave(self.site, self.session)
