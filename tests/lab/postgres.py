@@ -41,7 +41,7 @@ class Postgres(process.Server):
                         "--pwfile", password_file, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
                        check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
         # On the unix socket we are the administrator, without the time that SCRAM takes; two users can log in as on Debian.
-        self.put_first("pg_hba.conf", "local all admin peer map=tests\nlocal all root,games peer\n")
+        self.put_first("pg_hba.conf", "local all,replication admin peer map=tests\nlocal all root,games peer\n")
         self.put_first("pg_ident.conf", f"tests {pwd.getpwuid(os.getuid()).pw_name} admin\n")
 
     def put_first(self, name, line):
