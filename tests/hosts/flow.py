@@ -49,11 +49,12 @@ class Message:
         self.id, self.inbox = new_id(), inbox
         self.mail = message(to=inbox, id=self.id, body=f"{random.getrandbits(64)}\n" * random.randint(1, 200))
         self.accepted = collections.Counter()   # by name of host
+        self.changed = threading.Event()
         self.said = []
         self.started = time.monotonic()
 
     def __str__(self):
-        return f"{self.id} to {self.inbox}:" + "".join(f"\n    {line}" for line in self.said)
+        return f"{self.id} to {self.inbox}:" + "".join(f"\n    {line}" for line in self.said[-5:])
 
 
 class Flow:
@@ -67,6 +68,7 @@ class Flow:
         self.under_way = set()  # of tries: (number, time of its start)
         self.open, self.lock = True, threading.Lock()
         self.give_up = threading.Event()
+        self.others = []        # threads that repeat a message, one for each host
         self.threads = [threading.Thread(target=self.work, daemon=True) for _ in range(at_once)]
         for thread in self.threads:
             thread.start()
@@ -82,12 +84,13 @@ class Flow:
             self.run(one, routes if self.together else routes[:1])
 
     def run(self, one, hosts):
-        others = [threading.Thread(target=self.repeat, args=(one, host), daemon=True) for host in hosts[1:]]
-        for thread in others:
+        """Returns when one of the hosts has accepted it."""
+        threads = [threading.Thread(target=self.repeat, args=(one, host), daemon=True) for host in hosts]
+        self.others += threads
+        for thread in threads:
             thread.start()
-        self.repeat(one, hosts[0])
-        for thread in others:
-            thread.join()
+        while any(thread.is_alive() for thread in threads) and not one.accepted:
+            one.changed.wait(1)
 
     def repeat(self, one, host):
         while not self.give_up.is_set():
@@ -98,6 +101,7 @@ class Flow:
             one.said.append(f"{mark[1] - one.started:.1f} s {host.name}: {status} {text}")
             if status == 0:
                 one.accepted[host.name] += 1
+                one.changed.set()
                 self.accepted.append((time.monotonic(), host.name))
                 return
             if status not in (75, -9):
@@ -109,7 +113,10 @@ class Flow:
         def accepted():
             return sum(host in (None, name) for _, name in list(self.accepted))
         before = accepted()
-        wait_until(lambda: accepted() >= before + count, f"{count} more messages accepted{self.state()}")
+        try:
+            wait_until(lambda: accepted() >= before + count, f"{count} more messages accepted")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}{self.state()}") from None
 
     def settle_down(self):
         """Waits until all tries that are under way now have ended."""
@@ -117,16 +124,17 @@ class Flow:
         wait_until(lambda: not self.under_way.intersection(now), "tries under way end")
 
     def state(self):
-        return "".join(f"\n{one}" for one in self.messages[-3:])
+        return "".join(f"\n{one}" for one in self.messages if not one.accepted)
 
     def close(self, seconds=120):
         """No new messages; waits until all there are were accepted."""
         self.open = False
         end = time.monotonic() + seconds
-        for thread in self.threads:
-            thread.join(max(0, end - time.monotonic()))
+        for threads in (self.threads, self.others):
+            for thread in threads:
+                thread.join(max(0, end - time.monotonic()))
         self.give_up.set()
-        for thread in self.threads:
+        for thread in self.threads + self.others:
             thread.join()
 
     def again(self):

@@ -16,12 +16,13 @@ pg_connect), by mail that stands still."""
 
 import collections
 import os
+import threading
 
 import flow as flow_module
 import pytest
 from lab import lab as lab_module, replica as replica_module, site as site_module
 from lab.process import wait_until
-from lab.proxy import Proxy
+from lab.proxy import SERVER, Proxy
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 ACCOUNTS = 4
@@ -56,7 +57,16 @@ class Pair(lab_module.Lab):
         self.site = site_module.new_site(self, self.ledgers)
         self.replica = self.start(replica_module.Replica(self.directory, self.postgres))
         self.replica.follow(synchronous)
-        self.proxies = []
+        self.imap = Proxy(self.dovecot.port, self.watch)
+        self.proxies = [self.imap]
+        self.stall_at_next = threading.Event()
+
+    def watch(self, _connection, side, data):
+        """A message has been stored, and its settling will not reach the replica."""
+        if side == SERVER and b"APPENDUID" in data and self.stall_at_next.is_set():
+            self.replica.stream.stall()
+            self.stall_at_next.clear()
+        return data
 
     def host(self, number, search):
         """A mail host that reaches each server by a way of its own; each has another server first."""
@@ -67,7 +77,7 @@ class Pair(lab_module.Lab):
                     f" user={lab_module.DELIVERY} password={lab_module.DELIVERY} sslmode=disable connect_timeout=2"
                     " target_session_attrs=read-write options='-c synchronous_commit=local'")
         host = flow_module.Host(f"host{number}", self.site, database__conninfo=conninfo, imap__search=search,
-                                imap__tls="none", imap__port=self.dovecot.port, imap__timeout="3s",
+                                imap__tls="none", imap__port=self.imap.port, imap__timeout="3s",
                                 delivery__deadline=f"{DEADLINE}s", delivery__hold_off=f"{HOLD_OFF}s")
         host.to_old, host.to_new = to_old, to_new
         return host
@@ -80,7 +90,8 @@ class Pair(lab_module.Lab):
 
 def lag(pair, flow, scenario):
     """The stream stands still for some messages; synchronous commits wait for it."""
-    pair.replica.stream.stall()
+    pair.stall_at_next.set()
+    wait_until(lambda: not pair.stall_at_next.is_set(), "the stream stands still")
     if scenario.synchronous:
         wait_until(lambda: pair.replica.waiting() >= 2, "commits wait for the replica")
     else:
