@@ -26,7 +26,7 @@ from lab.proxy import SERVER, Proxy
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 ACCOUNTS = 4
-DEADLINE, HOLD_OFF = 5, 6   # seconds
+DEADLINE, HOLD_OFF = 4, 5   # seconds
 LAG = 8                     # messages that the replica has not seen when the primary goes
 
 # synchronous: the replication; end: of the old primary; search: imap.search; doubled: whether messages may, or must, be
@@ -93,7 +93,8 @@ def lag(pair, flow, scenario):
     pair.stall_at_next.set()
     wait_until(lambda: not pair.stall_at_next.is_set(), "the stream stands still")
     if scenario.synchronous:
-        wait_until(lambda: pair.replica.waiting() >= 2, "commits wait for the replica")
+        before = len(flow.accepted)     # of a program that does not wait
+        wait_until(lambda: pair.replica.waiting() >= 2 or len(flow.accepted) > before + LAG, "commits wait for the replica")
     else:
         flow.wait_for(LAG)
 
