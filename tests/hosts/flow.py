@@ -33,9 +33,9 @@ class Host:
     def words(self, *arguments):
         return [*self.before, lab_module.program(), "-c", self.configuration, *arguments]
 
-    def deliver(self, mail, inbox, *options):
+    def deliver(self, mail, inbox, sender="lisa@elsewhere.example"):
         """One try; returns (exit status, output)."""
-        words = self.words(*options, "deliver", "-f", "lisa@elsewhere.example", "-d", inbox)
+        words = self.words("deliver", "-f", sender, "-d", inbox)
         try:
             done = subprocess.run(words, input=mail, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", check=False,
                                   timeout=TRY_SECONDS, env={"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0"})

@@ -105,9 +105,9 @@ class Mailhost(flow.Host):
                              imap__port=self.here.port, imap__timeout=f"{DEADLINE}s",
                              delivery__deadline=f"{DEADLINE}s", delivery__hold_off=f"{HOLD_OFF}s")
 
-    def deliver(self, mail, inbox, *options):
+    def deliver(self, mail, inbox, **more):
         with self.machine.inside():
-            return super().deliver(mail, inbox, *options)
+            return super().deliver(mail, inbox, **more)
 
     def pull(self):
         self.network.pull(self.machine)

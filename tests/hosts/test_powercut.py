@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: ISC
+"""The power is cut right before and right behind every fsync(2) of PostgreSQL, Dovecot and Postfix, whose data are on disks
+that forget what was not synced (lab/forgetful.py). What nobody had waited for may have reached them, or not: once
+nothing of it, once names and modes but no data, once everything. PostgreSQL and Dovecot are started on each such state:
+what was accepted is there. Then each message comes again, as from a client that got no answer, or a queue that has
+forgotten that it had one, and is there once.
+
+ONCEDROP_HOSTS=all takes all states; `make check` a few.
+
+Seen to fail with: mail_fsync = never, by lost messages; PostgreSQL's fsync = off, and synchronous_commit = off kept
+(ledger.c: ledger_add_begin), by doubled ones."""
+
+import collections
+import contextlib
+import glob
+import os
+import random
+import shutil
+
+import flow
+import pytest
+from lab import dovecot as dovecot_module, forgetful, lab as lab_module, postgres as postgres_module, site as site_module
+from lab import postfix as postfix_module, replica
+from lab.messages import message
+from lab.process import wait_until
+
+ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
+SAMPLE = 5
+pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
+
+# text of its mark; mail; inbox: its account; others: (account, mailbox) where a copy belongs besides
+Sent = collections.namedtuple("Sent", "mark mail sender inbox places")
+# A point in the journal, and how much the disks had done of what nobody had waited for; why: the record there
+State = collections.namedtuple("State", "cut level why")
+
+
+class Dovecot(dovecot_module.Dovecot):
+    """With the default of mail_fsync, which is ours as well."""
+
+    def configuration(self, **values):
+        return super().configuration(**values).replace("mail_fsync = never", "mail_fsync = optimized\nmmap_disable = yes")
+
+
+class Mains(lab_module.Lab):
+    """Servers whose data are on forgetful disks."""
+
+    def __init__(self):
+        super().__init__(forgetful.fast_directory())
+        self.disks = forgetful.Disks(os.path.join(self.directory, "disks"))
+        self.__dict__["dovecot"] = self.start(Dovecot(self.directory, self.certificate))
+        self.ledgers = site_module.install_schema(self)
+        self.site = site_module.new_site(self, self.ledgers)
+        self.site.settings.update({"imap.tls": "none", "imap.port": self.dovecot.port, "delivery.deadline": "60s",
+                                   "delivery.hold_off": "70s"})
+        self.end_of_all()
+
+    def new_postgres(self):
+        server = postgres_module.Postgres(self.directory)
+        server.initdb_options = ["--wal-segsize=1"]
+        server.settings = {"fsync": "on", "autovacuum": "off", "min_wal_size": "2MB"}
+        return server
+
+    def move(self, path, name):
+        """A directory onto a disk of its own."""
+        new = os.path.join(self.disks.directory, name)
+        shutil.move(path, new)
+        os.symlink(new, path)
+
+    def end_of_all(self):
+        """In order, so that what there is counts as durable."""
+        self.postgres.end(self.postgres.stop_signal)
+        self.dovecot.stop()
+        self.move(self.postgres.path("data"), "postgres")
+        self.move(self.dovecot.path("mail"), "dovecot")
+
+    def power_on(self):
+        self.remove_locks()
+        self.postgres.launch()
+        self.dovecot.launch()
+        wait_until(self.postgres.is_up, "PostgreSQL is back")
+        wait_until(self.dovecot.is_up, "Dovecot is back")
+
+    def power_off(self):
+        """With all their processes: a lock file that Dovecot leaves names one that is dead."""
+        replica.kill(self.dovecot)
+        replica.kill(self.postgres)
+
+    def remove_locks(self):
+        """Of Dovecot, which otherwise waits two minutes for one whose content, the number of a process, was not synced."""
+        for path in glob.glob(os.path.join(self.disks.directory, "dovecot", "**", "*.lock"), recursive=True):
+            os.unlink(path)
+
+    def stop(self):
+        super().stop()
+        self.disks.close()
+
+
+def states_of(journal):
+    """Before and behind every fsync. The last before one is the same as the first after the one before it, if nothing was
+    waited for in between; levels that make no difference are left out."""
+    found, before = [], 0
+    for number, record in enumerate(journal):
+        if record.kind != "fsync":
+            continue
+        why = f"{number} {record.path}"
+        if number > before:
+            found += [State(number, level, f"before {why}") for level in (forgetful.NAMES, forgetful.EVERYTHING)]
+        found.append(State(number + 1, forgetful.NOTHING, f"behind {why}"))
+        before = number + 1
+    return [*found, *(State(len(journal), level, "at the end") for level in forgetful.LEVELS)]
+
+
+def chosen(states):
+    if ALL:
+        return states
+    return random.Random(7).sample(states[:-3], SAMPLE - 1) + states[-3:-2]
+
+
+def compose(site, number, sender=None):
+    inbox = site.account(f"power{number}")
+    mail = message(sender=sender or "lisa@elsewhere.example", to=inbox, body=f"Number {number}.\n" * 300)
+    places = [(inbox, "INBOX")] + ([(sender, "Sent")] if sender else [])
+    return Sent(f"accepted.{number}", mail, sender or "lisa@elsewhere.example", inbox, places)
+
+
+def deliver(host, one):
+    status, text = host.deliver(one.mail, one.inbox, sender=one.sender)
+    assert status in (0, 75), text
+    return status == 0
+
+
+def accepted_until(journal, cut):
+    return {record.path[len(forgetful.MARK):] for record in journal[:cut] if record.path.startswith(forgetful.MARK)}
+
+
+def find_wrong(mains, mails, state, when, needed):
+    """What of these is not there once. needed: whether it must be there at all."""
+    for one in mails:
+        for account, mailbox in one.places:
+            count = mains.site.count(account, mailbox)
+            if count > 1 or (needed(one) and not count):
+                yield f"{state}, {when}: {one.mark}: {account} {mailbox} has it {count} times"
+
+
+def end_hold_offs(site):
+    """What was under way is old, as if it had taken long to start everything again."""
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+
+
+def test_power_cut(saw):
+    with contextlib.closing(contextlib.ExitStack()) as stack:
+        mains = Mains()
+        stack.callback(mains.stop)
+        host = flow.Host("host", mains.site)
+        lisa = mains.site.account("lisa")
+        mails = [compose(mains.site, 1), compose(mains.site, 2, lisa), compose(mains.site, 3, lisa)]
+        journal = record(mains, host, mails)
+        states = chosen(states_of(journal))
+        wrong = []
+        for state in states:
+            wrong += try_state(mains, host, mails, journal, state)
+    synced = collections.Counter(forgetful.disk(one) for one in journal if one.kind == "fsync")
+    saw(f"power cut in {len(states)} states around {dict(synced)} syncs: {len(wrong)} wrong")
+    assert not wrong, "\n".join(wrong)
+
+
+def record(mains, host, mails):
+    mains.disks.start()
+    mains.power_on()
+    for one in mails:
+        wait_until(lambda mail=one: deliver(host, mail), "accepted")
+        mains.disks.mark(one.mark)
+    mains.power_off()
+    mains.disks.stop()
+    mains.postgres.settings["fsync"] = "off"    # from now on it only takes time
+    return mains.disks.journal()
+
+
+def try_state(mains, host, mails, journal, state):
+    mains.disks.put(journal[:state.cut], state.level)
+    accepted = accepted_until(journal, state.cut)
+    mains.power_on()
+    wrong = list(find_wrong(mains, mails, state, "accepted", lambda one: one.mark in accepted))
+    end_hold_offs(mains.site)
+    for one in mails:
+        wait_until(lambda mail=one: deliver(host, mail), f"{state}: accepted again")
+    wrong += find_wrong(mains, mails, state, "again", lambda one: True)
+    mains.power_off()
+    return wrong
