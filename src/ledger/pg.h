@@ -102,7 +102,7 @@ PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 bool pg_passed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
 /* Whether the statement with this mark, a COMMIT, committed: its command tag must say so (after an error it is
- * ROLLBACK). */
+ * ROLLBACK). If it is not on the synchronous standby, since the wait for that was cancelled, the connection is lost. */
 bool pg_committed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
 /* Drops the remaining results of the batch and ends it; false if the connection is lost. */

@@ -26,10 +26,15 @@ static void hosts_free(struct hosts *hosts)
     base_free(&hosts->ports);
 }
 
-static void drop_notice(void *context, const PGresult *result)
+/* libpq would print a notice to stderr, which Postfix takes for our answer. One of them changes what a COMMIT means: the
+ * wait for the synchronous standby was cancelled (syncrep.c), and the transaction may be on this server alone. The names of
+ * PostgreSQL's functions, unlike its texts, are not translated. */
+static void take_notice(void *context, const PGresult *result)
 {
-    (void)context;
-    (void)result; /* libpq would print it to stderr, which Postfix takes for our answer */
+    struct pg *pg = context;
+    const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+    if (function != NULL && strcmp(function, "SyncRepWaitForLSN") == 0)
+        pg->alone = true;
 }
 
 static void keywords_add(struct keywords *keywords, const char *name, const char *value)
@@ -71,7 +76,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     PQconninfoFree(options);
     if (pg->conn == NULL)
         abort(); /* no memory: death by signal defers */
-    PQsetNoticeReceiver(pg->conn, drop_notice, NULL);
+    PQsetNoticeReceiver(pg->conn, take_notice, pg);
     return true;
 }
 

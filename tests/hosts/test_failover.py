@@ -15,12 +15,14 @@ always not looked at (plan.c: append_or_search), the same; a silent server waite
 pg_connect), by mail that stands still."""
 
 import collections
+import concurrent.futures
 import os
 import threading
 
 import flow as flow_module
 import pytest
 from lab import lab as lab_module, replica as replica_module, site as site_module
+from lab.messages import message
 from lab.process import wait_until
 from lab.proxy import SERVER, Proxy
 
@@ -162,3 +164,23 @@ def test_failover(lab, saw, scenario):
         assert not outcome.doubled, "\n".join(map(str, outcome.doubled))
     elif scenario.doubled == CERTAINLY:
         assert outcome.doubled
+
+
+def test_wait_for_the_replica_is_cancelled(lab):
+    """By an operator, say. PostgreSQL then answers COMMIT all the same, with a warning."""
+    pair = Pair(lab, True)
+    cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    try:
+        host, account = pair.host(1, "doubt"), pair.site.account("cancelled")
+        mail = message(to=account)
+        pair.replica.stream.stall()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            first = pool.submit(host.deliver, mail, account)
+            wait_until(lambda: pair.postgres.admin(cancel) or first.done(), "the delivery's end")
+        status, text = first.result()
+        assert status == 75 and "standby" in text and not lab.dovecot.count(account), text
+        pair.replica.stream.resume()
+        wait_until(lambda: host.deliver(mail, account)[0] == 0, "delivered")
+        assert lab.dovecot.count(account) == 1
+    finally:
+        pair.stop()

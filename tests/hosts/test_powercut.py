@@ -26,6 +26,7 @@ from lab.process import wait_until
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 SAMPLE = 5
+BEGIN = "begin"     # the mark of the moment when the servers are up
 pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
 
 # text of its mark; mail; inbox: its account; others: (account, mailbox) where a copy belongs besides
@@ -98,9 +99,10 @@ class Mains(lab_module.Lab):
 def states_of(journal):
     """Before and behind every fsync. The last before one is the same as the first after the one before it, if nothing was
     waited for in between; levels that make no difference are left out."""
-    found, before = [], 0
+    found = []
+    start = before = next(number for number, record in enumerate(journal) if record.path == forgetful.MARK + BEGIN)
     for number, record in enumerate(journal):
-        if record.kind != "fsync":
+        if record.kind != "fsync" or number < start:
             continue
         why = f"{number} {record.path}"
         if number > before:
@@ -167,6 +169,7 @@ def test_power_cut(saw):
 def record(mains, host, mails):
     mains.disks.start()
     mains.power_on()
+    mains.disks.mark(BEGIN)
     for one in mails:
         wait_until(lambda mail=one: deliver(host, mail), "accepted")
         mains.disks.mark(one.mark)
