@@ -45,6 +45,18 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
+/* The value of an option: a list of the hosts that are left, or what the conninfo has. */
+static const char *hosts_value(const struct hosts *hosts, const char *keyword, const char *value)
+{
+    const struct {
+        const char *keyword, *left;
+    } lists[] = {{"host", hosts->hosts}, {"hostaddr", hosts->addresses}, {"port", hosts->ports}};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        if (lists[i].left != NULL && strcmp(lists[i].keyword, keyword) == 0)
+            return lists[i].left;
+    return value;
+}
+
 /* Starts to connect with the conninfo's options and, where it has none, our defaults. */
 static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, const struct hosts *hosts,
                              struct fault *fault)
@@ -66,11 +78,8 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     keywords_add(&keywords, "application_name", application);
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
-    for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
-        keywords_add(&keywords, option->keyword, option->val); /* a later value overrides an earlier one */
-    keywords_add(&keywords, "host", hosts->hosts);
-    keywords_add(&keywords, "hostaddr", hosts->addresses);
-    keywords_add(&keywords, "port", hosts->ports);
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++) /* a later value wins */
+        keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
     keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
     PQconninfoFree(options);
