@@ -15,13 +15,15 @@ import contextlib
 import glob
 import os
 import random
+import re
 import shutil
+import time
 
 import flow
 import pytest
 from lab import dovecot as dovecot_module, forgetful, lab as lab_module, postgres as postgres_module, site as site_module
 from lab import postfix as postfix_module, replica
-from lab.messages import message
+from lab.messages import message, new_id
 from lab.process import wait_until
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
@@ -30,7 +32,7 @@ BEGIN = "begin"     # the mark of the moment when the servers are up
 pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
 
 # mark: in the journal when it was accepted; places: (account, mailbox) where a copy belongs
-Sent = collections.namedtuple("Sent", "mark mail sender inboxes places")
+Sent = collections.namedtuple("Sent", "mark id mail sender inboxes places")
 # A point in the journal, and how much the disks had done of what nobody had waited for; why: the record there
 State = collections.namedtuple("State", "cut level why")
 
@@ -93,6 +95,10 @@ class Mains(lab_module.Lab):
                               include_hidden=True):
             os.unlink(path)
 
+    def complaints(self):
+        """Dovecot's, about what it found."""
+        return "\n".join(re.findall(r".*(?:Error|Warning|Panic|Fatal):.*", self.dovecot.new_log()))
+
     def stop(self):
         super().stop()
         self.disks.close()
@@ -136,11 +142,22 @@ class Direct:
         inbox = self.mains.site.account(f"power{number}")
         places = [(inbox, "INBOX")] + ([(sender, "Sent")] if sender else [])
         sender = sender or "lisa@elsewhere.example"
-        mail = message(sender=sender, to=inbox, body=f"Number {number}.\n" * 300)
-        return Sent(f"accepted.{number}", mail, sender, [inbox], places)
+        id = new_id()
+        mail = message(sender=sender, to=inbox, id=id, body=f"Number {number}.\n" * 300)
+        return Sent(f"accepted.{number}", id.encode(), mail, sender, [inbox], places)
 
     def send(self, one):
-        wait_until(lambda: self.host.deliver(one.mail, *one.inboxes, sender=one.sender)[0] == 0, f"{one.mark}")
+        said = []
+
+        def accepted():
+            said.append(self.host.deliver(one.mail, *one.inboxes, sender=one.sender))
+            if said[-1][0]:
+                end_hold_offs(self.mains.site)
+            return not said[-1][0]
+        try:
+            wait_until(accepted, f"{one.mark} is accepted", 30)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}: {said}\n{self.mains.complaints()}") from None
 
     def finish(self):
         """All that was accepted has been delivered."""
@@ -161,14 +178,22 @@ class ByPostfix:
 
     def compose(self, number):
         inboxes = self.postfix.accounts(2)
-        mail = message(to=", ".join(inboxes), body=f"Number {number}.\n" * 300)
-        return Sent(f"accepted.{number}", mail, "lisa@elsewhere.example", inboxes, [(one, "INBOX") for one in inboxes])
+        id = new_id()
+        mail = message(to=", ".join(inboxes), id=id, body=f"Number {number}.\n" * 300)
+        return Sent(f"accepted.{number}", id.encode(), mail, "lisa@elsewhere.example", inboxes, [(one, "INBOX") for one in inboxes])
 
     def send(self, one):
         self.postfix.send(one.mail, one.inboxes)
 
     def finish(self):
-        self.postfix.flush()
+        end = time.monotonic() + 60
+        self.postfix.wait_idle()
+        while not self.postfix.is_empty():
+            if time.monotonic() > end:
+                raise TimeoutError(f"still queued: {self.postfix.log()[-4000:]}\n{self.mains.complaints()}")
+            end_hold_offs(self.mains.site)
+            with contextlib.suppress(TimeoutError):
+                self.postfix.flush(2)
         assert not self.postfix.bounces()
 
     def power_on(self):
@@ -194,7 +219,7 @@ def find_wrong(mains, mails, state, when, needed):
     """What of these is not there once. needed: whether it must be there at all."""
     for one in mails:
         for account, mailbox in one.places:
-            count = mains.site.count(account, mailbox)
+            count = sum(one.id in stored.raw for stored in mains.site.messages(account, mailbox))
             if count > 1 or (needed(one) and not count):
                 yield f"{state}, {when}: {one.mark}: {account} {mailbox} has it {count} times"
 
