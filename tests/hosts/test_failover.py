@@ -180,6 +180,7 @@ def test_wait_for_the_replica_is_cancelled(lab):
         status, text = first.result()
         assert status == 75 and "standby" in text and not lab.dovecot.count(account), text
         pair.replica.stream.resume()
+        pair.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
         wait_until(lambda: host.deliver(mail, account)[0] == 0, "delivered")
         assert lab.dovecot.count(account) == 1
     finally:

@@ -27,7 +27,7 @@ from lab.messages import message, new_id
 from lab.process import wait_until
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
-SAMPLE = 5
+SAMPLE = 3
 BEGIN = "begin"     # the mark of the moment when the servers are up
 pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
 

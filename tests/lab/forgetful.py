@@ -201,7 +201,8 @@ class Disks:
     def stop(self):
         """The end of the record."""
         if self.process:
-            unmount(self.directory)
+            if os.path.ismount(self.directory):
+                unmount(self.directory)
             self.process.wait()
             self.process = None
 
@@ -241,7 +242,7 @@ def copy(old, new):
 
 
 def unmount(directory):
-    words = ["umount", "-l"] if os.getuid() == 0 else ["fusermount", "-u", "-z"]
+    words = ["umount", "-l"] if os.getuid() == 0 else ["fusermount", "-u", "-z", "-q"]
     subprocess.run([*words, directory], check=True)
 
 
