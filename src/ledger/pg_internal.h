@@ -16,7 +16,7 @@ struct pg {
     bool in_batch;
     bool skipped; /* an earlier statement of the batch failed */
     bool lost;
-    bool alone; /* a COMMIT did not wait for the synchronous standby */
+    bool alone;          /* a COMMIT did not wait for the synchronous standby */
     size_t added, taken; /* number of statements added to the batch, and of results taken */
     unsigned prepared;   /* number of names used so far */
     GByteArray *kinds;   /* of the batch: for each result to come, whether it belongs to a PREPARE */

@@ -60,7 +60,8 @@ class Mains(lab_module.Lab):
     def new_postgres(self):
         server = postgres_module.Postgres(self.directory)
         server.initdb_options = ["--wal-segsize=1"]
-        server.settings = {"fsync": "on", "autovacuum": "off", "min_wal_size": "2MB"}
+        # A delivery does not keep to the last of these.
+        server.settings = {"fsync": "on", "autovacuum": "off", "min_wal_size": "2MB", "synchronous_commit": "off"}
         return server
 
     def move(self, path, name):
