@@ -183,7 +183,8 @@ class Pulled:
             self.host.plug()
         other.join()
         self.delivered = time.monotonic() - start
-        if age is not None and self.case.back == LATE and float(age) + self.delivered < HOLD_OFF:
+        known = any("duplicate" in text for _, text in self.said[self.other.name])     # the claim has ended
+        if age is not None and not known and self.case.back == LATE and float(age) + self.delivered < HOLD_OFF:
             self.wrong.append(f"{self.case}: within the hold-off: {self.said}")
         self.host.plug()
         status, _ = first.result()
