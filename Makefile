@@ -259,6 +259,13 @@ faults:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults
 
+# PART="failover cable clocks powercut"
+hosts:
+	@tests/install-packages hosts
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 \
+	  $(if $(PART),$(foreach part,$(PART),tests/hosts/test_$(part).py),tests/hosts)
+
 # PART="claim undo" JOBS=2
 mutants:
 	@tests/install-packages check
@@ -335,7 +342,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults mutants soak bench replay-load servers check format lint check-debian help clean \
+.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts mutants soak bench replay-load servers check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -359,6 +366,9 @@ FORCE:
 #:                  the deaths in the middle of an APPEND); `make check` has two
 #: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
 #:                  servers at every step; takes long; `make check` runs a sample
+#: make hosts       a replica is promoted while mail flows; a mail host's cable is pulled in each step; its clock is wrong; the
+#:                  power is cut at every fsync: PART="failover cable clocks powercut"; cables only as root; 10 minutes;
+#:                  `make check` runs a sample
 #: make fuzz        parsers, decoding and dialogues with inputs from libFuzzer, each checked by an oracle:
 #:                    TIME=60 (seconds for each target)  RUNS= (inputs for each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make century     simulated deliveries, each with at least one fault: MESSAGES=10000000 SEED=; a century of a site with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connecting, and waiting on the socket with a time limit. */
+ * A connection's life, and waiting on its socket with a time limit. */
 #include "ledger/pg.h"
 
 #include <errno.h>
@@ -34,8 +34,7 @@ int pg_wait_socket(struct pg *pg, short events, int64_t until)
     }
 }
 
-/* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
-static bool count_received(struct pg *pg, struct fault *fault)
+bool pg_count_received(struct pg *pg, struct fault *fault)
 {
     int waiting = 0;
     (void)ioctl(PQsocket(pg->conn), FIONREAD, &waiting);
@@ -50,88 +49,12 @@ static bool count_received(struct pg *pg, struct fault *fault)
 
 bool pg_take_in(struct pg *pg, struct fault *fault)
 {
-    if (!count_received(pg, fault))
+    if (!pg_count_received(pg, fault))
         return false;
     if (!PQconsumeInput(pg->conn))
         return pg_lose(pg, fault, "connection lost");
     (void)PQisBusy(pg->conn);
     return true;
-}
-
-static void drop_notice(void *context, const PGresult *result)
-{
-    (void)context;
-    (void)result; /* libpq would print it to stderr, which Postfix takes for our answer */
-}
-
-struct keywords {
-    const char *names[64];
-    const char *values[64];
-    size_t count;
-};
-
-static void keywords_add(struct keywords *keywords, const char *name, const char *value)
-{
-    if (keywords->count + 1 < sizeof(keywords->names) / sizeof(keywords->names[0])) {
-        keywords->names[keywords->count] = name;
-        keywords->values[keywords->count++] = value;
-    }
-}
-
-/* Starts to connect with the conninfo's options and, where it has none, our defaults. */
-static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, struct fault *fault)
-{
-    static const char *const defaults[][2] = {
-        {"keepalives_idle", "30"},     {"keepalives_interval", "10"}, {"keepalives_count", "3"},
-        {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
-    };
-    char *message = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
-    if (options == NULL) {
-        char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
-        PQfreemem(message);
-        fault_set(fault, "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
-                  reason);
-        return false;
-    }
-    struct keywords keywords = {.count = 0};
-    keywords_add(&keywords, "application_name", application);
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-        keywords_add(&keywords, defaults[i][0], defaults[i][1]);
-    for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
-        if (option->val != NULL)
-            keywords_add(&keywords, option->keyword, option->val);       /* a later value overrides an earlier one */
-    keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
-    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
-    PQconninfoFree(options);
-    if (pg->conn == NULL)
-        abort(); /* no memory: death by signal defers */
-    PQsetNoticeReceiver(pg->conn, drop_notice, NULL);
-    return true;
-}
-
-static bool finish_connecting(struct pg *pg, bool verify, struct fault *fault)
-{
-    int64_t until = base_now_ms() + PG_TIMEOUT_MS;
-    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-    if (verify && !pg_peer_check(pg->conn, fault))
-        return false;
-    while (PQstatus(pg->conn) != CONNECTION_BAD) {
-        if (status == PGRES_POLLING_OK)
-            return true;
-        if (status == PGRES_POLLING_FAILED)
-            break;
-        int ready = pg_wait_socket(pg, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, until);
-        if (ready <= 0)
-            return pg_lose(pg, fault, "no connection within 30 s");
-        if ((verify && !pg_peer_check(pg->conn, fault)) || !count_received(pg, fault))
-            return false;
-        status = PQconnectPoll(pg->conn);
-    }
-    (void)pg_lose(pg, fault, "no connection");
-    if (pg_reason_is_login(pg->conn))
-        strcpy(fault->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
-    return false;
 }
 
 char *pg_conninfo_value(const char *conninfo, const char *keyword)
@@ -152,7 +75,7 @@ struct pg *pg_open(const char *conninfo, const char *application, const char *sc
     pg->receive_max = PG_RECEIVE_MAX;
     pg->statements = pg_statements_new();
     pg->kinds = g_byte_array_new();
-    if (!start_connecting(pg, conninfo, application, fault) || !finish_connecting(pg, verify, fault)) {
+    if (!pg_connect(pg, conninfo, application, verify, fault)) {
         pg_close(&pg);
         return NULL;
     }

@@ -109,7 +109,7 @@ PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 bool pg_passed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
 /* Whether the statement with this mark, a COMMIT, committed: its command tag must say so (after an error it is
- * ROLLBACK). */
+ * ROLLBACK). If it is not on the synchronous standby, since the wait for that was cancelled, the connection is lost. */
 bool pg_committed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
 /* After pg_send: waits until the server has said something, or there is something to read from this descriptor (-1: none),

@@ -16,6 +16,7 @@ struct pg {
     bool in_batch;
     bool skipped; /* an earlier statement of the batch failed */
     bool lost;
+    bool alone;          /* a COMMIT did not wait for the synchronous standby */
     size_t added, taken; /* number of statements added to the batch, and of results taken */
     unsigned prepared;   /* number of names used so far */
     GByteArray *kinds;   /* of the batch: for each result to come, whether it belongs to a PREPARE */
@@ -34,6 +35,13 @@ struct pg_statement {
     size_t place;  /* position of its PREPARE's result in the batch ... */
     bool stands;   /* ... which succeeded */
 };
+
+/* Connects pg->conn: see pg_open. The host that does not answer within connect_timeout, or closes the connection, is left
+ * out, and the others are tried; libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
+bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault) OD_MUST;
+
+/* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
+bool pg_count_received(struct pg *pg, struct fault *fault) OD_MUST;
 
 /* A message of libpq's on one line, without repeated lines; a new string. */
 char *pg_reason(const char *message) OD_MUST;

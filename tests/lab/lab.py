@@ -62,9 +62,12 @@ class Lab:
         self.servers.append(server)
         return server.start()
 
+    def new_postgres(self):
+        return postgres.Postgres(self.directory)
+
     @functools.cached_property
     def postgres(self):
-        server = self.start(postgres.Postgres(self.directory))
+        server = self.start(self.new_postgres())
         server.create_role(OWNER)
         server.admin(f"ALTER ROLE {OWNER} CREATEROLE")
         server.create_role(DELIVERY)

@@ -25,6 +25,7 @@ class Postgres(process.Server):
         self.password = secrets.token_urlsafe()
         self.port = None
         self.settings = {}      # in place of those below
+        self.initdb_options = []
         self.counter = itertools.count(1)
         os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
 
@@ -38,10 +39,11 @@ class Postgres(process.Server):
             file.write(self.password)
         os.chown(password_file, self.user.pw_uid, self.user.pw_gid)
         subprocess.run([self.program("initdb"), "-D", self.path("data"), "-U", "admin", "-A", "scram-sha-256",
-                        "--pwfile", password_file, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
+                        "--pwfile", password_file, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
+                        *self.initdb_options],
                        check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
         # On the unix socket we are the administrator, without the time that SCRAM takes; two users can log in as on Debian.
-        self.put_first("pg_hba.conf", "local all admin peer map=tests\nlocal all root,games peer\n")
+        self.put_first("pg_hba.conf", "local all,replication admin peer map=tests\nlocal all root,games peer\n")
         self.put_first("pg_ident.conf", f"tests {pwd.getpwuid(os.getuid()).pw_name} admin\n")
 
     def let_pooler_in(self, login):

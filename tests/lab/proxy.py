@@ -56,13 +56,14 @@ class Proxy:
     watch(connection, side, data), when given, sees all that comes from a side (CLIENT or SERVER) before it is passed
     on, and gives the bytes to be passed on, or None after which the connection is reset."""
 
-    def __init__(self, target_port, watch=None):
-        self.target_port = target_port
+    def __init__(self, target_port, watch=None, address="127.0.0.1", target="127.0.0.1"):
+        """address: where it listens; target: of the server."""
+        self.target, self.target_port = target, target_port
         self.watch = watch or (lambda connection, side, data: data)
         self.connections = []
         self.flowing = threading.Event()
         self.flowing.set()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.listener = socket.create_server((address, 0), backlog=100)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -93,7 +94,7 @@ class Proxy:
             except OSError:
                 return
             try:
-                server = socket.create_connection(("127.0.0.1", self.target_port))
+                server = socket.create_connection((self.target, self.target_port))
             except OSError:
                 client.close()
                 continue

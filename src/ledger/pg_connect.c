@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Connecting to the first of several hosts that answers. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/pg_internal.h"
+#include "ledger/pg_peer.h"
+
+struct keywords {
+    const char *names[64];
+    const char *values[64];
+    size_t count;
+};
+
+/* The hosts still to be tried, as libpq's lists; NULL: as the conninfo has them. */
+struct hosts {
+    char *hosts, *addresses, *ports;
+};
+
+static void hosts_free(struct hosts *hosts)
+{
+    base_free(&hosts->hosts);
+    base_free(&hosts->addresses);
+    base_free(&hosts->ports);
+}
+
+/* libpq would print a notice to stderr, which Postfix takes for our answer. One of them changes what a COMMIT means: the
+ * wait for the synchronous standby was cancelled (syncrep.c), and the transaction may be on this server alone. The names of
+ * PostgreSQL's functions, unlike its texts, are not translated. */
+static void take_notice(void *context, const PGresult *result)
+{
+    struct pg *pg = context;
+    const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+    if (function != NULL && strcmp(function, "SyncRepWaitForLSN") == 0)
+        pg->alone = true;
+}
+
+static void keywords_add(struct keywords *keywords, const char *name, const char *value)
+{
+    if (value != NULL && keywords->count + 1 < sizeof(keywords->names) / sizeof(keywords->names[0])) {
+        keywords->names[keywords->count] = name;
+        keywords->values[keywords->count++] = value;
+    }
+}
+
+/* The value of an option: a list of the hosts that are left, or what the conninfo has. */
+static const char *hosts_value(const struct hosts *hosts, const char *keyword, const char *value)
+{
+    const struct {
+        const char *keyword, *left;
+    } lists[] = {{"host", hosts->hosts}, {"hostaddr", hosts->addresses}, {"port", hosts->ports}};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        if (lists[i].left != NULL && strcmp(lists[i].keyword, keyword) == 0)
+            return lists[i].left;
+    return value;
+}
+
+/* Starts to connect with the conninfo's options and, where it has none, our defaults. */
+static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, const struct hosts *hosts,
+                             struct fault *fault)
+{
+    static const char *const defaults[][2] = {
+        {"keepalives_idle", "30"},     {"keepalives_interval", "10"}, {"keepalives_count", "3"},
+        {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
+    };
+    char *message = NULL;
+    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
+    if (options == NULL) {
+        char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
+        PQfreemem(message);
+        fault_set(fault, "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
+                  reason);
+        return false;
+    }
+    struct keywords keywords = {.count = 0};
+    keywords_add(&keywords, "application_name", application);
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+        keywords_add(&keywords, defaults[i][0], defaults[i][1]);
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++) /* a later value wins */
+        keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
+    keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
+    pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
+    PQconninfoFree(options);
+    if (pg->conn == NULL)
+        abort(); /* no memory: death by signal defers */
+    PQsetNoticeReceiver(pg->conn, take_notice, pg);
+    return true;
+}
+
+static const char *option(const PQconninfoOption *options, const char *name)
+{
+    while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
+        options++;
+    return options != NULL && options->keyword != NULL && options->val != NULL ? options->val : "";
+}
+
+/* Whether an entry of a list may be what the connection has: one that is empty stands for a default. */
+static bool may_be(char **list, guint n, const char *actual)
+{
+    guint count = g_strv_length(list);
+    const char *entry = count == 0 ? "" : list[n < count ? n : count - 1];
+    return *entry == '\0' || g_strcmp0(entry, actual) == 0;
+}
+
+/* A list without its n-th entry, a new string; NULL if it is not a list of all hosts. */
+static char *without(char **list, guint n, guint hosts)
+{
+    if (g_strv_length(list) < hosts)
+        return NULL;
+    g_autoptr(GPtrArray) left = g_ptr_array_new();
+    for (guint i = 0; i < hosts; i++)
+        if (i != n)
+            g_ptr_array_add(left, list[i]);
+    g_ptr_array_add(left, NULL);
+    g_autofree char *joined = g_strjoinv(",", (char **)left->pdata);
+    return base_strdup(joined);
+}
+
+/* Which of the hosts was being tried, and how many there are. */
+static guint find_current(PGconn *conn, char **hosts, char **addresses, char **ports, guint *ret_count)
+{
+    guint count = MAX(MAX(g_strv_length(hosts), g_strv_length(addresses)), 1);
+    guint found = 0;
+    while (found + 1 < count && !(may_be(hosts, found, PQhost(conn)) && may_be(ports, found, PQport(conn)) &&
+                                  may_be(addresses, found, PQhostaddr(conn))))
+        found++;
+    *ret_count = count;
+    return found;
+}
+
+/* The hosts without the one that was being tried. False if there is none left, or libpq has tried the rest itself. */
+static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
+{
+    PQconninfoOption *options = PQconninfo(conn);
+    g_auto(GStrv) hosts = g_strsplit(option(options, "host"), ",", -1);
+    g_auto(GStrv) addresses = g_strsplit(option(options, "hostaddr"), ",", -1);
+    g_auto(GStrv) ports = g_strsplit(option(options, "port"), ",", -1);
+    PQconninfoFree(options);
+    guint count = 0;
+    guint current = find_current(conn, hosts, addresses, ports, &count);
+    if (count == 1 || (!silent && current + 1 == count))
+        return false;
+    struct hosts left = {.hosts = without(hosts, current, count),
+                         .addresses = without(addresses, current, count),
+                         .ports = without(ports, current, count)};
+    hosts_free(ret);
+    *ret = left;
+    return true;
+}
+
+/* Until when the host is waited for that is being tried: connect_timeout, if there is another one. */
+static int64_t limit_of_host(PGconn *conn, int64_t until)
+{
+    PQconninfoOption *options = PQconninfo(conn);
+    int64_t limit = g_ascii_strtoll(option(options, "connect_timeout"), NULL, 10) * 1000;
+    bool several = strchr(option(options, "host"), ',') != NULL || strchr(option(options, "hostaddr"), ',') != NULL;
+    PQconninfoFree(options);
+    return several && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
+}
+
+/* What libpq tries now; a new string. */
+static char *tried(PGconn *conn)
+{
+    return base_printf("%s port %s", PQhost(conn), PQport(conn));
+}
+
+enum connecting {
+    CONNECTED,
+    CONNECTING_FAILED,
+    CONNECTING_SILENT,  /* the host that is being tried does not answer */
+    CONNECTING_REFUSED, /* by us; the fault is set */
+};
+
+static enum connecting finish_connecting(struct pg *pg, bool verify, int64_t until, struct fault *fault)
+{
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    char *host OD_CLEANUP(base_free) = NULL;
+    int64_t limit = until;
+    if (verify && !pg_peer_check(pg->conn, fault))
+        return CONNECTING_REFUSED;
+    while (PQstatus(pg->conn) != CONNECTION_BAD && status != PGRES_POLLING_FAILED) {
+        if (status == PGRES_POLLING_OK)
+            return CONNECTED;
+        char *now OD_CLEANUP(base_free) = tried(pg->conn);
+        if (g_strcmp0(now, host) != 0) {
+            base_free(&host);
+            host = base_strdup(now);
+            limit = limit_of_host(pg->conn, until);
+        }
+        if (pg_wait_socket(pg, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, limit) <= 0)
+            return CONNECTING_SILENT;
+        if ((verify && !pg_peer_check(pg->conn, fault)) || !pg_count_received(pg, fault))
+            return CONNECTING_REFUSED;
+        status = PQconnectPoll(pg->conn);
+    }
+    return CONNECTING_FAILED;
+}
+
+/* What libpq says, or has not come to say; a new string. */
+static char *describe(const struct pg *pg, bool silent)
+{
+    char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
+    if (!silent)
+        return base_strdup(reason);
+    char *host OD_CLEANUP(base_free) = tried(pg->conn);
+    return base_printf("%s%sno answer from %s in time", reason, *reason != '\0' ? "; " : "", host);
+}
+
+bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault)
+{
+    int64_t until = base_now_ms() + PG_TIMEOUT_MS;
+    struct hosts hosts OD_CLEANUP(hosts_free) = {NULL, NULL, NULL};
+    char *earlier OD_CLEANUP(base_free) = base_strdup("");
+    for (;;) {
+        if (!start_connecting(pg, conninfo, application, &hosts, fault))
+            return false;
+        enum connecting ended = finish_connecting(pg, verify, until, fault);
+        if (ended == CONNECTED || ended == CONNECTING_REFUSED)
+            return ended == CONNECTED;
+        bool silent = ended == CONNECTING_SILENT;
+        char *reason OD_CLEANUP(base_free) = describe(pg, silent);
+        char *all OD_CLEANUP(base_free) =
+            base_printf("%s%s%s", earlier, *earlier != '\0' && *reason != '\0' ? "; " : "", reason);
+        if (base_now_ms() >= until || !leave_out(pg->conn, silent, &hosts)) {
+            fault_set(fault, "database: no connection%s: %s", silent ? " within 30 s" : "", all);
+            pg->lost = true;
+            break;
+        }
+        base_free(&earlier);
+        earlier = base_strdup(all);
+        PQfinish(pg->conn);
+        pg->conn = NULL;
+    }
+    if (pg_reason_is_login(pg->conn))
+        strcpy(fault->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
+    return false;
+}

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: ISC
+"""Prints what the tests with several hosts saw."""
+
+import pytest
+
+SAW = "saw"     # property of a test's report: it is sent by every worker
+
+
+@pytest.fixture
+def saw(request):
+    """Notes a line for the end of the run."""
+    return lambda line: request.node.user_properties.append((SAW, line))
+
+
+def pytest_terminal_summary(terminalreporter):
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, line in report.user_properties if report.when == "call" else []:
+            if name == SAW:
+                terminalreporter.write_line(line)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: ISC
+"""A host whose clock is an hour fast or slow. How long others wait after a delivery that died is counted by the
+database's clock, and a deadline by one that is only counted from its start: neither notices.
+
+ONCEDROP_HOSTS=all takes both hosts and both directions; `make check` one.
+
+Seen to fail with: the age of a claim by the host's clock (ledger_look.c: add_copies)."""
+
+import os
+import time
+
+import flow
+import pytest
+from lab.messages import message
+from lab.process import find_program, wait_until
+from lab.proxy import SERVER, Proxy
+
+ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
+DEADLINE, HOLD_OFF = 2, 3   # seconds
+SLOW = 10                   # more, of a busy machine
+
+
+def faketime():
+    try:
+        return find_program("faketime")
+    except FileNotFoundError:
+        return None
+
+
+pytestmark = pytest.mark.skipif(faketime() is None, reason="faketime is not installed")
+
+
+def forget_answer(connection, side, data):
+    """The message is stored, and the client never hears of it."""
+    if side == SERVER and b"APPENDUID" in data:
+        connection.fall_silent()
+        return b""
+    return data
+
+
+@pytest.mark.parametrize("fast", ["+1h", "-1h"] if ALL else ["+1h"])
+@pytest.mark.parametrize("whose", ["second", "first"] if ALL else ["second"])
+def test_clock_is_wrong(site, whose, fast):
+    """A delivery ends at its deadline; another host waits for the hold-off, and finds the message."""
+    account = site.account()
+    mail = message(to=account)
+    proxy = site.use(Proxy(site.lab.dovecot.port, forget_answer))
+    settings = {"imap__tls": "none", "delivery__deadline": f"{DEADLINE}s", "delivery__hold_off": f"{HOLD_OFF}s"}
+    first, second = (flow.Host(name, site, [faketime(), "-f", fast] if name == whose else [], imap__port=port, **settings)
+                     for name, port in (("first", proxy.port), ("second", site.lab.dovecot.port)))
+    start, said = time.monotonic(), []
+    status, text = first.deliver(mail, account)
+    assert status == 75 and DEADLINE <= time.monotonic() - start < DEADLINE + SLOW, text
+    [row] = site.sql("SELECT state, abs(extract(epoch FROM clock_timestamp() - attempt_at)) < 60 AS near FROM oncedrop.copy")
+    assert row.state == "appending" and row.near
+    wait_until(lambda: said.append(second.deliver(mail, account)) or said[-1][0] == 0, "the other host delivers")
+    assert len(said) > 1 and "found there" in said[-1][1], said
+    assert HOLD_OFF <= time.monotonic() - start < HOLD_OFF + SLOW
+    status, text = first.deliver(mail, account)
+    assert status == 0 and "duplicate" in text and site.count(account) == 1
