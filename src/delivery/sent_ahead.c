@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What can be done for the Sent copy before it may be made. Its session is opened only after those of all inboxes, so that
- * it takes none from them. */
+ * What is done for the Sent copy while others are waited for. Its session is opened only after those of all inboxes, so
+ * that it takes none from them. */
 #include "delivery/append.h"
 #include "delivery/quarantine.h"
 #include "delivery/sent.h"
@@ -32,8 +32,8 @@ void sent_begin(struct delivery_work *work)
         it->opening = sessions_open_ahead(sessions, account_of(work));
 }
 
-/* Begins the search, or the APPEND if there is nothing to search for, if the session is there. In doubt the search is part
- * of what must not happen before the hold that protects the APPEND. */
+/* Begins the search, or once that has found nothing the APPEND, if the session is there. In doubt the search must be the
+ * newest thing that is known before the APPEND, and on a session of its own: that is left to sent_deliver. */
 static void begin_next(struct delivery_work *work)
 {
     struct sessions *sessions = work->delivery->sessions;
