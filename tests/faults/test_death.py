@@ -68,7 +68,7 @@ def test_killed_at_every_system_call(site, ledgers, scenario, tally):
 @pytest.mark.parametrize("scenario", SCENARIOS if SAMPLE == 0 else ["two recipients"])
 @pytest.mark.usefixtures("method")
 def test_killed_with_each_lock_method(site, ledgers, scenario, tally):
-    killed(site, ledgers, scenario, tally, SAMPLE // 2)
+    killed(site, ledgers, scenario, tally, SAMPLE // 4)
 
 
 @pytest.mark.parametrize("scenario", FAILING)
