@@ -89,7 +89,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     return true;
 }
 
-static const char *option(const PQconninfoOption *options, const char *name)
+static const char *value_of(const PQconninfoOption *options, const char *name)
 {
     while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
         options++;
@@ -134,9 +134,9 @@ static guint find_current(PGconn *conn, char **hosts, char **addresses, char **p
 static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 {
     PQconninfoOption *options = PQconninfo(conn);
-    g_auto(GStrv) hosts = g_strsplit(option(options, "host"), ",", -1);
-    g_auto(GStrv) addresses = g_strsplit(option(options, "hostaddr"), ",", -1);
-    g_auto(GStrv) ports = g_strsplit(option(options, "port"), ",", -1);
+    g_auto(GStrv) hosts = g_strsplit(value_of(options, "host"), ",", -1);
+    g_auto(GStrv) addresses = g_strsplit(value_of(options, "hostaddr"), ",", -1);
+    g_auto(GStrv) ports = g_strsplit(value_of(options, "port"), ",", -1);
     PQconninfoFree(options);
     guint count = 0;
     guint current = find_current(conn, hosts, addresses, ports, &count);
@@ -154,8 +154,8 @@ static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
     PQconninfoOption *options = PQconninfo(conn);
-    int64_t limit = g_ascii_strtoll(option(options, "connect_timeout"), NULL, 10) * 1000;
-    bool several = strchr(option(options, "host"), ',') != NULL || strchr(option(options, "hostaddr"), ',') != NULL;
+    int64_t limit = g_ascii_strtoll(value_of(options, "connect_timeout"), NULL, 10) * 1000;
+    bool several = strchr(value_of(options, "host"), ',') != NULL || strchr(value_of(options, "hostaddr"), ',') != NULL;
     PQconninfoFree(options);
     return several && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
 }
