@@ -89,7 +89,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     return true;
 }
 
-static const char *option(const PQconninfoOption *options, const char *name)
+static const char *value_of(const PQconninfoOption *options, const char *name)
 {
     while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
         options++;
@@ -122,10 +122,10 @@ static char *without(char **list, guint n, guint hosts)
 static guint find_current(PGconn *conn, char **hosts, char **addresses, char **ports, guint *ret_count)
 {
     guint count = MAX(MAX(g_strv_length(hosts), g_strv_length(addresses)), 1);
-    guint found = 0;
-    while (found + 1 < count && !(may_be(hosts, found, PQhost(conn)) && may_be(ports, found, PQport(conn)) &&
-                                  may_be(addresses, found, PQhostaddr(conn))))
-        found++;
+    guint found = count - 1; /* of equal ones the last: libpq has tried the others before */
+    while (found > 0 && !(may_be(hosts, found, PQhost(conn)) && may_be(ports, found, PQport(conn)) &&
+                          may_be(addresses, found, PQhostaddr(conn))))
+        found--;
     *ret_count = count;
     return found;
 }
@@ -134,9 +134,9 @@ static guint find_current(PGconn *conn, char **hosts, char **addresses, char **p
 static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 {
     PQconninfoOption *options = PQconninfo(conn);
-    g_auto(GStrv) hosts = g_strsplit(option(options, "host"), ",", -1);
-    g_auto(GStrv) addresses = g_strsplit(option(options, "hostaddr"), ",", -1);
-    g_auto(GStrv) ports = g_strsplit(option(options, "port"), ",", -1);
+    g_auto(GStrv) hosts = g_strsplit(value_of(options, "host"), ",", -1);
+    g_auto(GStrv) addresses = g_strsplit(value_of(options, "hostaddr"), ",", -1);
+    g_auto(GStrv) ports = g_strsplit(value_of(options, "port"), ",", -1);
     PQconninfoFree(options);
     guint count = 0;
     guint current = find_current(conn, hosts, addresses, ports, &count);
@@ -154,8 +154,8 @@ static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
     PQconninfoOption *options = PQconninfo(conn);
-    int64_t limit = g_ascii_strtoll(option(options, "connect_timeout"), NULL, 10) * 1000;
-    bool several = strchr(option(options, "host"), ',') != NULL || strchr(option(options, "hostaddr"), ',') != NULL;
+    int64_t limit = g_ascii_strtoll(value_of(options, "connect_timeout"), NULL, 10) * 1000;
+    bool several = strchr(value_of(options, "host"), ',') != NULL || strchr(value_of(options, "hostaddr"), ',') != NULL;
     PQconninfoFree(options);
     return several && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
 }
@@ -198,21 +198,21 @@ static enum connecting finish_connecting(struct pg *pg, bool verify, int64_t unt
     return CONNECTING_FAILED;
 }
 
-/* What libpq says, or has not come to say; a new string. */
-static char *describe(const struct pg *pg, bool silent)
+/* Adds a line to what was said about the hosts before: what libpq says, or has not come to say. Replaces the string. */
+static void add_reason(const struct pg *pg, bool silent, char **said)
 {
-    char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
-    if (!silent)
-        return base_strdup(reason);
     char *host OD_CLEANUP(base_free) = tried(pg->conn);
-    return base_printf("%s%sno answer from %s in time", reason, *reason != '\0' ? "; " : "", host);
+    char *all = base_printf("%s%s%s%s%s", *said, PQerrorMessage(pg->conn), silent ? "no answer from " : "",
+                            silent ? host : "", silent ? " in time\n" : "");
+    base_free(said);
+    *said = all;
 }
 
 bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault)
 {
     int64_t until = base_now_ms() + PG_TIMEOUT_MS;
     struct hosts hosts OD_CLEANUP(hosts_free) = {NULL, NULL, NULL};
-    char *earlier OD_CLEANUP(base_free) = base_strdup("");
+    char *said OD_CLEANUP(base_free) = base_strdup("");
     for (;;) {
         if (!start_connecting(pg, conninfo, application, &hosts, fault))
             return false;
@@ -220,16 +220,13 @@ bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bo
         if (ended == CONNECTED || ended == CONNECTING_REFUSED)
             return ended == CONNECTED;
         bool silent = ended == CONNECTING_SILENT;
-        char *reason OD_CLEANUP(base_free) = describe(pg, silent);
-        char *all OD_CLEANUP(base_free) =
-            base_printf("%s%s%s", earlier, *earlier != '\0' && *reason != '\0' ? "; " : "", reason);
+        add_reason(pg, silent, &said);
         if (base_now_ms() >= until || !leave_out(pg->conn, silent, &hosts)) {
-            fault_set(fault, "database: no connection%s: %s", silent ? " within 30 s" : "", all);
+            char *reason OD_CLEANUP(base_free) = pg_reason(said);
+            fault_set(fault, "database: no connection%s: %s", silent ? " within 30 s" : "", reason);
             pg->lost = true;
             break;
         }
-        base_free(&earlier);
-        earlier = base_strdup(all);
         PQfinish(pg->conn);
         pg->conn = NULL;
     }

@@ -2,6 +2,7 @@
 """Prints what the tests with several hosts saw."""
 
 import pytest
+from lab import forgetful, network
 
 SAW = "saw"     # property of a test's report: it is sent by every worker
 
@@ -17,3 +18,6 @@ def pytest_terminal_summary(terminalreporter):
         for name, line in report.user_properties if report.when == "call" else []:
             if name == SAW:
                 terminalreporter.write_line(line)
+    for what, missing in (("a network of several hosts", network.missing()), ("power cuts", forgetful.missing())):
+        if missing:
+            terminalreporter.write_line(f"The tests with {what} were left out: {missing}.")

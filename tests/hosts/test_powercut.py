@@ -181,7 +181,8 @@ class ByPostfix:
         inboxes = self.postfix.accounts(2)
         id = new_id()
         mail = message(to=", ".join(inboxes), id=id, body=f"Number {number}.\n" * 300)
-        return Sent(f"accepted.{number}", id.encode(), mail, "lisa@elsewhere.example", inboxes, [(one, "INBOX") for one in inboxes])
+        places = [(one, "INBOX") for one in inboxes]
+        return Sent(f"accepted.{number}", id.encode(), mail, "lisa@elsewhere.example", inboxes, places)
 
     def send(self, one):
         self.postfix.send(one.mail, one.inboxes)
