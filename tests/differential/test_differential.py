@@ -4,14 +4,12 @@ ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is
 shrunk."""
 
 import concurrent.futures
-import contextlib
 import difflib
 import os
 import queue
 import random
 import subprocess
 
-import psycopg2
 import pytest
 
 from lab import lab as lab_module
@@ -75,22 +73,8 @@ def conninfos(lab, ledgers):
         ledgers.give_back(database)
 
 
-@pytest.fixture
-def method(conninfos, request, monkeypatch):
-    """lock.method of the ledgers; for them, rows are like advisory locks."""
-    def agree(on):
-        for conninfo in conninfos:
-            with contextlib.closing(psycopg2.connect(conninfo)) as session, session, session.cursor() as cursor:
-                cursor.execute("UPDATE oncedrop.agreed SET lock_method = %s", (on,))
-    monkeypatch.setenv("ONCEDROP_LOCK_METHOD", request.param)
-    agree(request.param)
-    yield request.param
-    agree("advisory")
-
-
-@pytest.mark.parametrize("fresh,method", [(False, "advisory"), (True, "advisory"), (False, "lease"), (True, "lease")],
-                         indirect=["method"])
-def test_histories(conninfos, fresh, method):
+@pytest.mark.parametrize("fresh", [False, True])
+def test_histories(conninfos, fresh):
     seed, histories = (SEED, HISTORIES) if fresh else (1, FIXED)
     idle = queue.Queue()
     for conninfo in conninfos:
@@ -111,7 +95,7 @@ def test_histories(conninfos, fresh, method):
             lines = sum(part.result() for part in parts)
         finally:
             pool.shutdown(cancel_futures=True)
-    print(f"differential: {method}, seed {seed}: {histories} histories, {lines} lines, the same")
+    print(f"differential: seed {seed}: {histories} histories, {lines} lines, the same")
 
 
 def test_breakages(conninfos):
