@@ -169,8 +169,7 @@ char *address_expand(const char *template, const struct address *address, struct
         } else if (at[1] == '{' && (at += 2, value = lookup(&at, address)) != NULL) {
             g_string_append(text, value);
         } else {
-            fault_set(fault, "template %s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known",
-                      template);
+            fault_set(fault, "%s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known", template);
             g_string_free(text, TRUE);
             return NULL;
         }

@@ -9,8 +9,10 @@ char *route_template_expand(const char *setting, const char *template, const str
                             struct fault *fault)
 {
     char *text = address_expand(template, address, fault);
-    if (text == NULL)
-        fault_prefix(fault, "[route] %s", setting);
+    if (text == NULL) {
+        char *why OD_CLEANUP(base_free) = base_strdup(fault->text);
+        fault_set(fault, "[route] %s = %s", setting, why);
+    }
     return text;
 }
 

@@ -132,6 +132,7 @@ def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
     session.envelope([scuba], sender="lisa@elsewhere.example")
     session.send(lmtp.stuffed(mail))
     assert session.rest() == b""
+    wait_until(lambda: raw.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'") == 1, "its claim")
     raw.settings = right
     age(raw, "attempt_at")
     resume(raw, scuba, mail)

@@ -68,6 +68,7 @@ class Courier(imap_server.ImapServer):
     def __init__(self, directory, certificate, more=""):
         """certificate: (certificate, key) files; more: lines for etc/imapd."""
         super().__init__(directory)
+        PROGRAMS.be_reachable(os.path.dirname(self.directory))
         self.more = more
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()

@@ -66,6 +66,7 @@ class Cyrus(imap_server.ImapServer):
     def __init__(self, directory, certificate, munge8bit="no", more=""):
         """certificate: (certificate, key) files; munge8bit: that setting; more: lines for imapd.conf."""
         super().__init__(directory)
+        PROGRAMS.be_reachable(os.path.dirname(self.directory))
         self.munge8bit, self.more = munge8bit, more
         self.user = process.account_for("nobody")
         self.password = secrets.token_urlsafe()

@@ -3,8 +3,18 @@
 
 import glob
 import os
+import shutil
+import stat
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def everybody_reaches(path):
+    while path != "/":
+        if not os.stat(path).st_mode & stat.S_IXOTH:
+            return False
+        path = os.path.dirname(path)
+    return True
 
 
 class Unpacked:
@@ -13,13 +23,24 @@ class Unpacked:
     def __init__(self, name):
         self.name = name
         directory = os.environ.get("ONCEDROP_SERVERS") or os.path.join(REPOSITORY, "build", "servers")
-        self.root = os.path.join(os.path.abspath(directory), name, "root")
+        self.place = os.path.join(os.path.abspath(directory), name)
+        self.root = os.path.join(self.place, "root")
 
     def missing(self):
         """Why it cannot be started here, or None."""
         if os.path.isdir(self.root):
             return None
         return f"{self.name} is not there: run tests/unpack-servers, which needs Debian's packages"
+
+    def be_reachable(self, directory):
+        """As root: its processes run as another user, who might not reach a checkout below /root. If so, they run from
+        this directory, which everybody can enter."""
+        if os.getuid() != 0 or everybody_reaches(self.root):
+            return
+        copy = os.path.join(directory, f"{self.name}-programs")
+        if not os.path.exists(copy):
+            shutil.copytree(self.root, copy, symlinks=True)
+        self.root = copy
 
     def path(self, name):
         """A file of one of its packages, which is here, or in the system if that package is installed."""
@@ -38,7 +59,7 @@ class Unpacked:
 
     def version(self):
         """Of its main package, such as 3.6.1."""
-        with open(os.path.join(os.path.dirname(self.root), "files"), encoding="ascii") as file:
+        with open(os.path.join(self.place, "files"), encoding="ascii") as file:
             names = file.read().split()
         main = next(name for name in names if name.startswith(f"{self.name}-imap"))
         return main.split("_")[1].split("+")[0].split("-")[0]
