@@ -424,9 +424,9 @@ def test_the_worker_dies_at_each_step(site):
         if left[0] is not None:
             left[0] -= 1
             if left[0] < 0:
+                left[0] = None      # before the front can notice
                 for pid in served.service.workers():
                     os.kill(pid, signal.SIGKILL)
-                left[0] = None
         return data
 
     site.imap_proxy(kill)

@@ -10,7 +10,7 @@ import threading
 
 import expect
 import pytest
-from lab import one_login
+from lab import dovecot_config, one_login
 from lab.fake_imap import FakeImap
 from lab.lmtp import start
 from lab.messages import message, on_the_wire
@@ -18,6 +18,8 @@ from lab.messages import message, on_the_wire
 
 @pytest.fixture(scope="module")
 def dovecot(lab):
+    if not dovecot_config.is_old():
+        pytest.skip("the sample is for Dovecot 2.3")
     directory = lab.new_directory("one")
     os.chmod(directory, 0o711)
     server = one_login.Dovecot(directory, lab.certificate)

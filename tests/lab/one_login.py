@@ -3,7 +3,7 @@
 
 import os
 
-from . import dovecot, dovecot_config
+from . import dovecot
 
 USER = "oncedrop"
 SETTINGS = {"imap.user": USER, "imap.master_user": None, "imap.tls": "none", "route.inbox": "users/%{address}",
@@ -25,8 +25,7 @@ namespace inbox {
 
 def sample(directory, lookup=True):
     """The sample with its paths in this directory."""
-    name = f"92-oncedrop-one-login-{'2.3' if dovecot_config.is_old() else '2.4'}.conf"
-    with open(os.path.join(REPOSITORY, "conf", "dovecot", name), encoding="utf-8") as file:
+    with open(os.path.join(REPOSITORY, "conf", "dovecot", "92-oncedrop-one-login-2.3.conf"), encoding="utf-8") as file:
         return (LOOKUP if lookup else "") + file.read().replace("/etc/dovecot/", f"{directory}/")
 
 
