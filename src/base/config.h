@@ -108,8 +108,8 @@ struct config {
  * of imap.password_file takes its place; not if the program runs set-group-ID.
  *
  * Returns a new configuration, or NULL with the fault set to the file, group, name and reason: the file is missing,
- * unreadable or accessible to others, a group or setting is unknown, a value is out of range or not implemented yet, or
- * a secret cannot be read. */
+ * unreadable or accessible to others, a group or setting is unknown, a value is out of range, or a secret cannot be
+ * read. */
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
 
 /* Whether one login, imap.user, opens everybody's mailboxes: route.inbox then names whose, with the variables of

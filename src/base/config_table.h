@@ -27,7 +27,6 @@ enum setting_flag {
 struct choice {
     const char *name; /* NULL ends the list */
     int value;
-    bool missing; /* known but not implemented yet: refused */
 };
 
 struct setting {

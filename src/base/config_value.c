@@ -97,15 +97,13 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
     return true;
 }
 
-/* "a, b or c": the choices that this version implements. */
+/* "a, b or c" */
 static char *choices_text(const struct choice *choices)
 {
     GString *list = g_string_new(NULL);
     const char *last = NULL;
 
     for (; choices->name; choices++) {
-        if (choices->missing)
-            continue;
         if (last)
             g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", last);
         last = choices->name;
@@ -121,10 +119,6 @@ static bool set_choice(int *field, const struct setting *setting, const char *te
     for (const struct choice *choice = setting->choices; choice->name; choice++) {
         if (strcmp(choice->name, text) != 0)
             continue;
-        if (choice->missing) {
-            fault_set(fault, "not available in this version; use %s", allowed);
-            return false;
-        }
         *field = choice->value;
         return true;
     }
