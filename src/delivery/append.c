@@ -4,7 +4,6 @@
 #include "delivery/append.h"
 
 #include "base/deadline.h"
-#include "base/output.h"
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "message/message_comparison.h"

@@ -68,9 +68,9 @@ bool append_begin(struct delivery_work *work, size_t place, enum sessions_age ag
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */
 void append_feed(struct delivery_work *work, size_t place, int64_t until_ms);
 
-/* Waits for the answer; meanwhile goes on with what was begun for the Sent copy. A kept session that turns out to be closed before anything was sent is replaced once by a new
- * one, if there is time; one that is silent until until_ms only if nobody waits for it (alone). doubt: as found out
- * before: whether an earlier attempt may have stored the copy. */
+/* Waits for the answer; meanwhile goes on with what was begun for the Sent copy. A kept session that turns out to be closed
+ * before anything was sent is replaced once by a new one, if there is time; one that is silent until until_ms only if nobody
+ * waits for it (alone). doubt: as found out before: whether an earlier attempt may have stored the copy. */
 struct made append_collect(struct delivery_work *work, size_t place, int64_t until_ms, bool alone, bool doubt) OD_MUST;
 
 /* Instead of append_feed or append_search_end: nothing is sent, and the session ends, as the server waits for the

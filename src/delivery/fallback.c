@@ -22,6 +22,12 @@ void fallback_append(struct delivery_work *work, size_t place, struct made *made
     if (!made->never || fallback == NULL || !append_in_time(work->delivery->config))
         return;
     struct report why = made->report;
+    if (work->plan->targets[place].fenced) {
+        report_set(&made->report, OUTCOME_BUSY,
+                   "another copy for %s may be on its way to %s (which is to be used, since %s)",
+                   work->targets.list[place].account, fallback, why.text);
+        return;
+    }
     work->ahead[place].fallback = fallback; /* for good: whatever else becomes of the copy does so there */
     bool search = made->doubt || work->plan->targets[place].beside;
     if (!search || append_search(work, place, made->doubt, made) == SEARCH_ABSENT)

@@ -71,14 +71,23 @@ static bool is_beside(const struct plan_request *request, const struct ledger_fo
 }
 
 /* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched,
- * except on purpose. */
+ * except on purpose; and nothing while the delivery of the other copy may still add that, as it does if it has lost its
+ * lock. For a folder's copy that matters only if its folder cannot be made (fallback_append). */
 static void plan_beside(const struct plan_request *request, const struct ledger_found *found, size_t target,
                         struct plan *plan)
 {
     struct plan_target *it = &plan->targets[target];
     it->beside = request->fallbacks != NULL && it->why != WHY_FORCED && is_beside(request, found, target);
-    if (it->beside && request->fallbacks[target] == NULL && it->action == PLAN_APPEND)
+    it->fenced = it->beside && found->copies[target].beside_age_ms > 0 &&
+                 found->copies[target].beside_age_ms < request->hold_off;
+    if (!it->beside || request->fallbacks[target] != NULL || !plan_is_made(it))
+        return;
+    if (it->fenced) {
+        it->why = WHY_UNDER_WAY;
+        it->action = PLAN_BUSY;
+    } else {
         it->action = PLAN_SEARCH;
+    }
 }
 
 static void plan_inbox(const struct plan_request *request, const struct ledger_found_copy *copy,

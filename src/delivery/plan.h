@@ -55,9 +55,9 @@ struct plan_request {
 struct plan_target {
     enum plan_action action;
     enum plan_why why;
-    bool doubt; /* it may be there: claim it with doubt */
-    bool
-        beside; /* the account has, or gets, another copy of the message, which may be in this mailbox, too (fallback.h) */
+    bool doubt;  /* it may be there: claim it with doubt */
+    bool beside; /* the account has, or gets, another copy of the message: it may be where this one goes (fallback.h) */
+    bool fenced; /* that was claimed less than a hold-off ago: its delivery may still store it there */
 };
 
 struct plan {

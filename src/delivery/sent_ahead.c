@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * What is done for the Sent copy while others are waited for. Its session is opened only after those of all inboxes, so
- * that it takes none from them. */
+ * that it takes none from them; and one that an inbox uses stays with that, which may need it again. */
 #include "delivery/append.h"
 #include "delivery/quarantine.h"
 #include "delivery/sent.h"
@@ -27,8 +27,8 @@ void sent_begin(struct delivery_work *work)
 {
     struct sessions *sessions = work->delivery->sessions;
     struct sent_ahead *it = &work->sent_ahead;
-    it->allowed = sent_is_due(work) && inboxes_have_sessions(work);
-    if (it->allowed && sessions_available(sessions, account_of(work)))
+    it->allowed = sent_is_due(work) && inboxes_have_sessions(work) && sessions_available(sessions, account_of(work));
+    if (it->allowed)
         it->opening = sessions_open_ahead(sessions, account_of(work));
 }
 
@@ -123,7 +123,7 @@ bool sent_answered(struct delivery_work *work)
     const struct append_ahead *ahead = &work->ahead[work->plan->sent];
     while (go_on(work, until, &descriptor, &next))
         (void)!mailbox_wait_either(busy(work), -1, next);
-    return ahead->begun && ahead->mailbox != NULL && mailbox_append_ahead(ahead->mailbox) == AHEAD_OVER;
+    return ahead->begun && ahead->mailbox != NULL && go_on_with(work, ahead->mailbox) == AHEAD_OVER;
 }
 
 bool sent_is_sent(const struct delivery_work *work)

@@ -14,14 +14,12 @@ struct append_ahead {
     bool unreachable;              /* a session for the search before it could not be opened (fault) */
     bool kept;                     /* the session is from an earlier delivery: it may be lost without any trouble */
     const struct message *instead; /* what is appended in place of the message; NULL: the message */
-    const char
-        *fallback; /* the mailbox that takes the place of the target's, which cannot be made; NULL: the target's */
-    struct mailbox *mailbox; /* NULL: no session could be opened ... */
-    struct fault fault;      /* ... and why */
+    const char *fallback;          /* the mailbox in place of the target's, which cannot be made; NULL: the target's */
+    struct mailbox *mailbox;       /* NULL: no session could be opened ... */
+    struct fault fault;            /* ... and why */
     struct append request;
     struct iovec *pieces;
-    struct mailbox
-        *searched; /* a search before it is under way there, from append_search_begin to append_search_end ... */
+    struct mailbox *searched; /* a search is under way there, from append_search_begin to append_search_end ... */
     struct message_comparison *comparison; /* ... and compares with this */
     bool absent;                           /* it was searched for, and not found */
 };

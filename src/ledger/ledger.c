@@ -95,8 +95,8 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 }
 
 /* All SET LOCAL in one statement. If a site has lowered synchronous_commit, mail could be lost after an answer that was
- * not yet durable, here and on a synchronous standby. idle_in_transaction_session_timeout lets the server release the
- * lock of a process that was stopped. */
+ * not yet durable, here and on a synchronous standby; that the wait for that was given up is said by a WARNING (pg_connect.c).
+ * idle_in_transaction_session_timeout lets the server release the lock of a process that was stopped. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
 {
     char idle[24], statement[24], lock[24];
@@ -110,6 +110,7 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
                   "SELECT pg_catalog.set_config('synchronous_commit', CASE"
                   " pg_catalog.current_setting('synchronous_commit')"
                   " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),"
+                  " pg_catalog.set_config('client_min_messages', 'warning', true),"
                   " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true),"
                   " pg_catalog.set_config('statement_timeout', $2, true),"
                   " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * Claim and hold: from the lock to the moment when an APPEND is allowed. */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "ledger/ledger_session.h"

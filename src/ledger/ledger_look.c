@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * Trying the lock, and reading what is known once it is ours. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -111,6 +110,16 @@ static size_t recipient_place(const struct ledger_message *message, const char *
     return LEDGER_OTHER;
 }
 
+/* The account has this copy in another mailbox. */
+static void take_beside(const PGresult *result, int row, struct ledger_found_copy *copy)
+{
+    int64_t age = pg_int(result, row, 5) > 0 ? pg_int(result, row, 5) : 1;
+    copy->beside = true;
+    if (ledger_state(PQgetvalue(result, row, 2)) == COPY_APPENDING &&
+        (copy->beside_age_ms == 0 || age < copy->beside_age_ms))
+        copy->beside_age_ms = age;
+}
+
 static void take_copy(const struct ledger_message *message, const PGresult *result, int row, struct ledger_found *found)
 {
     bool inbox = strcmp(PQgetvalue(result, row, 11), "inbox") == 0;
@@ -118,7 +127,8 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
         if (strcmp(message->targets[i].account, PQgetvalue(result, row, 0)) != 0)
             continue;
         if (strcmp(message->targets[i].mailbox, PQgetvalue(result, row, 1)) != 0) {
-            found->copies[i].beside |= inbox && message->targets[i].role == COPY_INBOX;
+            if (inbox && message->targets[i].role == COPY_INBOX)
+                take_beside(result, row, &found->copies[i]);
             continue;
         }
         found->copies[i] = (struct ledger_found_copy){
@@ -130,6 +140,7 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .owner = recipient_place(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
             .beside = found->copies[i].beside,
+            .beside_age_ms = found->copies[i].beside_age_ms,
             .elsewhere = found->copies[i].elsewhere,
             .uidvalidity = pg_int(result, row, 9),
             .uid = pg_int(result, row, 10),
@@ -243,15 +254,20 @@ static void pause_ms(int64_t ms)
     nanosleep(&time, NULL);
 }
 
-/* Whether another delivery claimed one of our copies within this time: between the COMMIT of its claim and its hold it
- * does not have the lock, but the copy is not ours to make. Ignores copies that we would leave to others anyway. */
-static bool just_claimed(const struct ledger_message *message, const struct ledger_found *found, int64_t within_ms)
+/* Whether another delivery claimed one of our copies within this time, or one that may end in the same mailbox
+ * (fallback.h): between the COMMIT of its claim and its hold it does not have the lock, but the copy is not ours to make.
+ * Ignores copies that we would leave to others anyway. */
+static bool just_claimed(const struct ledger *ledger, const struct ledger_message *message,
+                         const struct ledger_found *found, int64_t within_ms)
 {
+    bool folders = ledger->config->route.detail == DETAIL_FOLDER;
     for (size_t i = 0; i < message->target_count; i++) {
         const struct ledger_found_copy *copy = &found->copies[i];
         bool concerns_us = message->targets[i].role == COPY_INBOX ||
                            (copy->owner != LEDGER_OTHER && !copy->owner_finished);
         if (concerns_us && copy->state == COPY_APPENDING && copy->attempt_age_ms < within_ms)
+            return true;
+        if (folders && copy->beside_age_ms > 0 && copy->beside_age_ms < within_ms)
             return true;
     }
     return false;
@@ -303,7 +319,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
         enum ledger_result result = try_look(ledger, message, &found, fault);
         if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
             result = try_look(ledger, message, &found, fault);
-        bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(message, found, wait));
+        bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(ledger, message, found, wait));
         if (!again || base_now_ms() >= until) {
             if (result == LEDGER_OK)
                 *ret = found;

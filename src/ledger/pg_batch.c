@@ -120,6 +120,22 @@ bool pg_wait_either(struct pg *pg, int descriptor, int64_t until_ms)
     return waited[0].revents == 0;
 }
 
+/* Whether the connection is of no more use after this error; the next transaction connects anew. */
+static bool is_stale(const char *sqlstate)
+{
+    static const char *const states[] = {
+        "25006", /* read_only_sql_transaction: by now another server may have this one's name or address */
+        "0A000", /* feature_not_supported: likewise, BEGIN READ WRITE on a standby; or a cached plan must not change its
+                  * result type, after an upgrade of the schema */
+        "26000", /* invalid_sql_statement_name: there is a pooler after all */
+        "42P05", /* duplicate_prepared_statement: likewise */
+    };
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (strcmp(sqlstate, states[i]) == 0)
+            return true;
+    return false;
+}
+
 bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -127,7 +143,7 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     if (PQstatus(pg->conn) == CONNECTION_BAD)
         return pg_lose(pg, fault, "connection lost");
     snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate ? sqlstate : "");
-    pg->lost = pg->lost || (pg->prepared > 0 && pg_statement_is_stale(pg->sqlstate));
+    pg->lost = pg->lost || is_stale(pg->sqlstate);
     fault_set(fault, "database: %s (SQLSTATE %s)", message ? message : PQresultErrorMessage(result),
               sqlstate ? sqlstate : "unknown");
     snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);

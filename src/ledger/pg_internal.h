@@ -82,7 +82,4 @@ void pg_statements_settle(struct pg *pg);
 
 GHashTable *pg_statements_new(void) OD_MUST;
 
-/* Whether the error means that a prepared statement is not valid any more: the connection is then of no more use. */
-bool pg_statement_is_stale(const char *sqlstate) OD_MUST;
-
 #endif

@@ -41,19 +41,6 @@ GHashTable *pg_statements_new(void)
     return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, statement_free);
 }
 
-bool pg_statement_is_stale(const char *sqlstate)
-{
-    static const char *const states[] = {
-        "26000", /* invalid_sql_statement_name: there is a pooler after all */
-        "42P05", /* duplicate_prepared_statement: likewise */
-        "0A000", /* feature_not_supported: cached plan must not change result type, after an upgrade of the schema */
-    };
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (strcmp(sqlstate, states[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Uses a name that is new on this connection: whether the PREPARE succeeded is known only when its result arrives. */
 static bool prepare_statement(struct pg *pg, struct pg_statement *statement, size_t count, struct fault *fault)
 {

@@ -8,7 +8,6 @@
 #include <gnutls/x509.h>
 #include <libetpan/mmapstring.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool import(gnutls_x509_crt_t certificate, const MMAPString *der)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: ISC
 """Several hosts in a connection string: one that does not answer, or hangs up, keeps nobody from the next.
 
-Seen to fail with: libpq left alone, which waits for the silent one until our limit, and gives up at one that hangs up."""
+Seen to fail with: libpq left alone, which waits for the silent one until our limit, and gives up at one that hangs up; and
+with the connection to a standby kept."""
 
+import os
 import socket
 
 import expect
 import pytest
-from lab import lab as lab_module, process
+from lab import lab as lab_module, lmtp, process
 from lab.messages import message
 from lab.proxy import Proxy
+from test_check import Standby
 
 
 def conninfo(site, *ports, more=""):
@@ -43,6 +46,24 @@ def test_next_after_one_that_hangs_up(site, hanging_up):
     account = site.account()
     site.settings["database.conninfo"] = conninfo(site, process.free_port(), hanging_up, site.lab.postgres.port)
     expect.stored(site.deliver(message(), account))
+
+
+def test_a_standby_is_left(site, lab):
+    """By a process that goes on, once the name leads to the primary again; the message that finds it so is delivered."""
+    standby = Standby(lab.new_directory("standby"), lab.postgres)
+    os.chmod(os.path.dirname(standby.directory), 0o711)
+    try:
+        standby.start()
+        proxy = site.database_proxy()
+        proxy.target_port = standby.port
+        account, session = site.account(), lmtp.start(site)
+        for _ in range(2):
+            [reply] = session.deliver(message(), account)
+            assert reply.code == 451 and "standby" in reply.text, reply
+        proxy.target_port = lab.postgres.port
+        lmtp.stored(session.deliver(message(), account)[0])
+    finally:
+        standby.stop()
 
 
 def test_addresses_instead_of_names(site, hanging_up):

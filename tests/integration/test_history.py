@@ -19,7 +19,7 @@ from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from test_concurrent import lock_key
+from test_concurrent import count_tries, lock_key
 from test_second_try import age, fake, refuse, swallow
 
 SCUBA, DOUG = "scuba@example.org", "doug@example.org"
@@ -140,8 +140,10 @@ def test_what_took_the_time(site):
     fake(site, APPEND=slow)
     site.settings.update({"lock.wait": "50s", "log.to": "stderr"})
     with locks.held(site, lock_key(site, id)):
+        tries = count_tries(site)
         delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
-        time.sleep(0.8)     # the times measured
+        wait_until(lambda: tries, "it tries the lock")
+        time.sleep(0.4)     # the times measured
     done = delivery.finish()
     [row] = show(site, "4SLOW")["tries"]
     assert row["lock"] >= 0.3 and row["imap"] >= 0.6, row

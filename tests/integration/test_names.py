@@ -15,6 +15,8 @@ from lab import dovecot_config, lmtp
 from lab.dovecot import Dovecot
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
+from lab.process import wait_until
+from lab.proxy import CLIENT
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
 
@@ -373,6 +375,46 @@ def test_two_copies_for_a_folder_and_the_inbox(site):
     for replies in (to(site, mail, scuba, folders(site)(scuba, "lists")), to(site, mail, scuba)):
         assert {reply.code for reply in replies} == {250}
     assert (site.count(scuba), site.count(scuba, "lists")) == (1, 1)
+
+
+CLAIMED = "UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = clock_timestamp() - %s::interval"
+
+
+@pytest.mark.parametrize("folder_first", [True, False])
+def test_a_copy_that_may_still_come_to_the_inbox_keeps_others_from_it(site, narrow, folder_first):
+    """As when its delivery has lost its lock. In what order they come does not matter; a folder that can be made has its copy."""
+    scuba, mail = move(site, narrow)(), message()
+    addresses = [folders(site)(scuba, "a^^b"), scuba]
+    first, second = addresses if folder_first else reversed(addresses)
+    expect.stored(site.deliver(mail, first))
+    with narrow.session(scuba) as session:
+        session.select()
+        session.store("1", "+FLAGS", r"\Deleted")
+        session.expunge()
+    site.sql(CLAIMED, ("5 s",))
+    done = site.deliver(mail, second)
+    expect.deferred(done, r"4\.3\.0", "elsewhere" if folder_first else f"another copy for {scuba} may be on its way to INBOX")
+    assert not folder_first or re.search(r"claimed ([5-9]|\d\d+) s ago, left alone for another [1-9]", done.out), done
+    assert narrow.count(scuba) == 0
+    expect.stored(site.deliver(mail, folders(site)(scuba, "lists")), "lists")
+    site.sql(CLAIMED + " WHERE mailbox <> 'lists'", ("1 hour",))
+    expect.stored(site.deliver(mail, second))
+    assert narrow.count(scuba) == 1
+
+
+def test_lock_wait_is_for_the_other_copy_too(site):
+    """Whose delivery is between its claim and its hold, and so without the lock."""
+    site.settings["lock.wait"] = "50s"
+    scuba, mail = site.account(), message()
+    expect.stored(site.deliver(mail, folders(site)(scuba, "lists")), "lists")
+    site.sql(CLAIMED, ("0 s",))
+    tries = []
+    site.database_proxy(lambda _connection, side, data: tries.extend([True] * (side == CLIENT and b"try_advisory" in data)) or data)
+    delivery = site.start_delivery(mail, scuba)
+    wait_until(lambda: len(tries) > 1, "it tries again")
+    site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = now()")
+    expect.stored(delivery.finish())
+    assert site.count(scuba) == 1
 
 
 def cannot(client, tag, _arguments):

@@ -19,6 +19,13 @@ LISA, SCUBA, DOUG = (f"{name}@example.org" for name in ("lisa", "scuba", "doug")
 SECONDS = 20
 
 
+class Filled(FakeImap):
+    """Its mailboxes are not empty: they are searched, whether the message is in one already or not."""
+
+    def do_examine(self, client, tag, _arguments):
+        client.send(f"* 1 EXISTS\r\n* OK [UIDVALIDITY 7] valid\r\n{tag} OK [READ-ONLY] done")
+
+
 def fake(site, **script):
     """A server on which these functions are called as function(client, tag, arguments, go_on); go_on() answers. After the
     login, client.account tells whose session it is."""
@@ -31,7 +38,7 @@ def fake(site, **script):
                      else client.send(f"{tag} OK done"))
         return call
     script = {"AUTHENTICATE": lambda _client, _tag, _arguments, go_on: go_on(), **script}
-    server = site.use(FakeImap(capabilities=CAPABILITIES + " UNSELECT", script={
+    server = site.use(Filled(capabilities=CAPABILITIES + " UNSELECT", script={
         name.replace("_", " "): bind(name.replace("_", " "), function) for name, function in script.items()}))
     site.settings.update({"imap.port": server.port, "imap.tls": "none", "imap.timeout": "15s"})
     return server
@@ -160,6 +167,36 @@ def test_mail_to_oneself_has_one_session(site):
     stored(start(site).deliver(message(sender=LISA), LISA, sender=LISA)[0])
     assert server.accepted == 1
     assert [box for box, _ in server.appended] == ["INBOX", "Sent"]
+
+
+@pytest.mark.parametrize("rejected", ["bounce", "quarantine"])
+def test_the_session_of_an_inbox_is_left_to_it(site, rejected):
+    """To store the message elsewhere or otherwise, when it is refused there. The other inbox is answered only after Sent
+    would have had the session, in half of the turns."""
+    def append(client, tag, arguments, _go_on):
+        box, data = server.read_append(client, arguments)
+        if client.account == SCUBA:
+            asked.wait(0.3)
+        if client.account == LISA and box != "Sent" and b"Subject: Quarantined" not in data and refuses(box):
+            client.send(f"{tag} NO {'[TRYCREATE] none' if rejected == 'bounce' else 'Message contains invalid header'}")
+            return
+        server.appended.append((box, data))
+        client.send(f"{tag} OK [APPENDUID 7 {len(server.appended)}] stored")
+
+    def refuses(box):
+        return rejected == "quarantine" or box != "INBOX"
+
+    def examine(_client, _tag, _arguments, go_on):
+        asked.set()
+        go_on()
+    server = fake(site, APPEND=append, EXAMINE=examine, CREATE=lambda client, tag, _arguments, _go_on: client.send(
+        f"{tag} NO [CANNOT] not that name"))
+    site.settings.update({"route.detail": "folder", "delivery.rejected": rejected, "delivery.reject_after": "0s"})
+    session, lisa = start(site), LISA.replace("@", "+x@") if rejected == "bounce" else LISA
+    for _ in range(6):
+        asked = threading.Event()
+        for reply in session.deliver(message(sender=LISA), lisa, SCUBA, sender=LISA):
+            assert reply.code == 250, reply
 
 
 def test_only_sent_is_left(site):

@@ -126,17 +126,23 @@ static void test_beside(void **state)
         enum copy_state state;
         enum delivery_again again;
         bool folders, recorded, requested;
+        int64_t age;
         enum plan_action action;
-        bool beside;
+        bool beside, fenced;
     } rows[] = {
-        {COPY_NONE, AGAIN_NO, true, false, false, PLAN_APPEND, false},
-        {COPY_NONE, AGAIN_NO, true, true, false, PLAN_SEARCH, true},
-        {COPY_NONE, AGAIN_NO, true, false, true, PLAN_SEARCH, true},
-        {COPY_PENDING, AGAIN_NO, true, true, false, PLAN_SEARCH, true},
-        {COPY_STORED, AGAIN_NO, true, true, true, PLAN_DUPLICATE, true},
-        {COPY_STORED, AGAIN_FORCE, true, true, true, PLAN_APPEND, false},
-        {COPY_APPENDING, AGAIN_NO, true, true, true, PLAN_BUSY, true},
-        {COPY_NONE, AGAIN_NO, false, true, true, PLAN_APPEND, false},
+        {COPY_NONE, AGAIN_NO, true, false, false, 0, PLAN_APPEND, false, false},
+        {COPY_NONE, AGAIN_NO, true, true, false, 0, PLAN_SEARCH, true, false},
+        {COPY_NONE, AGAIN_NO, true, true, false, 1, PLAN_BUSY, true, true},
+        {COPY_NONE, AGAIN_NO, true, true, false, HOLD_OFF - 1, PLAN_BUSY, true, true},
+        {COPY_NONE, AGAIN_NO, true, true, false, HOLD_OFF, PLAN_SEARCH, true, false},
+        {COPY_NONE, AGAIN_NO, true, false, true, 0, PLAN_SEARCH, true, false},
+        {COPY_PENDING, AGAIN_NO, true, true, false, 0, PLAN_SEARCH, true, false},
+        {COPY_PENDING, AGAIN_NO, true, true, false, 1, PLAN_BUSY, true, true},
+        {COPY_STORED, AGAIN_NO, true, true, true, 0, PLAN_DUPLICATE, true, false},
+        {COPY_STORED, AGAIN_NO, true, true, true, 1, PLAN_DUPLICATE, true, true},
+        {COPY_STORED, AGAIN_FORCE, true, true, true, 1, PLAN_APPEND, false, false},
+        {COPY_APPENDING, AGAIN_NO, true, true, true, 0, PLAN_BUSY, true, false},
+        {COPY_NONE, AGAIN_NO, false, true, true, 1, PLAN_APPEND, false, false},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -146,10 +152,12 @@ static void test_beside(void **state)
         it.request.fallbacks = rows[i].folders ? fallbacks : NULL;
         it.request.again = rows[i].again;
         it.found->copies[0].state = rows[i].state;
-        it.found->copies[0].beside = rows[i].recorded;
+        it.found->copies[0].beside = it.found->copies[1].beside = rows[i].recorded;
+        it.found->copies[0].beside_age_ms = it.found->copies[1].beside_age_ms = rows[i].age;
         const struct plan *plan = make(&it);
         assert_int_equal(plan->targets[0].action, rows[i].action);
         assert_int_equal(plan->targets[0].beside, rows[i].beside);
+        assert_int_equal(plan->targets[0].fenced, rows[i].fenced);
         if (rows[i].requested) { /* the folder itself is not searched: its copy is not in doubt */
             assert_int_equal(plan->targets[1].action, PLAN_APPEND);
             assert_int_equal(plan->targets[1].beside, rows[i].folders);
