@@ -32,8 +32,8 @@ const struct cmd cmd_table[] = {
      "deliver one message to one recipient",
      "Reads the message from standard input. Values that are not on the command line come from the environment that Postfix\n"
      "local(8) sets, else from the header. If the service (oncedrop serve) runs, on SOCKET or where the default of\n"
-     "service.socket is, it delivers; -c, -o or -v before the command prevent that. Exit status 0: stored, or already there; 75: Postfix will retry;\n"
-     "67, 69, 65: refused for good. One line of output says which and why.\n"},
+     "service.socket is, it delivers; -c, -o or -v before the command prevent that. Exit status 0: stored, or already there;\n"
+     "75: Postfix will retry; 67, 69, 65: refused for good. One line of output says which and why.\n"},
     {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
      "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
      "one lock, each with its own reply; the database and IMAP sessions are kept from message to message.\n"},
@@ -62,8 +62,9 @@ const struct cmd cmd_table[] = {
      "create or upgrade the tables in the database",
      "install creates the schema named by database.schema; upgrade brings it to this program's version. Both print nothing\n"
      "if there is nothing to do. method records lock.method as the one of all hosts. print writes the SQL to standard\n"
-     "output; version prints the installed and the required version. install and upgrade need the right to create a schema.\n"
-     "A delivery needs only the role SCHEMA_delivery, which install creates; show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
+     "output; version prints the installed and the required version. install needs the right to create a schema;\n"
+     "upgrade and method must be run as its owner. A delivery needs only the role SCHEMA_delivery, which install creates;\n"
+     "show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
     {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
@@ -94,7 +95,7 @@ const struct cmd cmd_table[] = {
      "  --recipient A   for this envelope recipient or account\n"
      "  --sender A      from this envelope sender (<> for bounces), or with this address in From\n"
      "  --queue-id Q    of messages that Postfix delivered under this queue id\n"
-     "  --delay AGE     stored or given up at least this long (90s, 5m, 1h) after the first attempt, or unfinished by then\n"
+     "  --delay AGE     stored or given up at least this long (90s, 5m, 1h) after Postfix received it, or unfinished by then\n"
      "  --limit N       at most this many; default 50\n"},
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
      "For each message: which copies are being stored, by whom and since when; which database session holds its lock, and\n"

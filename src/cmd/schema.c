@@ -19,7 +19,7 @@ static int print_sql(const struct cmd_options *options)
     if (status != 0)
         return status;
     char *sql OD_CLEANUP(base_free) = ledger_schema_sql(config, 0);
-    fputs(sql, stdout);
+    printf("BEGIN;\n%sCOMMIT;\n", sql);
     return 0;
 }
 

@@ -118,8 +118,13 @@ def test_schema_print_is_sql(site):
     assert done.exit == 0 and "@schema@" not in done.out, done
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
-        site.lab.postgres.admin(done.out, database=fresh)
-        site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
+        conninfo = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
+        psql = [site.lab.postgres.program("psql"), "-qv", "ON_ERROR_STOP=1", conninfo]
+        cut = subprocess.run(psql, input=done.out.removesuffix("COMMIT;\n"), text=True, capture_output=True, check=False)
+        site.settings["database.conninfo"] = conninfo
+        assert cut.returncode == 0 and "version 0 installed" in site.run("schema", "version").out, cut
+        subprocess.run(psql, input=done.out, text=True, check=True)
+        assert site.run("schema", "version").exit == 0
     finally:
         site.lab.postgres.drop_database(fresh)
 
