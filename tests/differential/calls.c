@@ -6,14 +6,14 @@
 
 #include "differential/tell.h"
 #include "message/decode.h"
+#include "simulation/key.h"
 
 #define PATIENT_MS 60000 /* lock.wait of a hold that others are meant to let through */
 
-static bool same_lock(const struct ledger_message *a, const struct ledger_message *b)
+static bool same_lock(const struct history *history, const struct ledger_message *a, const struct ledger_message *b)
 {
-    const char *account = a->lock_account != NULL ? a->lock_account : "";
-    const char *other = b->lock_account != NULL ? b->lock_account : "";
-    return memcmp(a->identity, b->identity, LEDGER_HASH_SIZE) == 0 && strcmp(account, other) == 0;
+    enum lock_method method = history->config.lock.method;
+    return key_of_lock(method, a->identity, a->lock_account) == key_of_lock(method, b->identity, b->lock_account);
 }
 
 /* Whether somebody waits for this player's lock, and gets it when the transaction ends. */
@@ -21,10 +21,10 @@ static bool is_wanted(const struct history *history, const struct player *player
 {
     for (size_t i = 0; i < SESSIONS; i++)
         if (&history->players[i] != player && ground_waits(i) &&
-            same_lock(&history->players[i].message, &player->message))
+            same_lock(history, &history->players[i].message, &player->message))
             return true;
     for (size_t i = 0; i < STRANGERS; i++)
-        if (ground_stranger_waits(i) && same_lock(&history->stranger_messages[i], &player->message))
+        if (ground_stranger_waits(i) && same_lock(history, &history->stranger_messages[i], &player->message))
             return true;
     return false;
 }

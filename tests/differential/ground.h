@@ -14,7 +14,7 @@ enum { SESSIONS = 3, STRANGERS = 2, ADDRESSES_MOST = 8, ACCOUNTS_MOST = 6, CONTE
 #define HOUR_MS INT64_C(3600000)
 
 /* where: the conninfo, or how the simulated ledger is broken ("": not at all). False: impossible. */
-bool ground_open(const char *where) OD_MUST;
+bool ground_open(const char *where, enum lock_method method) OD_MUST;
 void ground_close(void);
 
 /* A new history with these ledgers: each has a session and no transaction. Earlier contents do not matter. */

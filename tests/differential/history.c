@@ -34,16 +34,23 @@ static struct ledger *open_ledger(const struct history *history)
     return ledger;
 }
 
-void history_open(struct history *history, const char *conninfo)
+bool history_method(const char *name, enum lock_method *ret)
+{
+    static const char *const names[LOCK_METHODS] = {"advisory", "row", "lease"};
+    for (*ret = 0; *ret < LOCK_METHODS; (*ret)++)
+        if (strcmp(name, names[*ret]) == 0)
+            return true;
+    return false;
+}
+
+void history_open(struct history *history, const char *conninfo, enum lock_method method)
 {
     static char empty[] = "", schema[] = "oncedrop";
-    const char *method = getenv("ONCEDROP_LOCK_METHOD");
-    bool leases = method != NULL && strcmp(method, "lease") == 0;
     history->config.database.conninfo = base_strdup(conninfo);
     history->config.database.tls = DATABASE_TLS_CONNINFO;
     history->config.database.schema = schema;
     history->config.lock.namespace = empty;
-    history->config.lock.method = leases ? LOCK_METHOD_LEASE : LOCK_METHOD_ADVISORY;
+    history->config.lock.method = method;
     history->config.route.account_query = empty;
     history->config.record.notify = empty;
     history->config.delivery.deadline = HOUR_MS;

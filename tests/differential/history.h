@@ -55,8 +55,11 @@ struct history {
     int step;
 };
 
+/* A lock.method by its name; false if there is none. */
+bool history_method(const char *name, enum lock_method *ret) OD_MUST;
+
 /* Opens the ledgers. */
-void history_open(struct history *history, const char *conninfo);
+void history_open(struct history *history, const char *conninfo, enum lock_method method);
 void history_close(struct history *history);
 
 /* left_out[STEPS_MOST]: steps to skip. */

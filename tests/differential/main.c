@@ -9,6 +9,7 @@
 static const char usage[] =
     "usage: differential-postgres CONNINFO SEED FIRST COUNT [STEP...]\n"
     "       differential-simulated BREAKAGE SEED FIRST COUNT [STEP...]\n"
+    "  ONCEDROP_LOCK_METHOD, a variable: advisory, row or lease\n"
     "  BREAKAGE  one of simulation/breakage.c, or \"\"\n"
     "  STEP      left out\n";
 
@@ -16,7 +17,9 @@ int main(int argc, char **argv)
 {
     static struct history history;
     bool left_out[STEPS_MOST] = {false};
-    if (argc < 5 || !ground_open(argv[1])) {
+    const char *name = getenv("ONCEDROP_LOCK_METHOD");
+    enum lock_method method;
+    if (!history_method(name != NULL ? name : "advisory", &method) || argc < 5 || !ground_open(argv[1], method)) {
         fputs(usage, stderr);
         return 64;
     }
@@ -24,7 +27,7 @@ int main(int argc, char **argv)
              count = strtoull(argv[4], NULL, 10);
     for (int i = 5; i < argc; i++)
         left_out[strtoul(argv[i], NULL, 10) % STEPS_MOST] = true;
-    history_open(&history, argv[1]);
+    history_open(&history, argv[1], method);
     for (uint64_t i = 0; i < count; i++)
         history_play(&history, seed, first + i, left_out);
     history_close(&history);

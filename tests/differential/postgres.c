@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * With src/ledger and its database. A second session, the warden's, ends sessions, makes rows older, and waits until
- * the server has done everything that was sent. The fate of a batch is arranged when it is sent (ld --wrap). */
+ * the server has done everything that was sent. */
 #include "differential/ground.h"
 
 #include <inttypes.h>
@@ -13,31 +13,16 @@
 #include <sys/socket.h>
 
 #include "differential/warden.h"
+#include "differential/wire.h"
 #include "ledger/ledger_session.h"
 #include "ledger/pg_internal.h"
 
-/* A lock of the warden's, which delays the execution of a late batch as long as needed. */
-#define GATE "7426171, 0"
-
-const char *const ground_fate_names[] = {
-    [GROUND_LOST] = "lost",
-    [GROUND_UNTOLD] = "executed, but not answered",
-    [GROUND_ROLLED_BACK] = "rolled back",
-    [GROUND_LATE] = "late",
-};
-
+static enum lock_method method;
 static PGconn *warden, *strangers[STRANGERS];
 static bool stranger_waits[STRANGERS];
 static struct ledger *ledgers[SESSIONS];
 static int sessions[SESSIONS]; /* their last known server processes */
 static bool waits[SESSIONS];
-static enum ground_fate fate;
-static int fate_count, late; /* late: the server process of the late batch, or 0 */
-
-bool __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
-bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
-bool __real_pg_send(struct pg *pg, struct fault *fault);
-bool __wrap_pg_send(struct pg *pg, struct fault *fault);
 
 static void check(PGconn *conn, bool good)
 {
@@ -77,7 +62,7 @@ PGresult *warden_ask(const char *sql, int64_t number, const unsigned char *hash)
     return result;
 }
 
-static bool ask_whether(const char *sql, int64_t number)
+bool warden_whether(const char *sql, int64_t number)
 {
     PGresult *result OD_CLEANUP(pg_clear) = warden_ask(sql, number, NULL);
     return PQntuples(result) == 1 && PQgetvalue(result, 0, 0)[0] == 't';
@@ -87,6 +72,11 @@ static void command(PGconn *conn, const char *sql)
 {
     PGresult *result OD_CLEANUP(pg_clear) = PQexec(conn, sql);
     check(conn, PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK);
+}
+
+void warden_command(const char *sql)
+{
+    command(warden, sql);
 }
 
 static void drop_notice(void *context, const PGresult *result)
@@ -103,14 +93,20 @@ static PGconn *open_session(const char *conninfo)
     return conn;
 }
 
-bool ground_open(const char *where)
+bool ground_open(const char *where, enum lock_method the_method)
 {
+    char agree[80];
+    snprintf(agree, sizeof(agree), "UPDATE agreed SET lock_method = '%s'", lock_method_name(the_method));
+    method = the_method;
     warden = open_session(where);
     for (size_t i = 0; i < STRANGERS; i++)
         strangers[i] = open_session(where);
     command(warden, "SET search_path = oncedrop");
+    for (size_t i = 0; i < STRANGERS; i++)
+        command(strangers[i], "SET search_path = oncedrop");
     command(warden, "TRUNCATE message CASCADE"); /* only empty tables give a history a single course */
-    command(warden, "SELECT pg_advisory_lock(" GATE ")");
+    command(warden, agree);
+    wire_open(method);
     return true;
 }
 
@@ -138,21 +134,23 @@ static bool is_answered(PGconn *conn, int ms)
 }
 
 /* Waits until it has answered, or waits for a lock (true). */
-static bool waits_for_lock(PGconn *conn)
+bool warden_waits_for_lock(PGconn *conn)
 {
     while (!is_answered(conn, 1))
-        if (ask_whether("SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)", PQbackendPID(conn)))
+        if (warden_whether("SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)", PQbackendPID(conn)))
             return true;
     return false;
 }
 
 /* Ends a session, if it still exists, and waits until its process and with it the connection are gone. (With a time
  * limit pg_terminate_backend waits for that itself, but checks only every 100 ms.) */
-static void end_session(int pid)
+void warden_end_session(int pid)
 {
-    if (ask_whether("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1", pid))
-        while (kill(pid, 0) == 0)
-            (void)poll(NULL, 0, 1);
+    if (!warden_whether("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1", pid))
+        return;
+    (void)kill(pid, SIGCONT); /* it may be stopped (wire.c) */
+    while (kill(pid, 0) == 0)
+        (void)poll(NULL, 0, 1);
 }
 
 static int session_of(const struct ledger *ledger)
@@ -175,92 +173,15 @@ void ground_replace(size_t session, struct ledger *ledger)
     sessions[session] = session_of(ledger);
 }
 
-void ground_set_fate(enum ground_fate the_fate, int count)
-{
-    fate = the_fate;
-    fate_count = count;
-}
-
-/* Whether the fate is this one; if so, uses it up once. */
-static bool takes_fate(enum ground_fate which)
-{
-    if (fate != which || fate_count == 0)
-        return false;
-    fate_count--;
-    return true;
-}
-
-bool ground_late(void)
-{
-    return late != 0;
-}
-
-/* Nobody waits any more for the hold after its COMMIT. */
-void ground_late_comes(void)
-{
-    bool gone = false;
-    command(warden, "SELECT pg_advisory_unlock(" GATE ")");
-    while (!gone) {
-        if (ask_whether("SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted AND objsubid = 1)", late))
-            end_session(late);
-        gone = !ask_whether("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1)", late);
-    }
-    command(warden, "SELECT pg_advisory_lock(" GATE ")");
-    late = 0;
-}
-
-/* A statement that fails, or one that waits; it comes after a ROLLBACK that has nothing to roll back, since the server
- * would report that at once, and nobody would read it. */
-bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
-{
-    static bool gated;
-    bool begins = strcmp(sql, "ROLLBACK") == 0 || strncmp(sql, "BEGIN", 5) == 0 || strstr(sql, "'held'") != NULL;
-    gated = gated && pg_mark(pg) > 0;
-    if (fate_count > 0 && fate == GROUND_LATE && !gated && !begins) {
-        gated = true;
-        if (!__real_pg_add(pg, "SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock_shared(" GATE ")",
-                           0, NULL, fault))
-            return false;
-    }
-    bool fails = strcmp(sql, "COMMIT") == 0 && takes_fate(GROUND_ROLLED_BACK);
-    return __real_pg_add(pg, fails ? "SELECT 1 / 0" : sql, count, params, fault);
-}
-
-/* Makes sure that the server's answer is not read. */
-static void deafen(const struct pg *pg)
-{
-    char buffer[4096];
-    shutdown(PQsocket(pg->conn), SHUT_RDWR);
-    while (recv(PQsocket(pg->conn), buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
-        ;
-}
-
-bool __wrap_pg_send(struct pg *pg, struct fault *fault)
-{
-    if (takes_fate(GROUND_LOST))
-        end_session(PQbackendPID(pg->conn));
-    if (!__real_pg_send(pg, fault))
-        return false;
-    if (takes_fate(GROUND_UNTOLD)) {
-        (void)waits_for_lock(pg->conn);
-        end_session(PQbackendPID(pg->conn));
-        deafen(pg);
-    } else if (takes_fate(GROUND_LATE) && waits_for_lock(pg->conn)) { /* not if the session had already ended */
-        late = PQbackendPID(pg->conn);
-        deafen(pg);
-    }
-    return true;
-}
-
 void ground_work(void)
 {
     for (size_t i = 0; i < STRANGERS; i++)
-        stranger_waits[i] = stranger_waits[i] && waits_for_lock(strangers[i]);
+        stranger_waits[i] = stranger_waits[i] && warden_waits_for_lock(strangers[i]);
     for (size_t i = 0; i < SESSIONS; i++) {
         const struct pg *pg = ledgers[i]->pg;
-        waits[i] = pg != NULL && pg->in_batch && pg_usable(pg) && waits_for_lock(pg->conn);
-        if (sessions[i] != session_of(ledgers[i]) && sessions[i] != late)
-            end_session(sessions[i]);
+        waits[i] = pg != NULL && pg->in_batch && pg_usable(pg) && warden_waits_for_lock(pg->conn);
+        if (sessions[i] != session_of(ledgers[i]) && sessions[i] != wire_late())
+            warden_end_session(sessions[i]);
         sessions[i] = session_of(ledgers[i]);
     }
 }
@@ -273,18 +194,20 @@ bool ground_waits(size_t session)
 void ground_kill(size_t session)
 {
     int pid = session_of(ledgers[session]);
-    if (pid != 0 && pid != late)
-        end_session(pid);
+    if (pid != 0 && pid != wire_late())
+        warden_end_session(pid);
     ground_work();
 }
 
 void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
     char sql[80];
-    snprintf(sql, sizeof(sql), "SELECT pg_advisory_xact_lock(%" PRId64 ")", ledger_lock_key(message));
+    bool row = method == LOCK_METHOD_ROW;
+    snprintf(sql, sizeof(sql), "SELECT %s%" PRId64 "%s", row ? "FROM slot WHERE slot = " : "pg_advisory_xact_lock(",
+             ledger_lock_key(message), row ? " FOR UPDATE" : ")");
     command(strangers[stranger], "BEGIN");
     check(strangers[stranger], PQsendQuery(strangers[stranger], sql));
-    stranger_waits[stranger] = waits_for_lock(strangers[stranger]);
+    stranger_waits[stranger] = warden_waits_for_lock(strangers[stranger]);
 }
 
 bool ground_stranger_waits(size_t stranger)

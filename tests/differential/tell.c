@@ -60,13 +60,14 @@ void tell_found(const struct history *history, const struct player *player)
         const struct ledger_found_copy *copy = &found->copies[i];
         tell(history,
              "    %s: %s%s, attempt %" PRId64 ", %" PRId64 " h ago, first %" PRId64
-             " h ago, owner %s%s%s%s,"
+             " h ago, owner %s%s%s%s%s,"
              " uid %" PRId64 "/%" PRId64,
              tell_target(&player->targets[i]), tell_states[copy->state], copy->doubt ? " in doubt" : "", copy->attempt,
              copy->attempt_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
              copy->owner != LEDGER_OTHER ? player->recipients[copy->owner].address : "another",
              copy->owner_finished ? ", finished" : "", copy->elsewhere ? ", elsewhere" : "",
-             copy->beside ? ", beside another" : "", copy->uidvalidity, copy->uid);
+             copy->beside ? ", beside another" : "", copy->beside_age_ms > 0 ? " under way" : "", copy->uidvalidity,
+             copy->uid);
     }
 }
 

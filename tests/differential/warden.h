@@ -12,6 +12,16 @@
  * ends. */
 PGresult *warden_ask(const char *sql, int64_t number, const unsigned char *hash) OD_MUST;
 
+/* The same, for a statement whose only value is a bool. */
+bool warden_whether(const char *sql, int64_t number) OD_MUST;
+void warden_command(const char *sql);
+
+/* Waits until this session has answered, or waits for a lock (true). */
+bool warden_waits_for_lock(PGconn *conn);
+
+/* Ends a session, if it still exists, and waits until its process and with it the connection are gone. */
+void warden_end_session(int pid);
+
 /* A new history: ground_pass applies to the messages that are read in it. */
 void warden_begin(void);
 

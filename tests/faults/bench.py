@@ -2,13 +2,15 @@
 """Deliveries to disturb, and what must be true once they were repeated until they succeeded.
 
 Every statement goes through a real PgBouncer in transaction mode whose pool is smaller than the number of deliveries
-under way. Hold-off and deadline are a few seconds by configuration; nothing here waits for time to pass as such."""
+under way, unless a test asks for direct connections. Hold-off and deadline are a few seconds by configuration; nothing
+here waits for time to pass as such."""
 
 import collections
 import concurrent.futures
 import itertools
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -48,14 +50,15 @@ def pooler(lab):
 
 
 class Bench:
-    """Cases of one scenario, each with its own accounts."""
+    """Cases of one scenario, each with its own accounts on the site's IMAP server."""
 
-    def __init__(self, site):
+    def __init__(self, site, direct=False):
+        """direct: without PgBouncer."""
         self.site = site
-        dovecot = site.lab.dovecot
-        site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": dovecot.port,
-                              "imap.tls": "none", "imap.timeout": "3s",
-                              "database.conninfo": self.conninfo(pooler(site.lab).port)})
+        database = site.lab.postgres if direct else pooler(site.lab)
+        site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": site.imap.port,
+                              "imap.tls": "none", "imap.timeout": "3s", "database.conninfo": self.conninfo(database.port)})
+        self.deaths = []    # the command lines that SIGKILL ended, of run_spoilt
         self.configuration = site.write("oncedrop.conf", site.configuration())
         self.program = [lab_module.program(), "-c", self.configuration]
 
@@ -64,7 +67,7 @@ class Bench:
 
     def account(self):
         address = f"f{next(NUMBERS):05}.{os.getpid()}@example.org"
-        self.site.lab.dovecot.add_account(address)
+        self.site.imap.add_account(address)
         return address
 
     def command(self, *arguments, mail, inboxes, sent=None, stdin=b"", **more):
@@ -96,6 +99,13 @@ class Bench:
         words = [["-o", "lock.wait=2s", "deliver", "-f", sender, "-d", inbox] for inbox in inboxes]
         second = self.command(*words[1], stdin=mail, mail=mail, inboxes=inboxes[1:])
         return self.command(*words[0], stdin=mail, mail=mail, inboxes=inboxes[:1], sent=sender, beside=second)
+
+    def crowd(self, count):
+        """Concurrent deliveries of one message to this many recipients, of which each would make the Sent copy."""
+        inboxes, sender = [self.account() for _ in range(count)], self.account()
+        mail = message(sender=sender, to=", ".join(inboxes))
+        return [self.command("deliver", "-f", sender, "-d", inbox, stdin=mail, mail=mail, inboxes=[inbox], sent=sender)
+                for inbox in inboxes]
 
     def lmtp(self):
         """One message to three recipients by LMTP, the whole session written at once."""
@@ -214,15 +224,22 @@ def run_points(try_point, chosen, at_once=AT_ONCE):
         return [wrong for wrong in pool.map(try_one, chosen) if wrong]
 
 
-def run_spoilt(bench, make, spoil, chosen):
+def run_spoilt(bench, make, spoil, chosen, at_once=AT_ONCE):
     """Runs a separate case for each point, disturbed there, and then until it succeeds."""
     def try_point(point):
         case = make()
         words = spoil(point) + case.words
         if case.beside:
             return run_beside(bench, case, words, point.number % 2 or point.call == "recvfrom")
-        return finish(bench, case, death.run(words, case.stdin)) or (case.database and end_database(bench, case.database))
-    return run_points(try_point, chosen)
+        first = death.run(words, case.stdin)
+        note_death(bench, first)
+        return finish(bench, case, first) or (case.database and end_database(bench, case.database))
+    return run_points(try_point, chosen, at_once)
+
+
+def note_death(bench, done):
+    if done.returncode == -signal.SIGKILL:      # strace ends like what it traces
+        bench.deaths.append(done.args)
 
 
 def end_database(bench, database):
@@ -249,7 +266,9 @@ def run_beside(bench, case, words, late):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         other = pool.submit(second)
         out, err = first.communicate(case.stdin)
-        wrong = repeat(case, subprocess.CompletedProcess(words, first.returncode, out, err)) or other.result()
+        done = subprocess.CompletedProcess(words, first.returncode, out, err)
+        note_death(bench, done)
+        wrong = repeat(case, done) or other.result()
     return wrong or look(bench, case) or look(bench, case.beside)
 
 

@@ -20,8 +20,10 @@ def tally(request):
 def pytest_terminal_summary(terminalreporter):
     counts = {TRIED: collections.Counter(), FOUND: collections.Counter()}
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        for name, (what, count) in report.user_properties if report.when == "call" else []:
-            counts[name][what] += count
+        for name, value in report.user_properties if report.when == "call" else []:
+            if name in counts:      # others are for the table of tests/conftest.py
+                what, count = value
+                counts[name][what] += count
     tried = ", ".join(f"{count} {what}" for what, count in sorted(counts[TRIED].items()))
     found = counts[FOUND]
     other = f", {found['other']} otherwise wrong" if found["other"] else ""

@@ -77,7 +77,8 @@ class Pair(lab_module.Lab):
         ports = [to_old.port, to_new.port] if number == 1 else [to_new.port, to_old.port]
         conninfo = (f"host=127.0.0.1,127.0.0.1 port={ports[0]},{ports[1]} dbname={self.site.database}"
                     f" user={lab_module.DELIVERY} password={lab_module.DELIVERY} sslmode=disable connect_timeout=2"
-                    " target_session_attrs=read-write options='-c synchronous_commit=local'")
+                    " target_session_attrs=read-write options='-c synchronous_commit=local"
+                    " -c client_min_messages=error'")
         host = flow_module.Host(f"host{number}", self.site, database__conninfo=conninfo, imap__search=search,
                                 imap__tls="none", imap__port=self.imap.port, imap__timeout="3s",
                                 delivery__deadline=f"{DEADLINE}s", delivery__hold_off=f"{HOLD_OFF}s")

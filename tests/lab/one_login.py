@@ -3,7 +3,7 @@
 
 import os
 
-from . import dovecot
+from . import dovecot, dovecot_config
 
 USER = "oncedrop"
 SETTINGS = {"imap.user": USER, "imap.master_user": None, "imap.tls": "none", "route.inbox": "users/%{address}",
@@ -25,7 +25,8 @@ namespace inbox {
 
 def sample(directory, lookup=True):
     """The sample with its paths in this directory."""
-    with open(os.path.join(REPOSITORY, "conf", "dovecot", "92-oncedrop-one-login-2.3.conf"), encoding="utf-8") as file:
+    name = f"92-oncedrop-one-login-{'2.3' if dovecot_config.is_old() else '2.4'}.conf"
+    with open(os.path.join(REPOSITORY, "conf", "dovecot", name), encoding="utf-8") as file:
         return (LOOKUP if lookup else "") + file.read().replace("/etc/dovecot/", f"{directory}/")
 
 

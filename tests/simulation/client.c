@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "breakage.h"
+#include "key.h"
 #include "ledger/ledger_server.h"
 #include "scheduler.h"
 
 #define LEASE_MS 60000 /* ledger_lock.c */
-#define ROWS 3
 
 struct session *ledger_session(const struct ledger *ledger)
 {
@@ -120,25 +120,15 @@ void client_rollback(struct ledger *ledger)
         database_end_lease(ledger->lock, ledger->owner);
 }
 
-static uint64_t first_bytes(const unsigned char *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
-
 struct key client_key(const struct ledger_message *message)
 {
-    return (struct key){first_bytes(message->identity),
-                        breakage != BREAK_VARIANT_IS_DUPLICATE ? first_bytes(message->digest) : 0};
+    return (struct key){key_first_bytes(message->identity),
+                        breakage != BREAK_VARIANT_IS_DUPLICATE ? key_first_bytes(message->digest) : 0};
 }
 
 uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *message)
 {
-    uint64_t key = first_bytes(message->identity);
-    if (message->lock_account != NULL)
-        key = dice_mix(key + world_number(message->lock_account) + 1);
-    return ledger->config->lock.method == LOCK_METHOD_ROW ? key % ROWS : key;
+    return key_of_lock(ledger->config->lock.method, message->identity, message->lock_account);
 }
 
 int64_t client_lease(const struct ledger *ledger)

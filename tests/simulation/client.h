@@ -50,7 +50,7 @@ bool client_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 void client_rollback(struct ledger *ledger);
 
 struct key client_key(const struct ledger_message *message) OD_MUST;
-/* What a delivery locks: with lock.method = row, one of very few rows. */
+/* key_of_lock */
 uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *message) OD_MUST;
 int64_t client_lease(const struct ledger *ledger) OD_MUST;
 

@@ -9,6 +9,8 @@
 
 /* Jobs to leave out (shrink.h). */
 extern bool job_off[JOBS];
+/* The lock method of every episode; LOCK_METHODS: each draws its own. Everything else is drawn the same either way. */
+extern enum lock_method episode_method;
 
 /* False: a check failed, see world.violation. */
 bool episode_run(uint64_t seed, uint64_t episode) OD_MUST;

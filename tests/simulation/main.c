@@ -21,20 +21,38 @@ struct options {
 };
 
 static const char usage[] =
-    "usage: simulation [--deliveries N] [--seconds N] [--seed N] [--episode N] [--break NAME | --breakages]\n"
+    "usage: simulation [--deliveries N] [--seconds N] [--seed N] [--episode N] [--method NAME]\n"
+    "                  [--break NAME | --breakages]\n"
     "  --deliveries, --seconds  how many to disturb, or how long to run (default: 1000000)\n"
     "  --episode                only this one, printed step by step\n"
+    "  --method                 lock.method of all episodes (default: each draws its own)\n"
     "  --break                  break the protocol: this must be noticed\n"
     "  --breakages              the same for each\n"
     "  --strict                 also check for known open issues (checker.h)\n";
 
+/* By enum lock_method; the last: each episode draws its own. */
+static const char *const method_names[LOCK_METHODS + 1] = {"advisory", "row", "lease", "any"};
+
+static bool set_method(const char *name)
+{
+    for (episode_method = 0; episode_method < LOCK_METHODS; episode_method++)
+        if (strcmp(name, method_names[episode_method]) == 0)
+            return true;
+    return false;
+}
+
 static bool parse(int argc, char **argv, struct options *options)
 {
     static const struct option words[] = {
-        {"deliveries", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
-        {"seed", required_argument, NULL, 'r'},       {"episode", required_argument, NULL, 'e'},
-        {"break", required_argument, NULL, 'b'},      {"breakages", no_argument, NULL, 'B'},
-        {"strict", no_argument, NULL, 'S'},           {0},
+        {"deliveries", required_argument, NULL, 'd'},
+        {"seconds", required_argument, NULL, 's'},
+        {"seed", required_argument, NULL, 'r'},
+        {"episode", required_argument, NULL, 'e'},
+        {"break", required_argument, NULL, 'b'},
+        {"breakages", no_argument, NULL, 'B'},
+        {"strict", no_argument, NULL, 'S'},
+        {"method", required_argument, NULL, 'm'},
+        {0},
     };
     for (int c; (c = getopt_long(argc, argv, "", words, NULL)) != -1;) {
         uint64_t number = optarg != NULL ? strtoull(optarg, NULL, 10) : 0;
@@ -50,7 +68,7 @@ static bool parse(int argc, char **argv, struct options *options)
             options->all_breakages = true;
         else if (c == 'S')
             checker_strict = true;
-        else if (c != 'b' || !breakage_set(optarg))
+        else if (c == 'm' ? !set_method(optarg) : c != 'b' || !breakage_set(optarg))
             return false;
     }
     if (options->deliveries == 0)
@@ -80,8 +98,8 @@ static bool run(const struct options *options, uint64_t *episode)
 
 static int fail(const struct options *options, uint64_t episode)
 {
-    printf("%s: %s\nseed %" PRIu64 ", episode %" PRIu64 "\n", world.violation.kind, world.violation.text, options->seed,
-           episode);
+    printf("%s: %s\nseed %" PRIu64 ", episode %" PRIu64 ", lock method %s\n", world.violation.kind,
+           world.violation.text, options->seed, episode, method_names[episode_method]);
     shrink_and_tell(options->seed, episode);
     return 1;
 }
@@ -132,10 +150,10 @@ static int century(const struct options *options)
            ", bounced %" PRIu64 "; copies %" PRIu64 "\n",
            counts.answers, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced,
            counts.copies);
-    printf("century: seed %" PRIu64 ": %" PRIu64 " deliveries with at least one fault, %" PRIu64 " without, in %" PRIu64
-           " episodes, %.0f deliveries a second: 0 lost, 0 doubled, 0 false duplicates\n",
-           options->seed, counts.struck, counts.deliveries - counts.struck, counts.episodes,
-           (double)counts.deliveries / time);
+    printf("century: lock method %s, seed %" PRIu64 ": %" PRIu64 " deliveries with at least one fault, %" PRIu64
+           " without, in %" PRIu64 " episodes, %.0f deliveries a second: 0 lost, 0 doubled, 0 false duplicates\n",
+           method_names[episode_method], options->seed, counts.struck, counts.deliveries - counts.struck,
+           counts.episodes, (double)counts.deliveries / time);
     return 0;
 }
 

@@ -97,16 +97,19 @@ static bool variant_has_it(struct key key, struct place place, int64_t hold_off,
     return false;
 }
 
-/* ledger_look.c, take_copy */
-static bool has_copy_beside(uint16_t message, struct place place)
+/* ledger_look.c, take_beside */
+static void look_beside(uint16_t message, struct place place, int64_t at, struct ledger_found_copy *found)
 {
     for (size_t i = 0; i < copy_count && place.role == COPY_INBOX; i++) {
         const struct place *other = &copies[i].place;
-        if (copies[i].message == message && other->account == place.account && other->role == COPY_INBOX &&
-            other->box != place.box)
-            return true;
+        int64_t age = (at - copies[i].attempt_at) / MS > 0 ? (at - copies[i].attempt_at) / MS : 1;
+        if (copies[i].message != message || other->account != place.account || other->role != COPY_INBOX ||
+            other->box == place.box)
+            continue;
+        found->beside = true;
+        if (copies[i].state == COPY_APPENDING && (found->beside_age_ms == 0 || age < found->beside_age_ms))
+            found->beside_age_ms = age;
     }
-    return false;
 }
 
 static void take_copy(const struct ledger_message *message, const struct row *row, int64_t at,
@@ -139,7 +142,8 @@ void tables_look(const struct ledger_message *message, struct key key, int64_t h
         found->copies[i] = (struct ledger_found_copy){.owner = LEDGER_OTHER};
         if (row != NULL)
             take_copy(message, row, at, &found->copies[i]);
-        found->copies[i].beside = known != NULL && has_copy_beside(number(known), place);
+        if (known != NULL)
+            look_beside(number(known), place, at, &found->copies[i]);
         if (place.role == COPY_SENT)
             found->copies[i].elsewhere = variant_has_it(key, place, hold_off, at);
     }
