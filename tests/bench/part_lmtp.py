@@ -12,7 +12,7 @@ import time
 import measure
 import processors
 from contenders import mail
-from lab import dovecot_config, process
+from lab import process
 from lab.lmtp import stuffed
 
 ROUNDS = 3
@@ -107,8 +107,7 @@ class Server:
 def contenders(bench, **settings):
     """Everybody who speaks LMTP."""
     found = [Oncedrop(bench, program, **settings) for program in bench.programs]
-    found += [Oncedrop(bench, program, " one login", **{**settings, **program.one_login()})
-              for program in bench.programs[:1] if dovecot_config.is_old()]      # the sample is for 2.3
+    found += [Oncedrop(bench, program, " one login", **{**settings, **program.one_login()}) for program in bench.programs[:1]]
     found += [Server(f"{program.name} service", program.service.socket) for program in bench.programs if program.service]
     if os.path.exists(bench.servers.dovecot.lmtp_socket) and measure.agents_path("lmtp"):
         found.append(Server("dovecot", bench.servers.dovecot.lmtp_socket))

@@ -11,14 +11,15 @@ import measure
 METHODS = ("advisory", "row", "lease")
 WAITS = ("0s", "5s")
 ROUNDS = 10
-AT_ONCE = 64
+AT_ONCE, FEW = 64, 4
 
 
 class Method:
     """Each has a ledger of its own, since the hosts of one must agree."""
 
     def __init__(self, bench, program, method, pooled):
-        self.bench, self.runners = bench, bench.several_runners(AT_ONCE)
+        self.at_once = FEW if bench.tiny else AT_ONCE
+        self.bench, self.runners = bench, bench.several_runners(self.at_once)
         self.name = f"{program.name} {method}{', PgBouncer' if pooled else ''}"
         own = program.with_new_ledger()
         own.sql("UPDATE oncedrop.agreed SET lock_method = %s", (method,))
@@ -26,7 +27,7 @@ class Method:
         if pooled:
             more["database.conninfo"] = own.conninfo(bench.servers.pgbouncer)
         self.agents = {wait: agents.Oncedrop(bench.servers, bench.runner, f"{self.name} {wait}", own,
-                                             more={**more, "lock.wait": wait}, accounts=AT_ONCE) for wait in WAITS}
+                                             more={**more, "lock.wait": wait}, accounts=self.at_once) for wait in WAITS}
 
     def all_at_once(self, wait):
         """Returns the seconds until everybody has the message, and how often a delivery was deferred."""
@@ -34,7 +35,7 @@ class Method:
         open_ones = list(agent.mailboxes)
         message = agents.mail(open_ones[0])
         started = time.perf_counter()
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        with concurrent.futures.ThreadPoolExecutor(self.at_once) as pool:
             while open_ones:
                 done = list(pool.map(lambda pair: pair[0].run(agent.words(pair[1]), agent.environment(pair[1]), message),
                                      zip(self.runners, open_ones)))
@@ -57,8 +58,8 @@ def measure_part(bench, results):
         for wait in WAITS:
             seconds, deferred = method.all_at_once(wait)
             if number >= 0:
-                results.add("locks", f"{AT_ONCE} at once, wait {wait}", method.name, "ms", seconds * 1000)
-                results.add("locks", f"{AT_ONCE} at once, wait {wait}: 75s", method.name, "deliveries", deferred)
+                results.add("locks", f"{method.at_once} at once, wait {wait}", method.name, "ms", seconds * 1000)
+                results.add("locks", f"{method.at_once} at once, wait {wait}: 75s", method.name, "deliveries", deferred)
 
     measure.rounds(methods, (bench.rounds or ROUNDS) * 4, once, warm=0 if bench.tiny else 2)
     measure.rounds(methods, bench.rounds or ROUNDS, at_once, warm=0 if bench.tiny else 1)

@@ -11,9 +11,12 @@ WIDTH = 80
 
 
 def number(value):
-    """Three digits or so."""
+    """Three digits or so, in no more than six characters."""
     if value is None:
         return "-"
+    for least, unit, letter in ((9.5e9, 1e9, "G"), (9.5e6, 1e6, "M"), (99500, 1e3, "k")):
+        if value >= least:
+            return f"{value / unit:,.0f}{letter}"
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"

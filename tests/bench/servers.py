@@ -252,8 +252,10 @@ class Program:
         os.chown(path, self.servers.user.pw_uid, self.servers.user.pw_gid)
         return path
 
-    def conninfo(self):
-        """By the unix socket."""
+    def conninfo(self, pooler=None):
+        """By the unix socket, to the server itself or to this PgBouncer."""
+        if pooler:
+            return pooler.conninfo(self.database)
         server = self.servers.postgres
         return f"host={server.directory} port={server.port} dbname={self.database} user={self.servers.user.pw_name}"
 

@@ -74,6 +74,15 @@ TARGETS = [
     Target("WAL syncs per message, deliver, 20 at a time", ("commits", "syncs, deliver", "{}"), None, most=0.5),
     Target("commits, 50 recipients", ("commits", "commits, 50 recipients", "{}"), None, most=2),
     Target("commits, 50 recipients + Sent", ("commits", "commits, 50 recipients + Sent", "{}"), None, most=3),
+    Target("shared locks of a delivery, 50 recipients", ("scale", "most locks of a transaction, 50 recipients",
+                                                         "{} in the shared table"), None, most=64),
+    *[Target(f"deliver beside {count} idle ÷ beside nobody", ("scale", f"a delivery beside {count} idle", "{}"),
+             ("scale", "a delivery beside nobody", "{}")) for count in (10, 100)],
+    *[Target(f"deliver beside {count} at work: PgBouncer ÷ direct",
+             ("scale", f"a delivery beside {count} at work", "{} PgBouncer"),
+             ("scale", f"a delivery beside {count} at work", "{}")) for count in (10, 100)],
+    Target("is it known? 12 partitions ÷ one table", ("scale", "is this message known?", "{} partitions"),
+           ("scale", "is this message known?", "{} one table")),
 ]
 
 

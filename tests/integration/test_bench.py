@@ -3,7 +3,7 @@
 are depends on what is installed; oncedrop always is.
 
 Seen to fail with: a contender that stores nothing; a comparison with the documents exchanged; a plot that is no XML; a
-ratio upside down; SIGTERM not caught."""
+ratio upside down; SIGTERM not caught; a program whose conninfo() knows no PgBouncer."""
 
 import json
 import os
@@ -24,8 +24,8 @@ MACHINE = {"date": "2026-01-01 00:00", "host": "h", "system": "Debian", "process
            "load": 0, "disk": "ext4", "fsync_ms": 1, "postgresql": {}, "dovecot": {}, "tuned": True}
 
 
-def bench(*arguments):
-    return subprocess.run([sys.executable, "-B", BENCH, *arguments], capture_output=True, text=True, timeout=300,
+def bench(*arguments, timeout=300):
+    return subprocess.run([sys.executable, "-B", BENCH, *arguments], capture_output=True, text=True, timeout=timeout,
                           check=False, env={**os.environ, "ONCEDROP": lab_module.program()})
 
 
@@ -69,12 +69,42 @@ def test_the_plot_has_a_bar_for_each_row(measured):
     assert len(drawn.findall("{http://www.w3.org/2000/svg}rect")) == len(rows) + 1
 
 
+def test_what_scales_and_the_methods_of_locks(tmp_path):
+    """Counts, which are the same on every machine."""
+    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "--directory", str(tmp_path),
+                 timeout=900)
+    assert done.returncode == 0, done
+    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    with open(tmp_path / "bench.json", encoding="utf-8") as file:
+        found = {(row["case"], row["contender"]): row["median"] for row in json.load(file)["rows"]}
+    for method in ("advisory", "row, PgBouncer", "lease"):
+        assert found["4 at once, wait 5s: 75s", f"oncedrop {method}"] == 0
+    assert found["most sessions, service.workers=4", "oncedrop service"] == 4
+    assert found["most sessions, 20 connections", "oncedrop lmtp"] == 20
+    assert 0 < found["most sessions, 20 connections", "oncedrop lmtp, PgBouncer"] <= 20
+    assert found["commits: deliver, 20 at once", "oncedrop"] == 2
+    most = {case: found[f"most locks of a transaction, {case}", "oncedrop in the shared table"]
+            for case in ("1 recipient", "50 recipients")}
+    assert 0 < most["1 recipient"] == most["50 recipients"] < 64     # max_locks_per_transaction
+    known = "is this message known? Its locks"
+    assert found[known, "oncedrop partitions"] > 10 * found[known, "oncedrop one table"]
+    assert found["ledger: text, 10 recipients", "oncedrop tables"] > found["ledger: record.level=text", "oncedrop tables"]
+
+
 def test_two_documents_are_compared(tmp_path):
     old = document(tmp_path / "old.json", **{"oncedrop": 20, "dovecot-lda": 10})
     new = document(tmp_path / "new.json", **{"oncedrop": 15, "dovecot-lda": 10})
     said = " ".join(bench("--compare", old, new).stdout.split())
     assert "deliver: 3 kB: oncedrop, ms 20.0 15.0 0.75" in said
     assert "deliver ÷ dovecot-lda 2.00 1.50 ≤ 1.6 met" in said
+
+
+@pytest.mark.parametrize("value, said", ((1234, "1,234"), (99499, "99,499"), (99999.6, "100k"), (123456, "123k"),
+                                         (9499999, "9,500k"), (9999999, "10M"), (123456789, "123M"), (1e10, "10G")))
+def test_a_large_number_does_not_widen_the_table(tmp_path, value, said):
+    one = document(tmp_path / "one.json", oncedrop=value)
+    row = next(line for line in bench("--compare", one, one).stdout.splitlines() if line.startswith("deliver: 3 kB"))
+    assert len(row) == 80 and row.split()[-3:-1] == [said, said]
 
 
 def test_an_unknown_part_is_refused():
