@@ -143,14 +143,15 @@ century: $(BUILD)/simulation
 
 # Random histories on src/ledger and its database, and on the simulated ledger.
 DIFFERENTIAL_SOURCES := $(addprefix tests/differential/,calls.c history.c main.c tell.c)
-DIFFERENTIAL_POSTGRES := $(addprefix tests/differential/,postgres.c warden_rows.c)
+DIFFERENTIAL_POSTGRES := $(addprefix tests/differential/,postgres.c warden_rows.c wire.c)
 DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
+DIFFERENTIAL_WRAP := pg_add pg_send message_lock_key message_account_key
 DIFFERENTIAL_PROGRAMS := $(BUILD)/differential-postgres $(BUILD)/differential-simulated
 
 $(BUILD)/differential-postgres: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_POSTGRES) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
-	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) -Wl,--wrap=pg_add -Wl,--wrap=pg_send \
+	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(DIFFERENTIAL_WRAP)) \
 	  -o $@ $(filter %.c,$^) $(OBJECTS) $(TEST_LIBS)
 
 $(BUILD)/differential-simulated: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_SIMULATED) $(DIFFERENTIAL_HEADERS) $(BUILD)/base/base.o Makefile $(BUILD)/flags
@@ -259,6 +260,16 @@ faults:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults
 
+# Every lock method, with and without PgBouncer, on Dovecot and Cyrus; POINTS= (where each is killed; else at every system
+# call) MESSAGES= SEED= (simulated)
+methods: $(BUILD)/simulation
+	@tests/install-packages check
+	@tests/unpack-servers
+	@$(MAKE) --no-print-directory -j "$$(nproc)" all
+	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run methods
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all ONCEDROP_POINTS=$(POINTS) $(PYTHON) -B -m pytest -q -p no:cacheprovider \
+	  -n 2 tests/faults/test_methods.py
+
 # PART="failover cable clocks powercut"
 hosts:
 	@tests/install-packages hosts
@@ -278,7 +289,7 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
-# PARTS="deliver lmtp postfix growth contention locks replay commits" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
+# PARTS="deliver lmtp postfix growth contention locks replay commits scale" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
 # COMPARE="OLD.json NEW.json"
 bench:
 	@$(if $(COMPARE),,tests/install-packages bench)
@@ -342,7 +353,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts mutants soak bench replay-load servers check format lint check-debian help clean \
+.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -366,6 +377,9 @@ FORCE:
 #:                  the deaths in the middle of an APPEND); `make check` has two
 #: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
 #:                  servers at every step; takes long; `make check` runs a sample
+#: make methods     each lock method, with direct connections and through PgBouncer, on Dovecot and Cyrus: crowds of deliveries,
+#:                  one killed at every system call; and each method in the simulator; prints a table: POINTS= (only so many
+#:                  system calls) MESSAGES=3000000 SEED= (of the simulator); `make check` runs a sample
 #: make hosts       a replica is promoted while mail flows; a mail host's cable is pulled in each step; its clock is wrong; the
 #:                  power is cut at every fsync: PART="failover cable clocks powercut"; cables only as root; 10 minutes;
 #:                  `make check` runs a sample
@@ -379,13 +393,14 @@ FORCE:
 #: make replay-load replays 10,000 messages, killed in between; runs the commands on a ledger of a million messages
 #: make bench       compares with dovecot-lda, Dovecot's LMTP server, fdm and maildrop, which it installs, in turns on private
 #:                  servers with fsync; 10 minutes; writes build/bench/bench.json and bench.svg:
-#:                    PARTS="deliver lmtp postfix growth contention locks replay commits"  ROUNDS= (turns of each)
+#:                    PARTS="deliver lmtp postfix growth contention locks replay commits scale"  ROUNDS= (turns of each)
 #:                    LONG=yes (also a million messages)  OTHER=/path/to/an/older/oncedrop  UNTUNED=yes (plain servers)
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run)
 #: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
-#:                  examples for Postfix, Dovecot, PgBouncer, systemd and Grafana, with these directories in them:
+#:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana and
+#:                  applications, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
 #:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
 #:                    SETGID_GROUP= a group that alone may read the configuration; the full program is installed

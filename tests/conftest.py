@@ -91,20 +91,23 @@ def postfix(site, request):
 
 
 def print_matrix(terminalreporter):
-    """Server by case, of tests/integration/test_servers_matrix.py."""
+    """What tests put into the table of tests/integration/test_servers_matrix.py, or tests/faults/test_methods.py, as
+    properties: "matrix" and (row, column, cell)."""
     table = {}
     for outcome in ("passed", "failed"):
-        for report in terminalreporter.stats.get(outcome, []):
+        for report in terminalreporter.getreports(outcome):
             for name, value in report.user_properties if report.when == "call" else []:
-                if name == "matrix":    # others are of tests/faults
-                    case, server, cell = value
-                    cells = table.setdefault(case, {}).setdefault(server, set())
-                    cells.add(cell if outcome == "passed" else "FAILED")
-    servers = sorted({server for row in table.values() for server in row})
-    for row in [{server: {server} for server in servers}, *table.values()] if table else []:
-        name = next((case for case, cells in table.items() if cells is row), "")
-        terminalreporter.write_line("".join(f"{text:18}" for text in (
-            name, *(" and ".join(sorted(row.get(server, {"-"}))) for server in servers))).rstrip())
+                if name == "matrix":
+                    row, column, cell = value
+                    good = outcome == "passed" or cell.startswith("FAILED")     # which says more
+                    table.setdefault(row, {}).setdefault(column, set()).add(cell if good else "FAILED")
+    columns = sorted({column for row in table.values() for column in row})
+    lines = [["", *columns]] if table else []
+    for name, row in sorted(table.items()):
+        lines.append([name, *(" and ".join(sorted(row.get(column, {"-"}))) for column in columns)])
+    for line in lines:
+        terminalreporter.write_line("  ".join(
+            text.ljust(max(16, *(len(other[place]) for other in lines))) for place, text in enumerate(line)).rstrip())
 
 
 def pytest_terminal_summary(terminalreporter):

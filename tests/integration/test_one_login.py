@@ -10,7 +10,7 @@ import threading
 
 import expect
 import pytest
-from lab import dovecot_config, one_login
+from lab import one_login
 from lab.fake_imap import FakeImap
 from lab.lmtp import start
 from lab.messages import message, on_the_wire
@@ -18,8 +18,6 @@ from lab.messages import message, on_the_wire
 
 @pytest.fixture(scope="module")
 def dovecot(lab):
-    if not dovecot_config.is_old():
-        pytest.skip("the sample is for Dovecot 2.3")
     directory = lab.new_directory("one")
     os.chmod(directory, 0o711)
     server = one_login.Dovecot(directory, lab.certificate)
@@ -119,6 +117,20 @@ def test_killed_while_appending(site, dovecot, shared):
     site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 minute' WHERE state = 'appending'")
     assert "found there" in site.deliver(mail, lisa).out
     assert [raw for raw, _ in owned(dovecot, lisa)].count(on_the_wire(mail)) == 1
+
+
+def test_everybody_else_stays_out(dovecot, shared):
+    """The sample shows the namespace to all users. The inbox is made by a delivery, not by somebody without rights.
+
+    Seen to fail with: rights for anyone; with Dovecot 2.4 also mailbox_auto = create in the namespace."""
+    lisa, scuba = shared("lisa"), shared("scuba")
+    with imaplib.IMAP4("127.0.0.1", dovecot.port, timeout=60) as session:
+        session.login(lisa, lisa)
+        for _ in "before the owner's first login", "after":
+            for name in f'"users/{scuba}"', f'"users/{scuba}/Archive"':
+                assert [session.select(name)[0], session.append(name, None, None, message())[0], session.create(name)[0],
+                        session.setacl(name, lisa, "lri")[0]] == ["NO"] * 4, name
+            assert owned(dovecot, scuba) == [] and owned(dovecot, scuba, "Archive") is None
 
 
 def test_an_account_query_names_accounts_or_mailboxes(site, dovecot, shared):

@@ -38,8 +38,8 @@ def seen(server, request):
 
     def see(word="ok", *notes):
         cell = f"{word} ({', '.join(map(str, notes))})" if notes else word
-        request.node.user_properties.append(("matrix", (case, f"{server.title} {server.version()}", cell)))
         column = f"{server.title} {'.'.join(server.version().split('.')[:2])}"
+        request.node.user_properties.append(("matrix", (case, f"{server.title} {server.version()}", cell)))
         assert TABLE[case].get(column, cell) == cell, (case, column)    # other versions were not looked at
     return see
 
