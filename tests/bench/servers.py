@@ -99,7 +99,7 @@ class Dovecot(dovecot.Dovecot):
 
     def configuration(self, **values):
         old = dovecot_config.is_old()
-        text = super().configuration(**values)
+        text = super().configuration(**values, many_logins=False)
         if old:     # no quota; what stands later would not count within an earlier block
             text = text.replace("mail_plugins = quota\n", "").replace("mail_plugins = $mail_plugins imap_quota\n", "")
         lmtp = [LMTP_2_3 if old else LMTP_2_4, LMTP.format(directory=self.directory)] if self.has_lmtp else []
@@ -160,10 +160,10 @@ class Servers(lab_module.Lab):
     @functools.cached_property
     def postgres(self):
         server = self.start(Postgres(self.directory, self.user.pw_name, self.tuned))
-        server.create_role(lab_module.OWNER)
+        server.create_role(lab_module.OWNER, rounds_as_usual=True)
         server.admin(f"ALTER ROLE {lab_module.OWNER} CREATEROLE")
-        server.create_role(f'"{self.user.pw_name}"')
-        server.create_role(lab_module.OPERATOR)
+        server.create_role(f'"{self.user.pw_name}"', rounds_as_usual=True)
+        server.create_role(lab_module.OPERATOR, rounds_as_usual=True)
         return server
 
     @functools.cached_property

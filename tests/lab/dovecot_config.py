@@ -22,6 +22,7 @@ mail_fsync = never
 default_process_limit = 400
 {rootless}
 service imap-login {{
+  {many_logins}
   inet_listener imap {{
     port = {port}
   }}
@@ -168,17 +169,22 @@ def example():
     return "90-oncedrop-2.3.conf" if is_old() else "90-oncedrop-2.4.conf"
 
 
-def configuration(location, user=None, group=None, master=None, sessions=1000, **values):
+def configuration(location, user=None, group=None, master=None, sessions=1000, many_logins=True, **values):
     """The text of dovecot.conf.
 
     location    "DRIVER:PATH" of the mailboxes
     user, group names to run as without root; None: with root
     master      text that says who the master users are, in place of ours
     sessions    of one user from one address; None: what stands elsewhere
+    many_logins by one process, as in conf/dovecot: starting one for each takes long
     """
     driver, path = location.split(":", 1)
     limit = f"mail_max_userip_connections = {sessions}" if sessions else ""
     rootless = ROOTLESS.format(user=user, group=group) if user else ""
+    if many_logins:
+        values["many_logins"] = "service_count = 0" if is_old() else "restart_request_count = unlimited"
+    else:
+        values["many_logins"] = ""
     if master is None:
         master = (MASTER_2_3 if is_old() else MASTER_2_4).format(**values)
     return (DOVECOT_2_3 if is_old() else DOVECOT_2_4).format(
