@@ -6,13 +6,16 @@ meanwhile.
 Syncs are those of pg_stat_wal, which PostgreSQL 14 to 17 have."""
 
 import concurrent.futures
+import contextlib
 import re
 import subprocess
 
 import contenders as agents
 import measure
 import part_lmtp
+from lab import process
 
+AUTOVACUUM = "SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum %'"
 ROUNDS = 3
 AT_ONCE = 20
 MESSAGES = 200
@@ -47,6 +50,18 @@ class Counter:
             capture_output=True, text=True, check=False, cwd="/")
         measure.must(not said.stderr or "COMMIT" in said.stdout, f"pg_waldump: {said}")
         return len(re.findall(r"desc: COMMIT ", said.stdout))
+
+    @contextlib.contextmanager
+    def without_autovacuum(self):
+        """It commits as well. Its processes notice the setting when they come to it, and are waited for."""
+        self.server.admin("ALTER SYSTEM SET autovacuum = off")
+        self.server.admin("SELECT pg_reload_conf()")
+        try:
+            process.wait_until(lambda: not self.ask(AUTOVACUUM), "autovacuum has ended")
+            yield
+        finally:
+            self.server.admin("ALTER SYSTEM RESET autovacuum")
+            self.server.admin("SELECT pg_reload_conf()")
 
     def during(self, work):
         """Does the work; returns the numbers of commits and of syncs."""
@@ -96,13 +111,8 @@ def measure_part(bench, results):
     counter = Counter(bench.servers.postgres)
     if not counter.has_syncs():
         results.note("WAL syncs are not counted: this PostgreSQL has none in pg_stat_wal.")
-    bench.servers.postgres.admin("ALTER SYSTEM SET autovacuum = off")
-    bench.servers.postgres.admin("SELECT pg_reload_conf()")
-    try:
+    with counter.without_autovacuum():
         measure_all(bench, results, counter)
-    finally:
-        bench.servers.postgres.admin("ALTER SYSTEM RESET autovacuum")
-        bench.servers.postgres.admin("SELECT pg_reload_conf()")
 
 
 def measure_all(bench, results, counter):

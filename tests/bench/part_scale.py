@@ -174,7 +174,7 @@ class Scale:
                 for _ in range(messages // 10 // AT_ONCE or 1):
                     list(pool.map(one_shot, range(AT_ONCE), runners))
 
-        with self.lmtp(own) as contender:
+        with self.lmtp(own) as contender, counter.without_autovacuum():
             ways = {"lmtp, 1 connection": (lambda: contender.deliver(self.letters(messages), 1), messages),
                     f"lmtp, {AT_ONCE} connections": (lambda: contender.deliver(self.letters(messages), AT_ONCE), messages),
                     f"deliver, {AT_ONCE} at once": (one_shots, (messages // 10 // AT_ONCE or 1) * AT_ONCE)}
