@@ -26,7 +26,7 @@ import threading
 import death
 import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, finish, look, pooler, repeat, run_points
-from lab.lab import Lab
+from lab.lab import DELIVERY, Lab
 from lab.process import wait_until
 from lab.proxy import CLIENT
 from lab.site import install_schema, new_site
@@ -186,6 +186,8 @@ def restart_at(bench, step, number, down):
     if postgres.process.poll() is not None:
         postgres.launch()
         wait_until(postgres.is_up, "PostgreSQL answers again")
+    # Whoever asked PgBouncer meanwhile was refused, and the next ones would be.
+    wait_until(lambda: pooler(bench.site.lab).answers(bench.site.database, DELIVERY), "PgBouncer has logged in")
     return case, *outcome
 
 

@@ -51,7 +51,7 @@ class KeepingImap(FakeImap):
 
     def do_authenticate(self, client, tag, arguments):
         super().do_authenticate(client, tag, arguments)
-        client.account = self.credentials[-1].split("\0")[0]
+        client.account = client.credentials.split("\0")[0]
 
     def do_append(self, client, tag, arguments):
         self.appends += 1

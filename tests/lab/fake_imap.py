@@ -26,6 +26,7 @@ class Client:
         self.server = server
         self.socket = sock
         self.stream = sock.makefile("rb")
+        self.credentials = None     # those it has logged in with
 
     def send(self, line):
         self.socket.sendall(line.encode() + b"\r\n" if isinstance(line, str) else line)
@@ -156,6 +157,7 @@ class FakeImap:
         if NOBODY in credentials:
             client.send(f"{tag} NO [AUTHENTICATIONFAILED] no such account")
             return
+        client.credentials = credentials
         self.credentials.append(credentials)
         client.send(f"{tag} OK logged in")
 

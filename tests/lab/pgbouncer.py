@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A private PgBouncer in transaction pooling mode, in front of a private PostgreSQL."""
 
+import contextlib
 import os
 
 import psycopg2
@@ -19,6 +20,7 @@ auth_file = {directory}/users
 pool_mode = transaction
 default_pool_size = {pool_size}
 max_client_conn = 200
+server_login_retry = 1
 log_connections = 0
 log_disconnections = 0
 """
@@ -48,11 +50,14 @@ class PgBouncer(process.Server):
         return CONFIGURATION.format(directory=self.directory, port=self.port, upstream=self.postgres.port,
                                     pool_size=self.pool_size)
 
-    def answers(self):
-        role, password = next(iter(self.passwords.items()))
+    def answers(self, database="postgres", role=None):
+        """Whether this role gets a connection to PostgreSQL; once that has failed, it fails for server_login_retry seconds."""
+        role = role or next(iter(self.passwords))
         try:
-            psycopg2.connect(host="127.0.0.1", port=self.port, dbname="postgres", user=role, password=password,
-                             connect_timeout=60).close()
+            session = psycopg2.connect(host="127.0.0.1", port=self.port, dbname=database, user=role,
+                                       password=self.passwords[role], connect_timeout=60)
+            with contextlib.closing(session), session.cursor() as cursor:
+                cursor.execute("SELECT 1")      # only then is a connection to PostgreSQL needed
             return True
-        except psycopg2.OperationalError:
+        except psycopg2.Error:
             return False
