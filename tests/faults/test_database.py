@@ -187,7 +187,7 @@ def restart_at(bench, step, number, down):
         postgres.launch()
         wait_until(postgres.is_up, "PostgreSQL answers again")
     # Whoever asked PgBouncer meanwhile was refused, and the next ones would be.
-    wait_until(lambda: pooler(bench.site.lab).answers(bench.site.database, DELIVERY), "PgBouncer has logged in")
+    wait_until(lambda: pooler(bench.site.lab).reaches(bench.site.database, DELIVERY), "PgBouncer has logged in")
     return case, *outcome
 
 

@@ -50,14 +50,23 @@ class PgBouncer(process.Server):
         return CONFIGURATION.format(directory=self.directory, port=self.port, upstream=self.postgres.port,
                                     pool_size=self.pool_size)
 
-    def answers(self, database="postgres", role=None):
-        """Whether this role gets a connection to PostgreSQL; once that has failed, it fails for server_login_retry seconds."""
-        role = role or next(iter(self.passwords))
+    def answers(self):
+        role, password = next(iter(self.passwords.items()))
+        try:
+            psycopg2.connect(host="127.0.0.1", port=self.port, dbname="postgres", user=role, password=password,
+                             connect_timeout=60).close()
+            return True
+        except psycopg2.OperationalError:
+            return False
+
+    def reaches(self, database, role):
+        """Whether a statement of this role reaches PostgreSQL. If one did not, those of the next server_login_retry seconds
+        do not, either."""
         try:
             session = psycopg2.connect(host="127.0.0.1", port=self.port, dbname=database, user=role,
                                        password=self.passwords[role], connect_timeout=60)
             with contextlib.closing(session), session.cursor() as cursor:
-                cursor.execute("SELECT 1")      # only then is a connection to PostgreSQL needed
+                cursor.execute("SELECT 1")
             return True
         except psycopg2.Error:
             return False
