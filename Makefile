@@ -363,7 +363,7 @@ FORCE:
 #: make lab         runs private PostgreSQL, PgBouncer, Dovecot and Postfix servers (all three ways in) until Ctrl-C; shows
 #:                  how to send a message, read a mailbox and query the record
 #: make check       installs missing Debian packages, builds with gcc, clang and sanitizers, and runs every test; touches no
-#:                  system service; FULL=yes (also what one build has seen when another one has)
+#:                  system service; FULL=yes (every build runs what otherwise only one does)
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
