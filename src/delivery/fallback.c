@@ -3,6 +3,8 @@
  * Searches and appends in the mailbox that takes the place of another. */
 #include "delivery/fallback.h"
 
+#include <string.h>
+
 bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made)
 {
     const struct plan_target *plan = &work->plan->targets[place];
@@ -16,23 +18,37 @@ bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, stru
     return result == SEARCH_ABSENT;
 }
 
+/* Whether another copy for this account may still come to the mailbox: of another delivery (plan.c), or of this one, whose
+ * server did not say what became of it. A search that does not find it yet would prove nothing. */
+static bool is_fenced(const struct delivery_work *work, size_t place, const char *fallback, const struct made *made)
+{
+    const struct plan_target *plan = &work->plan->targets[place];
+    const struct ledger_target *list = work->targets.list;
+    bool fenced = plan->fenced;
+    for (size_t i = 0; plan->beside && i < work->targets.message.target_count; i++)
+        fenced |= i != place && (made[i].state == COPY_APPENDING || made[i].doubt) &&
+                  strcmp(list[i].account, list[place].account) == 0 && strcmp(append_mailbox(work, i), fallback) == 0;
+    return fenced;
+}
+
 void fallback_append(struct delivery_work *work, size_t place, struct made *made)
 {
     const char *fallback = work->targets.fallbacks[place];
-    if (!made->never || fallback == NULL || !append_in_time(work->delivery->config))
+    struct made *it = &made[place];
+    if (!it->never || fallback == NULL || !append_in_time(work->delivery->config))
         return;
-    struct report why = made->report;
-    if (work->plan->targets[place].fenced) {
-        report_set(&made->report, OUTCOME_BUSY,
+    struct report why = it->report;
+    if (is_fenced(work, place, fallback, made)) {
+        report_set(&it->report, OUTCOME_BUSY,
                    "another copy for %s may be on its way to %s (which is to be used, since %s)",
                    work->targets.list[place].account, fallback, why.text);
         return;
     }
     work->ahead[place].fallback = fallback; /* for good: whatever else becomes of the copy does so there */
-    bool search = made->doubt || work->plan->targets[place].beside;
-    if (!search || append_search(work, place, made->doubt, made) == SEARCH_ABSENT)
-        *made = append_now(work, place, false);
-    char *text OD_CLEANUP(base_free) = base_strdup(made->report.text);
-    report_set(&made->report, made->report.outcome, "%s (instead of %s: %s)", text, work->targets.list[place].mailbox,
+    bool search = it->doubt || work->plan->targets[place].beside;
+    if (!search || append_search(work, place, it->doubt, it) == SEARCH_ABSENT)
+        *it = append_now(work, place, false);
+    char *text OD_CLEANUP(base_free) = base_strdup(it->report.text);
+    report_set(&it->report, it->report.outcome, "%s (instead of %s: %s)", text, work->targets.list[place].mailbox,
                why.text);
 }

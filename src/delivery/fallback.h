@@ -18,8 +18,10 @@
  * True: to be appended; *doubt: whether it may be in the inbox. False: *made is the result. */
 bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made) OD_MUST;
 
-/* If *made says that the folder cannot be made: searches the inbox if the copy may be there, and appends it there. Replaces
- * *made; without enough time it remains, deferred. */
+/* If the result of this target says that its folder cannot be made: searches the inbox if the copy may be there, and appends
+ * it there. Replaces the result; without enough time, or while another copy may still come to the inbox, it is deferred.
+ *
+ * made: [targets] the results so far; for the others of the account it must be the last one that concerns the inbox. */
 void fallback_append(struct delivery_work *work, size_t place, struct made *made);
 
 #endif

@@ -163,6 +163,23 @@ static bool next_round(struct making *making)
     return any && time && begin_round(work, making->done);
 }
 
+/* What was not stored in its mailbox as it is. Before a fallback adds anything to a mailbox, it must be known what has
+ * become of that mailbox's own copy. */
+static void append_otherwise(struct delivery_work *work, struct made *made)
+{
+    size_t count = work->targets.message.target_count;
+    for (size_t i = 0; i < count; i++)
+        if (is_made(work, work->targets.order[i]))
+            quarantine_append(work, work->targets.order[i], &made[work->targets.order[i]]);
+    for (size_t i = 0; i < count; i++) {
+        size_t target = work->targets.order[i];
+        if (!is_made(work, target) || !made[target].never)
+            continue;
+        fallback_append(work, target, made);
+        quarantine_append(work, target, &made[target]);
+    }
+}
+
 /* A target to be searched has the session of its account for itself, so it has a turn of its own: before all others if
  * it is first, else after them. */
 static void append_inboxes(struct delivery_work *work, struct made *made)
@@ -183,13 +200,7 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
         if (is_made(work, target) && !done[target])
             search_and_append(&making, target);
     }
-    for (size_t i = 0; i < count; i++) {
-        size_t target = work->targets.order[i];
-        if (!is_made(work, target))
-            continue;
-        fallback_append(work, target, &made[target]);
-        quarantine_append(work, target, &made[target]);
-    }
+    append_otherwise(work, made);
 }
 
 /* Gives the report of each copy made to its recipients. */

@@ -82,7 +82,8 @@ static enum candidate end_candidate(void *context)
 bool quarantine_is_searched(const struct delivery_work *work, size_t place)
 {
     const struct config *config = work->delivery->config;
-    bool perhaps = work->plan->targets[place].doubt || config->imap.search == IMAP_SEARCH_ALWAYS;
+    const struct plan_target *plan = &work->plan->targets[place];
+    bool perhaps = plan->doubt || plan->beside || config->imap.search == IMAP_SEARCH_ALWAYS;
     return config->delivery.rejected == REJECTED_QUARANTINE && perhaps;
 }
 

@@ -417,6 +417,66 @@ def test_lock_wait_is_for_the_other_copy_too(site):
     assert site.count(scuba) == 1
 
 
+class Late(FakeImap):
+    """A server that has only INBOX, makes no folder, and is slow: of the first message, or of the first explanation instead of one,
+    it does not say what became of it. It is stored when the test says so."""
+
+    def __init__(self, answer, explained):
+        super().__init__()
+        self.answer_to_first, self.explained, self.late = answer, explained, None
+
+    def do_create(self, client, tag, _arguments):
+        client.send(f"{tag} NO [CANNOT] not that name")
+
+    def do_append(self, client, tag, arguments):
+        if not arguments.startswith((b'"INBOX"', b"INBOX ")):
+            client.send(f"{tag} NO [TRYCREATE] none")
+            return
+        _, data = self.read_append(client, arguments)
+        if self.explained and b"oncedrop_explanation" not in data:
+            client.send(f"{tag} NO [LIMIT] not this content")
+        elif self.late is None:
+            self.late = data
+            if not self.answer_to_first:
+                client.close()
+            client.send(f"{tag} {self.answer_to_first}")
+        else:
+            self.appended.append(data)
+            client.send(f"{tag} OK [APPENDUID 7 {len(self.appended)}] stored")
+
+    def do_uid_search(self, client, tag, arguments):
+        id = re.search(rb'HEADER Message-ID "([^"]*)"', arguments)[1]
+        found = [str(uid) for uid, data in enumerate(self.appended, 1) if id in data.partition(b"\r\n\r\n")[0]]
+        client.send(" ".join(["* SEARCH", *found]))
+        client.send(f"{tag} OK done")
+
+    def do_uid_fetch(self, client, tag, arguments):
+        uid = int(arguments.split()[0])
+        data = self.appended[uid - 1]
+        client.send(f"* {uid} FETCH (UID {uid} BODY[] {{{len(data)}}}\r\n".encode() + data + b")\r\n")
+        client.send(f"{tag} OK done")
+
+
+@pytest.mark.parametrize("details", [["", "+lists"], ["+lists", "+news"]], ids=["inbox and folder", "two folders"])
+@pytest.mark.parametrize("explained", [False, True], ids=["message", "explanation"])
+@pytest.mark.parametrize("answer", [None, "NO [UNAVAILABLE] my backend does not answer"], ids=["lost", "refused"])
+def test_a_copy_whose_fate_is_unknown_keeps_a_fallback_from_the_inbox(site, details, explained, answer):
+    """Within one transaction, in which it cannot be found yet; later it is."""
+    server = site.use(Late(answer, explained))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "route.detail": "folder", "route.sent_copy": "off",
+                          "delivery.rejected": "quarantine", "delivery.reject_after": "0s"})
+    addresses, mail = [SCUBA.replace("@", f"{detail}@") for detail in details], message()
+    replies = to(site, mail, *addresses)
+    assert [reply.code for reply in replies] == [451, 451], replies
+    assert sum("may be on its way to INBOX" in reply.text for reply in replies) == 1, replies
+    assert server.appended == []
+    server.appended.append(server.late)
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+    replies = to(site, mail, *addresses)
+    assert [reply.code for reply in replies] == [250, 250], replies
+    assert len(server.appended) == 1
+
+
 def cannot(client, tag, _arguments):
     client.send(f"{tag} NO [CANNOT] not that name")
 
