@@ -67,6 +67,12 @@ static void parse_status(struct mailbox_reply *reply)
         parse_code(reply->text, reply);
 }
 
+struct mailbox_reply mailbox_reply_none(void)
+{
+    static char nothing[1] = "";
+    return (struct mailbox_reply){.kind = REPLY_NONE, .data = nothing, .text = nothing, .arguments = nothing};
+}
+
 void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret)
 {
     *ret =
