@@ -145,6 +145,12 @@ bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret)
     return strcmp(reply->code, "UIDVALIDITY") == 0 && parse_number(&at, at + reply->arguments_size, ret);
 }
 
+bool mailbox_reply_uidnext(const struct mailbox_reply *reply, uint32_t *ret)
+{
+    const char *at = reply->arguments;
+    return strcmp(reply->code, "UIDNEXT") == 0 && parse_number(&at, at + reply->arguments_size, ret);
+}
+
 bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret)
 {
     const char *at = reply->data;

@@ -47,6 +47,9 @@ bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_ui
 /* Arguments of [UIDVALIDITY n]. */
 bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
 
+/* Arguments of [UIDNEXT n]. */
+bool mailbox_reply_uidnext(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
+
 /* "n EXISTS". */
 bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
 
