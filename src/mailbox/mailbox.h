@@ -84,10 +84,11 @@ enum identity_result {
  * GNU Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
  *
  * account  one that exists on the server. Logs in to it, then to one that nobody has, "oncedrop-probe". If the server
- *          accepts that, it must show another INBOX, by UIDVALIDITY; if it refuses, or shows no INBOX, the first
- *          account must still be available.
+ *          accepts that, it must show another INBOX, by UIDVALIDITY or MAILBOXID; if it refuses, or shows no INBOX,
+ *          the first account must still be available. If they look alike, which they also do if both were made in the
+ *          same second, another that nobody has is looked at, a second later, and UIDNEXT counts as well.
  *
- * Time: three logins, imap.timeout per step. */
+ * Time: three logins, rarely four and a second, imap.timeout per step. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
 /* What is known after an APPEND, and what a refusal refers to: see the list in mailbox_refusal.c. */

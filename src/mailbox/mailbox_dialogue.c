@@ -125,6 +125,7 @@ bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged
                              struct mailbox_reply *ret, struct fault *fault)
 {
     struct mailbox_reply reply;
+    *ret = mailbox_reply_none();
     for (;;) {
         if (!mailbox_response_read(mailbox, &reply, fault))
             return false;
@@ -140,7 +141,6 @@ bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged
 bool mailbox_dialogue_take(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
                            struct mailbox_reply *ret, struct fault *fault)
 {
-    *ret = (struct mailbox_reply){.status = STATUS_NONE};
     if (!mailbox_dialogue_finish(mailbox, untagged, context, ret, fault))
         return false;
     if (ret->status == STATUS_OK)
@@ -153,7 +153,7 @@ bool mailbox_dialogue_ask(struct mailbox *mailbox, const char *step, mailbox_unt
                           struct mailbox_reply *ret, struct fault *fault, const char *format, ...)
 {
     va_list arguments;
-    *ret = (struct mailbox_reply){.status = STATUS_NONE};
+    *ret = mailbox_reply_none();
     va_start(arguments, format);
     bool sent = send_command(mailbox, step, fault, format, arguments);
     va_end(arguments);

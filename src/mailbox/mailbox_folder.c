@@ -104,7 +104,7 @@ static void note_exists(void *context, struct mailbox_reply *reply)
 /* Courier refuses characters beyond U+FFFF also in LIST. Then the name is looked for in a list without it. */
 bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault)
 {
-    struct mailbox_reply reply = {.status = STATUS_NONE};
+    struct mailbox_reply reply;
     struct wanted wanted = {.name = name};
     bool told = false;
     for (int i = 0; i < 2 && !told; i++) {

@@ -3,13 +3,17 @@
  * Whose mailbox is it? If a login names an account but uses another's credential, an OK proves nothing. */
 #include "mailbox/mailbox_session.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Always the same name: a server that accepts any name, and creates a mailbox for it, creates only one. */
-#define NOBODY "oncedrop-probe"
-#define NOBODY_ELSE "oncedrop-other" /* used if mail is for that very account */
+/* Always the same names: a server that accepts any name, and creates a mailbox for it, creates only these. One that mail is
+ * for is left out. */
+static const char *const nobodies[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};
+
+#define SECOND_MS 1100             /* after which servers that number mailboxes by the clock have another number */
+#define CLOCK UINT32_C(1000000000) /* smaller UIDVALIDITYs are not made by a clock: every mailbox may have the same */
 
 bool mailbox_delegates(const struct config *config)
 {
@@ -36,16 +40,28 @@ char *mailbox_server(const struct config *config)
     return base_printf("%s port %u%s%s as %s", host, mailbox_connect_port(config), on, here, user);
 }
 
-enum inbox {
+enum seen {
     INBOX_UNKNOWN,
     INBOX_REFUSED, /* the login failed */
     INBOX_NONE,    /* the login succeeded, but there is no INBOX */
     INBOX_THERE,
 };
 
-static void note_uidvalidity(void *context, struct mailbox_reply *reply)
+/* What a login shows. */
+struct inbox {
+    enum seen seen;
+    uint32_t uidvalidity, uidnext; /* uidnext: 0 if not told */
+    char id[128];                  /* MAILBOXID (RFC 8474); "" if not told */
+    struct fault why;              /* unless it is INBOX_THERE */
+};
+
+static void note_inbox(void *context, struct mailbox_reply *reply)
 {
-    (void)!mailbox_reply_uidvalidity(reply, context);
+    struct inbox *inbox = context;
+    (void)!mailbox_reply_uidvalidity(reply, &inbox->uidvalidity);
+    (void)!mailbox_reply_uidnext(reply, &inbox->uidnext);
+    if (strcmp(reply->code, "MAILBOXID") == 0 && reply->arguments_size < sizeof inbox->id)
+        snprintf(inbox->id, sizeof inbox->id, "%.*s", (int)reply->arguments_size, reply->arguments);
 }
 
 /* A NO proves something only if it says that there is no such mailbox for us. */
@@ -59,75 +75,71 @@ static bool says_none(const struct mailbox_reply *reply)
     return false;
 }
 
-/* Logs in and examines INBOX. The fault is set unless the result is INBOX_THERE. */
-static enum inbox look_at_inbox(const struct config *config, const char *login, uint32_t *ret_uidvalidity,
-                                struct fault *fault)
+/* Logs in and examines INBOX. */
+static void look_at_inbox(const struct config *config, const char *login, struct inbox *ret)
 {
     struct mailbox_reply reply;
     bool refused;
-    uint32_t uidvalidity = 0;
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open_as(config, login, login, &refused, fault);
+    *ret = (struct inbox){.seen = INBOX_UNKNOWN};
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open_as(config, login, login, &refused, &ret->why);
     if (mailbox == NULL)
-        return refused ? INBOX_REFUSED : INBOX_UNKNOWN;
-    if (!mailbox_dialogue_ask(mailbox, "EXAMINE", note_uidvalidity, &uidvalidity, &reply, fault, "EXAMINE \"INBOX\""))
-        return says_none(&reply) ? INBOX_NONE : INBOX_UNKNOWN;
-    if (uidvalidity == 0) {
-        fault_set(fault, "%s: does not report the UIDVALIDITY of INBOX", mailbox->where);
-        return INBOX_UNKNOWN;
-    }
-    *ret_uidvalidity = uidvalidity;
-    return INBOX_THERE;
+        ret->seen = refused ? INBOX_REFUSED : INBOX_UNKNOWN;
+    else if (!mailbox_dialogue_ask(mailbox, "EXAMINE", note_inbox, ret, &reply, &ret->why, "EXAMINE \"INBOX\""))
+        ret->seen = says_none(&reply) ? INBOX_NONE : INBOX_UNKNOWN;
+    else if (ret->uidvalidity == 0)
+        fault_set(&ret->why, "%s: does not report the UIDVALIDITY of INBOX", mailbox->where);
+    else
+        ret->seen = INBOX_THERE;
 }
 
-/* In the same domain as the account, for servers that refuse or accept whole domains. */
-static char *nobody(const char *login)
+/* One of nobody's accounts, in the same domain as the account: for servers that refuse or accept whole domains. */
+static void look_at_nobody(const struct config *config, const char *login, size_t which, struct inbox *ret)
 {
     const char *domain = strrchr(login, '@');
-    return base_printf("%s%s", strcasestr(login, NOBODY) == NULL ? NOBODY : NOBODY_ELSE, domain != NULL ? domain : "");
+    size_t i = 0, last = sizeof nobodies / sizeof *nobodies - 1;
+    while (i < last && (strcasestr(login, nobodies[i]) != NULL || which-- > 0))
+        i++;
+    char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");
+    look_at_inbox(config, name, ret);
 }
 
-/* Courier makes up another UIDVALIDITY every second for an INBOX that nobody has selected yet: then two different ones prove
- * nothing. Looked at once more, the first INBOX must have the first one still. */
-static bool is_stable(const struct config *config, const char *login, uint32_t own, struct fault *fault)
+/* Two INBOXes that may be one. */
+static bool is_alike(const struct inbox *own, const struct inbox *other)
 {
-    uint32_t again = 0;
-    struct fault trouble;
-    if (look_at_inbox(config, login, &again, &trouble) != INBOX_THERE) {
-        *fault = trouble;
-        return false;
-    }
-    if (again == own)
-        return true;
+    bool one_id = own->id[0] == '\0' || other->id[0] == '\0' || strcmp(own->id, other->id) == 0;
+    return other->seen == INBOX_THERE && other->uidvalidity == own->uidvalidity && one_id;
+}
+
+/* Whether other, seen between own and again, would be a moment of the same INBOX: UIDNEXT only grows. */
+static bool is_between(const struct inbox *own, const struct inbox *other, const struct inbox *again)
+{
+    bool told = own->uidnext != 0 && other->uidnext != 0 && again->uidnext != 0;
+    return !told || (other->uidnext >= own->uidnext && other->uidnext <= again->uidnext);
+}
+
+/* Sets the fault to why it cannot be told whether the account counts. */
+static enum identity_result not_told(const struct config *config, const struct inbox *own, bool stable,
+                                     struct fault *fault)
+{
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
-    fault_set(
-        fault,
-        "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is first"
-        " used, so it cannot be told whether it opens the account that is named (Courier does not: use imap.command,"
-        " or one password for all accounts)",
-        server);
-    return false;
+    if (stable)
+        fault_set(
+            fault,
+            "IMAP server %s shows an INBOX with UIDVALIDITY %u whatever account is named, and nothing tells whether"
+            " they are one: it becomes clear once the account has mail; or use one password for all accounts",
+            server, own->uidvalidity);
+    else
+        fault_set(
+            fault,
+            "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is"
+            " first used, so it cannot be told whether it opens the account that is named (Courier does not: use"
+            " imap.command, or one password for all accounts)",
+            server);
+    return IDENTITY_UNKNOWN;
 }
 
-/* Draws the conclusion from nobody's INBOX. A refusal counts only if everything works before and after it. */
-static enum identity_result judge(const struct config *config, const char *login, uint32_t own, enum inbox other,
-                                  uint32_t others, struct fault *fault)
+static enum identity_result ignored(const struct config *config, struct fault *fault)
 {
-    uint32_t again = 0;
-    struct fault trouble;
-    switch (other) {
-    case INBOX_UNKNOWN:
-        return IDENTITY_UNKNOWN;
-    case INBOX_REFUSED:
-    case INBOX_NONE:
-        if (look_at_inbox(config, login, &again, &trouble) == INBOX_THERE)
-            return IDENTITY_COUNTS;
-        *fault = trouble;
-        return IDENTITY_UNKNOWN;
-    case INBOX_THERE:
-        break;
-    }
-    if (others != own)
-        return is_stable(config, login, own, fault) ? IDENTITY_COUNTS : IDENTITY_UNKNOWN;
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     fault_set(fault,
               "IMAP server %s opens the same INBOX whatever account is named: all mail would go into one mailbox. It"
@@ -137,19 +149,43 @@ static enum identity_result judge(const struct config *config, const char *login
     return IDENTITY_IGNORED;
 }
 
+/* Draws the conclusion from nobody's INBOX, which counts only if everything works before and after it. Courier makes up
+ * another UIDVALIDITY every second for an INBOX that nobody has selected yet: then two different ones prove nothing, so the
+ * account must have the first one still. */
+static enum identity_result judge(const struct config *config, const struct inbox *own, const struct inbox *other,
+                                  const struct inbox *again, struct fault *fault)
+{
+    if (other->seen == INBOX_UNKNOWN || again->seen != INBOX_THERE) {
+        *fault = other->seen == INBOX_UNKNOWN ? other->why : again->why;
+        return IDENTITY_UNKNOWN;
+    }
+    if (other->seen != INBOX_THERE)
+        return IDENTITY_COUNTS;
+    if (!is_alike(own, again))
+        return not_told(config, own, false, fault);
+    if (!is_alike(own, other) || !is_between(own, other, again))
+        return IDENTITY_COUNTS;
+    return own->uidvalidity >= CLOCK ? ignored(config, fault) : not_told(config, own, true, fault);
+}
+
+/* Two INBOXes that were made in the same second have the same UIDVALIDITY. One that is looked at, and perhaps made, a second
+ * later has not, unless it is the same INBOX. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
 {
     const char *login = mailbox_login_name(config, account);
-    char *other_login OD_CLEANUP(base_free) = nobody(login);
-    uint32_t own = 0, others = 0;
-    struct fault found;
-    if (look_at_inbox(config, login, &own, &found) != INBOX_THERE) {
-        fault_set(fault, "could not test whether the server honours the account named in a login: %s", found.text);
+    struct inbox own, other, again;
+    look_at_inbox(config, login, &own);
+    if (own.seen != INBOX_THERE) {
+        fault_set(fault, "could not test whether the server honours the account named in a login: %s", own.why.text);
         return IDENTITY_UNKNOWN;
     }
-    enum inbox other = look_at_inbox(config, other_login, &others, &found);
-    enum identity_result result = judge(config, login, own, other, others, &found);
-    if (result != IDENTITY_COUNTS)
-        *fault = found;
-    return result;
+    look_at_nobody(config, login, 0, &other);
+    if (is_alike(&own, &other)) {
+        (void)poll(NULL, 0, SECOND_MS);
+        look_at_nobody(config, login, 1, &other);
+        if (strcmp(other.why.code, MAILBOX_CROWDED) == 0) /* for the first of them there was room */
+            other.seen = INBOX_UNKNOWN;
+    }
+    look_at_inbox(config, login, &again);
+    return judge(config, &own, &other, &again, fault);
 }

@@ -199,7 +199,7 @@ bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault)
 {
     const struct config *config = mailbox->opening.config;
     const struct identity identity = identity_of(&mailbox->opening);
-    struct mailbox_reply reply = {.status = STATUS_NONE};
+    struct mailbox_reply reply;
     char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
     bool answered = config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault)
                                                          : take_authenticate(mailbox, secret, &reply, fault);

@@ -58,6 +58,8 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply)
 {
     static const char *const missing[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT"};
+    if (reply->kind != REPLY_TAGGED) /* it was not refused: there is no answer */
+        return false;
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         if (strcmp(reply->code, missing[i]) == 0)
             return true;
@@ -75,9 +77,11 @@ static const char *const never_texts[] = {"Invalid mailbox name", "Permission de
 bool mailbox_refusal_is_never(const struct mailbox_reply *reply)
 {
     bool is = false;
+    if (reply->status != STATUS_NO)
+        return false;
     for (size_t i = 0; i < sizeof never_codes / sizeof *never_codes; i++)
         is |= strcmp(reply->code, never_codes[i]) == 0;
     for (size_t i = 0; i < sizeof never_texts / sizeof *never_texts; i++)
         is |= reply->code[0] == '\0' && strncasecmp(reply->text, never_texts[i], strlen(never_texts[i])) == 0;
-    return reply->status == STATUS_NO && is;
+    return is;
 }

@@ -67,6 +67,12 @@ static void parse_status(struct mailbox_reply *reply)
         parse_code(reply->text, reply);
 }
 
+struct mailbox_reply mailbox_reply_none(void)
+{
+    static char nothing[1] = "";
+    return (struct mailbox_reply){.kind = REPLY_NONE, .data = nothing, .text = nothing, .arguments = nothing};
+}
+
 void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret)
 {
     *ret =
@@ -137,6 +143,12 @@ bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret)
 {
     const char *at = reply->arguments;
     return strcmp(reply->code, "UIDVALIDITY") == 0 && parse_number(&at, at + reply->arguments_size, ret);
+}
+
+bool mailbox_reply_uidnext(const struct mailbox_reply *reply, uint32_t *ret)
+{
+    const char *at = reply->arguments;
+    return strcmp(reply->code, "UIDNEXT") == 0 && parse_number(&at, at + reply->arguments_size, ret);
 }
 
 bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret)

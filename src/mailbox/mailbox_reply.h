@@ -7,6 +7,7 @@
 #include "base/base.h"
 
 enum reply_kind {
+    REPLY_NONE,     /* there is no response: the connection was lost, or the server is silent */
     REPLY_GARBAGE,  /* none of those below, or a tag that is not ours */
     REPLY_CONTINUE, /* + */
     REPLY_UNTAGGED, /* * */
@@ -18,7 +19,7 @@ enum reply_status { STATUS_NONE, STATUS_OK, STATUS_NO, STATUS_BAD, STATUS_PREAUT
 /* The pointers point into the parsed bytes. */
 struct mailbox_reply {
     enum reply_kind kind;
-    enum reply_status status; /* NONE: the response is data */
+    enum reply_status status; /* NONE: the response is data, or there is none */
     char code[24];            /* atom of the response code in upper case; "": none */
     const char *arguments;    /* of the code, */
     size_t arguments_size;    /* up to its ']' */
@@ -26,6 +27,9 @@ struct mailbox_reply {
     size_t data_size;
     const char *text; /* what follows the status and the code */
 };
+
+/* What stands for a response that did not come: its code and its texts are empty, never NULL. */
+struct mailbox_reply mailbox_reply_none(void) OD_MUST;
 
 /* Parses one response without its line end: bytes[size], and bytes[size] is NUL. */
 void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret);
@@ -42,6 +46,9 @@ bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_ui
 
 /* Arguments of [UIDVALIDITY n]. */
 bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
+
+/* Arguments of [UIDNEXT n]. */
+bool mailbox_reply_uidnext(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
 
 /* "n EXISTS". */
 bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;

@@ -153,6 +153,7 @@ bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, s
 {
     struct mailbox_reply reply;
     size_t literal, start;
+    *ret = mailbox_reply_none();
     mailbox->size = 0;
     if (!mailbox_dialogue_connected(mailbox, fault) || !read_line(mailbox, fault))
         return false;

@@ -180,12 +180,13 @@ bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fau
  * server may have sent the reason. */
 bool mailbox_dialogue_literal(struct mailbox *mailbox, const struct iovec *pieces, size_t count) OD_MUST;
 
-/* Reads up to the tagged response, whatever its status. `untagged` may be NULL. */
+/* Reads up to the tagged response, whatever its status. `untagged` may be NULL. False: there is none, and *ret says so
+ * (mailbox_reply_none). */
 bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
                              struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
 /* The same; a status other than OK is also a failure. True: tagged OK. False: the fault is set and ret->status is NO,
- * BAD, or NONE (connection lost). */
+ * BAD, or NONE (connection lost; mailbox_reply_none). */
 bool mailbox_dialogue_take(struct mailbox *mailbox, mailbox_untagged *untagged, void *context,
                            struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
@@ -241,7 +242,8 @@ enum search_result mailbox_candidates(struct mailbox *mailbox, const struct sear
 /* Frees a search under way, if there is one. */
 void mailbox_search_forget(struct mailbox *mailbox);
 
-/* mailbox_response.c: reads one response; *ret points into the session and is valid until the next read. */
+/* mailbox_response.c: reads one response; *ret points into the session and is valid until the next read.
+ * False: the fault is set, and *ret is mailbox_reply_none. */
 bool mailbox_response_read(struct mailbox *mailbox, struct mailbox_reply *ret, struct fault *fault) OD_MUST;
 
 /* mailbox_date.c: "14-Nov-2023", with_time: "14-Nov-2023 22:13:20 +0000". */

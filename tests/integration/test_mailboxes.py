@@ -226,6 +226,48 @@ def test_a_mailbox_that_cannot_be_made(site):
         assert site.sql("SELECT state, doubt FROM oncedrop.copy") == [("pending", False)]
 
 
+def once_without_answer(server, name, how):
+    """The first of these commands gets no answer: the connection is lost, or the server is silent."""
+    polite = server.script.get(name)
+
+    def answer(client, tag, arguments):
+        if [told for told, _ in server.commands].count(name) == 1:
+            if how == "lost":
+                client.close()
+            return
+        if polite:
+            polite(client, tag, arguments)
+        else:
+            getattr(server, "do_" + name.lower(), lambda client, tag, _: client.send(f"{tag} OK done"))(
+                client, tag, arguments)
+    server.script[name] = answer
+
+
+QUESTIONS = ["CAPABILITY", "NAMESPACE", "LIST", "APPEND", "STATUS", "CREATE", "SUBSCRIBE"]
+
+
+@pytest.mark.parametrize("how", ["lost", "silent"])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_without_an_answer(site, name, how):
+    """No answer has neither a code nor a text: it is no refusal, and the next try finds its way."""
+    server = fake(site, capabilities=CAPABILITIES + " NAMESPACE SPECIAL-USE CREATE-SPECIAL-USE")
+    server.script.update({
+        "AUTHENTICATE": lambda client, tag, _: client.send(f"{tag} OK done"),    # it does not announce anything
+        "NAMESPACE": lambda client, tag, _: client.send(f'* NAMESPACE (("" "/")) NIL NIL\r\n{tag} OK done'),
+        "APPEND": missing_at_first(server)})
+    once_without_answer(server, name, how)
+    site.settings.update({"route.inbox": "Lists", "route.sent": r"\Sent", "imap.timeout": "1s"})
+    mail = message(sender=LISA)
+    done = site.deliver(mail, SCUBA, sender=LISA)
+    if done.exit != 0:
+        expect.deferred(done)
+        done = site.deliver(mail, SCUBA, sender=LISA)
+    assert done.exit == 0, done
+    assert name in [told for told, _ in server.commands]
+    assert sorted(mailbox for mailbox, _ in server.appended) == ["Lists", "Sent"]
+    assert site.sql("SELECT DISTINCT state FROM oncedrop.copy") == [("stored",)]
+
+
 # Leaving
 
 

@@ -15,7 +15,7 @@ from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message
 
 LISA, SCUBA = "lisa@example.org", "scuba@example.org"
-PROBE = "oncedrop-probe@example.org"
+PROBE, OTHER = "oncedrop-probe@example.org", "oncedrop-other@example.org"
 
 
 def named(arguments):
@@ -43,7 +43,10 @@ class Server(FakeImap):
         client.send(f"{tag} {answer or 'OK logged in'}")
 
     def do_examine(self, client, tag, arguments):
-        if self.here[client] in (LISA, SCUBA) or self.examine is None:
+        if self.examine is None:
+            client.send(f"* 0 EXISTS\r\n* OK [UIDVALIDITY 1700000007] valid\r\n{tag} OK done")
+            return
+        if self.here[client] in (LISA, SCUBA):
             super().do_examine(client, tag, arguments)
             return
         for line in self.examine:
@@ -116,7 +119,65 @@ def test_one_mailbox_for_all_tokens(site):
     server = serve(site, capabilities=CAPABILITIES + " AUTH=XOAUTH2")
     site.settings.update({"imap.auth": "xoauth2", "imap.master_user": None})
     expect.deferred(site.deliver(message(), SCUBA), r"4\.3\.5", "same INBOX")
-    assert server.names == [SCUBA, PROBE] and server.appended == []
+    assert server.names == [SCUBA, PROBE, OTHER, SCUBA] and server.appended == []
+
+
+# Two INBOXes that look alike
+
+
+def examined(server, tell):
+    """Each look at an INBOX is answered by what tell(name, number of the look) says of it."""
+    looks = itertools.count()
+
+    def examine(client, tag, _arguments):
+        codes = tell(server.here[client], next(looks))
+        client.send("".join(f"* OK [{code}] told\r\n" for code in codes) + f"{tag} OK done")
+    server.script["EXAMINE"] = examine
+
+
+def in_the_same_second(name, _look):
+    """Each INBOX is made when it is first looked at, and numbered by the clock."""
+    return ["UIDVALIDITY 1700000001" if name == OTHER else "UIDVALIDITY 1700000000", "UIDNEXT 1"]
+
+
+def by_mailbox_id(name, _look):
+    return ["UIDVALIDITY 1", f"MAILBOXID (F{sum(name.encode())})"]
+
+
+def by_uidnext(name, look):
+    """Everybody's UIDVALIDITY is the same; the account has mail, and gets more."""
+    return ["UIDVALIDITY 1", f"UIDNEXT {5 + look if name == SCUBA else 1}"]
+
+
+@pytest.mark.parametrize("tell", [in_the_same_second, by_mailbox_id, by_uidnext])
+def test_accounts_that_look_alike_are_told_apart(site, tell):
+    server = serve(site)
+    examined(server, tell)
+    expect.stored(site.deliver(message(), SCUBA))
+    assert honoured(site) == [True] and (OTHER in server.names) == (tell is not by_mailbox_id)
+
+
+def test_one_mailbox_that_gets_mail_while_it_is_looked_at(site):
+    """That its UIDNEXT and its number of messages grow does not make several of it."""
+    server = serve(site)
+    examined(server, lambda _name, look: ["UIDVALIDITY 1700000007", f"UIDNEXT {5 + look}"])
+    expect.deferred(site.deliver(message(), SCUBA), r"4\.3\.5", "same INBOX")
+    assert honoured(site) == [False] and server.appended == []
+
+
+def nothing_to_tell_by(server):
+    """Every INBOX is empty and has the same UIDVALIDITY, which is not made by the clock."""
+    examined(server, lambda _name, _look: ["UIDVALIDITY 1", "UIDNEXT 1"])
+
+
+def crowded(server):
+    """One INBOX for all, and no room for a third login."""
+    def authenticate(client, tag, arguments):
+        if named(arguments) == OTHER:
+            client.send(f"{tag} NO [LIMIT] too many")
+        else:
+            server.do_authenticate(client, tag, arguments)
+    server.script["AUTHENTICATE"] = authenticate
 
 
 def refuse_all(server):
@@ -156,7 +217,7 @@ def silent(server):
 
 
 @pytest.mark.parametrize("trouble", [refuse_all, refuse_from_now, no_answer_to_examine, no_uidvalidity,
-                                     uidvalidity_of_the_moment, silent])
+                                     uidvalidity_of_the_moment, nothing_to_tell_by, crowded, silent])
 def test_trouble_proves_nothing(site, trouble):
     server = serve(site)
     if trouble is silent:

@@ -137,12 +137,27 @@ static void what_may_mean_a_missing_mailbox(void **state)
     }
 }
 
+/* The connection was lost, or the server is silent. */
+static void no_answer_is_no_refusal(void **state)
+{
+    const struct mailbox_reply reply = mailbox_reply_none();
+    (void)state;
+    assert_string_equal(reply.code, "");
+    assert_string_equal(reply.text, "");
+    assert_string_equal(reply.data, "");
+    assert_false(mailbox_refusal_is_never(&reply));
+    assert_false(mailbox_refusal_perhaps_missing(&reply));
+    assert_int_equal(mailbox_refusal(&reply, false), APPEND_UNAVAILABLE);
+    assert_int_equal(mailbox_refusal(&reply, true), APPEND_TROUBLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_speaks_of_the_message_or_the_mailbox),
         cmocka_unit_test(everything_else_is_trouble),
         cmocka_unit_test(what_may_mean_a_missing_mailbox),
+        cmocka_unit_test(no_answer_is_no_refusal),
     };
     return cmocka_run_group_tests_name("mailbox_refusal", tests, NULL, NULL);
 }
