@@ -246,6 +246,8 @@ FAILED_LOOKS += [
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] NIL)\r\n{tag} NO\r\n", False),
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {500}\r\nFrom: ", True),
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {99999999999999}\r\n", True),
+    ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] \"\")\r\n{tag} OK\r\n", False),
+    ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {0}\r\n)\r\n{tag} OK\r\n", False),
     ("UID FETCH", "* 9 FETCH (UID 9 BODY[] \"x\")\r\n{tag} OK\r\n", False)]
 
 
