@@ -6,7 +6,8 @@
 struct fetched {
     const struct search *search;
     uint32_t uid;
-    bool fed; /* with the body of the current response */
+    bool fed;    /* with the body of the current response, ... */
+    size_t size; /* ... so many bytes of it */
     bool told;
     enum candidate candidate;
 };
@@ -16,11 +17,14 @@ static void feed_body(void *context, const void *bytes, size_t size)
     struct fetched *fetched = context;
     if (size == 0 && fetched->fed) /* a second body in one response: the last one counts */
         (void)!fetched->search->end(fetched->search->context);
+    fetched->size = size > 0 ? fetched->size + size : 0;
     fetched->fed = true;
     if (size > 0)
         fetched->search->feed(fetched->search->context, bytes, size);
 }
 
+/* What is searched for has bytes, and what was found has as many as the search wanted: an empty body is a message that
+ * cannot be read now, like NIL. */
 static void note_fetched(void *context, struct mailbox_reply *reply)
 {
     struct fetched *fetched = context;
@@ -33,7 +37,9 @@ static void note_fetched(void *context, struct mailbox_reply *reply)
     enum candidate candidate = CANDIDATE_OTHER;
     if (fetched->fed || wanted)
         candidate = fetched->search->end(fetched->search->context);
+    wanted &= fetched->size > 0;
     fetched->fed = false;
+    fetched->size = 0;
     fetched->told |= wanted;
     if (wanted && candidate > fetched->candidate)
         fetched->candidate = candidate;

@@ -100,6 +100,7 @@ static bool send_command(struct mailbox *mailbox, const char *step, struct fault
 {
     char *command OD_CLEANUP(base_free) = NULL;
     mailbox->step = step;
+    mailbox->responses = 0;
     mailbox->budget = BUDGET;
     mailbox->body_budget = UINT32_MAX; /* RFC 3501, 9: the size of a literal is a number */
     if (vasprintf(&command, format, arguments) < 0)
@@ -129,6 +130,7 @@ bool mailbox_dialogue_finish(struct mailbox *mailbox, mailbox_untagged *untagged
     for (;;) {
         if (!mailbox_response_read(mailbox, &reply, fault))
             return false;
+        mailbox->responses++;
         if (reply.kind == REPLY_TAGGED)
             break;
         if (reply.kind == REPLY_UNTAGGED && untagged != NULL)

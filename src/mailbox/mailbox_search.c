@@ -84,13 +84,15 @@ static int newest_first(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* RFC 3501, 6.4.4: the untagged answer is mandatory, even if empty. */
+/* RFC 3501, 6.4.4: the untagged answer is mandatory, even if empty. Servers that leave out an empty one (hoodiecrow) say
+ * nothing but the tagged OK; behind anything else there may be one in a form that we do not know. */
 static bool told_candidates(const struct mailbox *mailbox, const struct candidates *found, struct fault *fault)
 {
-    if (found->told && !found->damaged && found->count <= CANDIDATES_MOST)
+    bool told = found->told || mailbox->responses == 1;
+    if (told && !found->damaged && found->count <= CANDIDATES_MOST)
         return true;
     fault_set(fault, "%s: the answer to UID SEARCH %s", mailbox->where,
-              !found->told     ? "is missing"
+              !told            ? "is missing"
               : found->damaged ? "cannot be read"
                                : "has too many messages");
     return false;

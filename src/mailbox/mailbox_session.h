@@ -96,6 +96,7 @@ struct mailbox {
     size_t response_max; /* longest response allowed, including literals */
     mailbox_body *body;  /* receives what is fetched; may be NULL */
     void *body_context;
+    size_t responses;   /* to the current command so far */
     size_t budget;      /* bytes that may still arrive for the current command, */
     size_t body_budget; /* and bytes that may go to `body` */
 };

@@ -237,7 +237,7 @@ FAILED_LOOKS += [
     ("UID SEARCH", "* SEARCH 4294967296\r\n{tag} OK\r\n", False), ("UID SEARCH", "* SEARCH 1", True),
     ("UID SEARCH", "* SEARCH\r\n", True), ("UID SEARCH", "* SEARCH\r\n{tag} NO stopped halfway\r\n", False),
     ("UID SEARCH", "* SEARCH\r\n* BYE going down\r\n", True), ("UID SEARCH", "Z99 OK\r\n", True),
-    ("UID SEARCH", "* SEARCH 1\r\n{tag} BAD\r\n", False), ("UID SEARCH", "{tag} OK nothing said\r\n", False),
+    ("UID SEARCH", "* SEARCH 1\r\n{tag} BAD\r\n", False), ("UID SEARCH", "* OK nothing said\r\n{tag} OK\r\n", False),
     ("UID SEARCH", "*SEARCH 1 9\r\n{tag} OK\r\n", False),
     ("UID SEARCH", "* ESEARCH (TAG \"{tag}\") UID ALL 1:9\r\n{tag} OK\r\n", False),
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] NIL)\r\n{tag} OK\r\n", False), ("UID FETCH", "{tag} OK nothing\r\n", False),
@@ -246,6 +246,8 @@ FAILED_LOOKS += [
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] NIL)\r\n{tag} NO\r\n", False),
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {500}\r\nFrom: ", True),
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {99999999999999}\r\n", True),
+    ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] \"\")\r\n{tag} OK\r\n", False),
+    ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {0}\r\n)\r\n{tag} OK\r\n", False),
     ("UID FETCH", "* 9 FETCH (UID 9 BODY[] \"x\")\r\n{tag} OK\r\n", False)]
 
 

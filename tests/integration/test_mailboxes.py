@@ -150,6 +150,13 @@ def test_a_day_is_not_the_same_everywhere(site):
     assert before + 2 * day <= until <= after + 3 * day     # BEFORE excludes its own day
 
 
+def test_an_empty_search_may_be_answered_by_its_end_alone(site):
+    """hoodiecrow leaves out the empty SEARCH."""
+    server = searching(site, UID_SEARCH=lambda client, tag, _: client.send(f"{tag} OK done"))
+    expect.stored(site.deliver(message(), SCUBA))
+    assert len(server.appended) == 1
+
+
 # Choosing Sent
 
 
