@@ -2,9 +2,9 @@
 """The resident service: workers, the socket, kept connections, clients that wait, and signals.
 
 Seen to fail with: sessions that end with each connection; no look at who listens at the path, or at whether its file is
-still ours; addresses of other machines accepted; SIGCHLD or the mask as inherited; new workers at once, however fast they die; a worker that keeps the
-writing end of the pipe that would end it; a connection just accepted, or one that asked by RSET, that gets 421; no turn
-for others at RSET."""
+still ours; addresses of other machines accepted; signals as inherited; new workers at once, however fast they die; a
+worker that keeps the writing end of the pipe that would end it; a connection just accepted, or one that asked by RSET,
+that gets 421; no turn for others at RSET."""
 
 import contextlib
 import os
