@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,17 @@ static void fill_standard_descriptors(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
+}
+
+/* What whoever started us ignores or blocks is inherited. With SIGCHLD ignored no child could be waited for. A delivery
+ * unblocks what ends it when it has an answer for that (base/deadline.h). */
+static void reset_signals(bool delivers)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGCHLD, SIG_DFL);
+    if (!delivers)
+        sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Under Postfix a wrong command line must always defer the mail, never bounce it. */
@@ -112,6 +124,7 @@ int main(int argc, char **argv)
     const struct cmd *cmd = cmd_find(name);
     if (cmd == NULL)
         return refuse_command(name);
+    reset_signals(cmd->delivers);
     if ((own_settings || cmd->run != cmd_deliver) && !privilege_drop())
         return refuse_usage("the group of the set-group-ID installation cannot be dropped");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);

@@ -48,15 +48,18 @@ static enum route_result find_route(const struct delivery *delivery, struct deli
     return route_find(delivery->config, delivery->ledger, address, &recipient->route, fault);
 }
 
-/* Whether the caller may deliver to this account. */
+/* Whether the account is the caller's own: that of its login name's spelling or, if the name is the local part of an
+ * address as it stands, what it is routed to. LISA is not lisa here, nor is lisa+x or lisa@elsewhere. */
 static enum route_result check_caller(const struct delivery *delivery, const char *account, struct fault *fault)
 {
     struct address login OD_CLEANUP(address_clear) = {.address = NULL};
+    enum route_result result = ROUTE_NONE;
     if (delivery->only_login == NULL || strcmp(delivery->only_login, account) == 0)
         return ROUTE_OK;
     if (!address_parse(delivery->only_login, &login, fault))
         return ROUTE_TROUBLE;
-    enum route_result result = route_leads_to(delivery->config, delivery->ledger, &login, account, fault);
+    if (strcmp(login.user, delivery->only_login) == 0)
+        result = route_leads_to(delivery->config, delivery->ledger, &login, account, fault);
     if (result != ROUTE_NONE)
         return result;
     fault_set(fault, "user %s may not deliver to %s, only to the user's own account", delivery->only_login, account);

@@ -2,9 +2,9 @@
 """The resident service: workers, the socket, kept connections, clients that wait, and signals.
 
 Seen to fail with: sessions that end with each connection; no look at who listens at the path, or at whether its file is
-still ours; addresses of other machines accepted; new workers at once, however fast they die; a worker that keeps the
-writing end of the pipe that would end it; a connection just accepted, or one that asked by RSET, that gets 421; no turn
-for others at RSET."""
+still ours; addresses of other machines accepted; signals as inherited; new workers at once, however fast they die; a
+worker that keeps the writing end of the pipe that would end it; a connection just accepted, or one that asked by RSET,
+that gets 421; no turn for others at RSET."""
 
 import contextlib
 import os
@@ -283,6 +283,34 @@ def test_workers_end_with_their_parent(site):
 
 
 # Signals
+
+
+def inherit(ignored, blocked):
+    def prepare():
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+
+    return {"preexec_fn": prepare}
+
+
+ENDING = [signal.SIGTERM, signal.SIGALRM]
+
+
+@pytest.mark.parametrize("ignored, blocked", [([signal.SIGCHLD], []), (ENDING, []), ([], signal.valid_signals())])
+def test_signals_that_its_parent_ignored_or_blocked(site, ignored, blocked):
+    """Dead workers are replaced, the deadline of a delivery ends it, and SIGTERM the service."""
+    scuba = site.account("scuba")
+    service = Service(site, **inherit(ignored, blocked))
+    workers = service.workers()
+    os.kill(workers[0], signal.SIGKILL)
+    wait_until(lambda: len(service.workers()) == 2 and workers[0] not in service.workers(), "it is replaced")
+    stored(service.deliver(message(), scuba)[0])
+    with open(f"/proc/{service.workers()[0]}/status", encoding="ascii") as file:
+        fields = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+    for number in [signal.SIGCHLD, *ENDING]:
+        assert not (int(fields["SigBlk"], 16) | int(fields["SigIgn"], 16)) & 1 << number - 1, (number, fields)
+    assert service.stop() == 0
 
 
 def test_sighup_loads_the_configuration(site):
