@@ -18,8 +18,8 @@ static int print_sql(const struct cmd_options *options)
     int status = cmd_open(options, &config, NULL);
     if (status != 0)
         return status;
-    char *sql OD_CLEANUP(base_free) = ledger_schema_sql(config, 0);
-    printf("BEGIN;\n%sCOMMIT;\n", sql);
+    char *sql OD_CLEANUP(base_free) = ledger_schema_script(config);
+    fputs(sql, stdout);
     return 0;
 }
 

@@ -94,10 +94,20 @@ int64_t ledger_hold_wait_ms(const struct config *config)
     return config->lock.wait > 1000 ? config->lock.wait : 1000;
 }
 
-/* All SET LOCAL in one statement. If a site has lowered synchronous_commit, mail could be lost after an answer that was
+#define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+/* All SET LOCAL in one statement, in which every name is qualified. If a site has lowered synchronous_commit, mail could be lost after an answer that was
  * not yet durable, here and on a synchronous standby; that the wait for that was given up is said by a WARNING (pg_connect.c).
  * idle_in_transaction_session_timeout lets the server release the lock of a process that was stopped. */
-bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
+#define SETTINGS \
+    "pg_catalog.set_config('synchronous_commit', CASE WHEN pg_catalog.current_setting('synchronous_commit')" \
+    " OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)," \
+    " pg_catalog.set_config('client_min_messages', 'warning', true)," \
+    " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true)," \
+    " pg_catalog.set_config('statement_timeout', $2, true)," \
+    " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()"
+
+static bool add_begin(struct ledger *ledger, const char *settings, int64_t lock_ms, struct fault *fault)
 {
     char idle[24], statement[24], lock[24];
     const struct pg_param params[] = {
@@ -105,16 +115,32 @@ bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *faul
         {.data = pg_number(PG_TIMEOUT_MS + lock_ms, statement)},
         {.data = pg_number(lock_ms, lock)},
     };
-    return pg_add(ledger->pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", 0, NULL, fault) &&
-           pg_add(ledger->pg,
-                  "SELECT pg_catalog.set_config('synchronous_commit', CASE"
-                  " pg_catalog.current_setting('synchronous_commit')"
-                  " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),"
-                  " pg_catalog.set_config('client_min_messages', 'warning', true),"
-                  " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true),"
-                  " pg_catalog.set_config('statement_timeout', $2, true),"
-                  " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()",
-                  3, params, fault);
+    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) && pg_add(ledger->pg, settings, 3, params, fault);
+}
+
+bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
+{
+    return add_begin(ledger, "SELECT " LEDGER_SAFE_PATH ", " SETTINGS, lock_ms, fault);
+}
+
+bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault)
+{
+    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) &&
+           pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH ", pg_catalog.set_config('synchronous_commit', 'off', true)",
+                  0, NULL, fault);
+}
+
+bool ledger_add_path(struct ledger *ledger, struct fault *fault)
+{
+    return pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL, fault);
+}
+
+void ledger_finish(struct ledger *ledger)
+{
+    struct fault ignored;
+    if (pg_finish(ledger->pg) && pg_in_transaction(ledger->pg) && pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
+        pg_send(ledger->pg, &ignored))
+        pg_finish(ledger->pg);
 }
 
 void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
@@ -157,8 +183,9 @@ bool ledger_random(int64_t *ret, struct fault *fault)
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
                           const struct pg_param *params, struct fault *fault)
 {
+    bool sent = ledger_add_path(ledger, fault);
     size_t mark = pg_mark(ledger->pg);
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
+    sent = sent && pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
     PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     pg_finish(ledger->pg);
     if (result == NULL)
@@ -172,6 +199,24 @@ PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, s
     return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
 }
 
+PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                        const struct pg_param *params, struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return NULL;
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
+    size_t mark = pg_mark(ledger->pg);
+    sent = sent && pg_add(ledger->pg, sql, count, params, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
+           pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    if (result != NULL && !pg_committed(ledger->pg, mark + 1, fault))
+        pg_clear(&result);
+    ledger_finish(ledger);
+    if (result == NULL)
+        ledger_add_remedy(ledger, role, fault);
+    return result;
+}
+
 /* Reads a row of account_query: as many of the three columns as it has. */
 static void take_columns(const PGresult *result, char *ret_columns[3])
 {
@@ -181,14 +226,16 @@ static void take_columns(const PGresult *result, char *ret_columns[3])
     }
 }
 
+/* The query is the site's own: it may rely on the search_path of its role. */
 static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                         char *ret_columns[3], struct fault *fault)
 {
     const struct pg_param param = {.data = address};
     if (!ledger_connect(ledger, fault))
         return false;
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) && pg_add(ledger->pg, query, 1, &param, fault) &&
-                pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault);
+    bool sent = add_begin(ledger, "SELECT " SETTINGS, PG_TIMEOUT_MS, fault) &&
+                pg_add(ledger->pg, query, 1, &param, fault) && pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) &&
+                pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 2, fault) : NULL;
     bool failed = result == NULL;
     pg_finish(ledger->pg);

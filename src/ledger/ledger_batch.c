@@ -54,8 +54,9 @@ static void roll_back(struct ledger *ledger)
     struct fault ignored;
     ledger_rollback(ledger);
     if (ledger_leases(ledger) && ledger->pg != NULL && pg_usable(ledger->pg) &&
-        lock_add_release_all(ledger->pg, ledger->lock.owner, &ignored) && pg_send(ledger->pg, &ignored))
-        pg_finish(ledger->pg);
+        ledger_add_begin_idle(ledger, &ignored) && lock_add_release_all(ledger->pg, ledger->lock.owner, &ignored) &&
+        pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
+        ledger_finish(ledger);
 }
 
 /* Tries each candidate's lock; *ret becomes an array literal of the ids whose lock we got. */

@@ -30,8 +30,9 @@ char *ledger_holder(struct ledger *ledger, const struct ledger_message *message)
     struct fault ignored;
     char *holder = ledger->holder;
     if (holder == NULL && ledger->pg != NULL && !ledger->in_transaction && pg_usable(ledger->pg)) {
-        if (ledger_add_holder(ledger, message, &ignored) && pg_send(ledger->pg, &ignored))
-            ledger_take_holder(ledger, 0);
+        if (ledger_add_path(ledger, &ignored) && ledger_add_holder(ledger, message, &ignored) &&
+            pg_send(ledger->pg, &ignored))
+            ledger_take_holder(ledger, pg_mark(ledger->pg) - 1);
         pg_finish(ledger->pg);
         holder = ledger->holder;
     }

@@ -3,9 +3,7 @@
  * The lock of a delivery in its session: an open transaction, or a lease between transactions. */
 #include "ledger/ledger_session.h"
 
-#define LEASE_MS 60000 /* at most; a delivery renews it when a third of it has passed */
-/* Until the end of the batch, which is one transaction: nobody waits for the disk to release a lease. */
-#define NO_FLUSH "SELECT pg_catalog.set_config('synchronous_commit', 'off', true)"
+#define LEASE_MS 60000           /* at most; a delivery renews it when a third of it has passed */
 #define RENEWAL_MS INT64_C(5000) /* how long the answer to a renewal is waited for */
 
 /* Shorter than the deadline, which ends the process: after its death others wait no longer than that. */
@@ -62,17 +60,23 @@ bool ledger_add_end(struct ledger *ledger, struct fault *fault)
     return !ledger_leases(ledger) || pg_add(ledger->pg, "COMMIT", 0, NULL, fault);
 }
 
+/* Nobody waits for the disk to release a lease. */
+static bool add_release(struct ledger *ledger, struct fault *fault)
+{
+    return ledger_add_begin_idle(ledger, fault) && lock_add_release(ledger->pg, &ledger->lock, fault) &&
+           pg_add(ledger->pg, "COMMIT", 0, NULL, fault);
+}
+
 void ledger_rollback(struct ledger *ledger)
 {
     struct fault ignored;
     bool usable = ledger->pg != NULL && pg_usable(ledger->pg);
     bool idle = usable && ledger_leases(ledger) && !ledger->leased && !pg_in_transaction(ledger->pg);
     bool sent = usable && !idle && ledger_add_rollback(ledger, &ignored) &&
-                (!ledger->leased || pg_add(ledger->pg, NO_FLUSH, 0, NULL, &ignored)) &&
-                ledger_add_release(ledger, &ignored) && pg_send(ledger->pg, &ignored);
+                (!ledger->leased || add_release(ledger, &ignored)) && pg_send(ledger->pg, &ignored);
     ledger->in_transaction = ledger->leased = false;
     if (sent)
-        pg_finish(ledger->pg);
+        ledger_finish(ledger);
 }
 
 void ledger_renew(struct ledger *ledger)
@@ -83,6 +87,7 @@ void ledger_renew(struct ledger *ledger)
         return;
     ledger->renewed_ms = base_now_ms();
     pg_set_timeout(ledger->pg, RENEWAL_MS);
-    if (lock_add_reassert(ledger->pg, &ledger->lock, &ignored) && pg_send(ledger->pg, &ignored))
-        pg_finish(ledger->pg);
+    if (ledger_add_begin_idle(ledger, &ignored) && lock_add_reassert(ledger->pg, &ledger->lock, &ignored) &&
+        pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
+        ledger_finish(ledger);
 }

@@ -184,8 +184,11 @@ static bool take_copies(struct ledger *ledger, const struct ledger_message *mess
 static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
                         struct fault *fault)
 {
+    if (ledger_leases(ledger) && !ledger_add_path(ledger, fault)) /* otherwise the transaction has it */
+        return false;
+    size_t mark = pg_mark(ledger->pg);
     return add_copies_query(ledger, message, fault) && pg_send(ledger->pg, fault) &&
-           take_copies(ledger, message, 0, found, fault);
+           take_copies(ledger, message, mark, found, fault);
 }
 
 /* The end of a batch under the lock: the session, and with it the lock, must be there still. */
@@ -283,19 +286,18 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
-    bool sent = ledger_add_rollback(ledger, &ignored) && ledger_add_release(ledger, &ignored);
+    bool sent = ledger_add_rollback(ledger, &ignored) && ledger_add_begin_idle(ledger, &ignored) &&
+                ledger_add_release(ledger, &ignored);
     size_t holder = pg_mark(ledger->pg);
     ledger->leased = false;
     sent = sent && (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
-           pg_add(ledger->pg,
-                  "INSERT INTO @schema@.event (name, host, count) SELECT 'held', $1::text, $2::integer"
-                  " FROM pg_catalog.set_config('synchronous_commit', 'off', true)",
+           pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('held', $1::text, $2::integer)",
                   2, params, &ignored) &&
-           pg_send(ledger->pg, &ignored);
+           pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored);
     if (sent && message != NULL)
         ledger_take_holder(ledger, holder);
     if (sent)
-        pg_finish(ledger->pg);
+        ledger_finish(ledger);
 }
 
 static size_t recipients_of(const struct ledger_message *message)

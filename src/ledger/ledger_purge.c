@@ -66,9 +66,9 @@ static PGresult *delete_batch(struct ledger *ledger, const struct pg_param param
 static bool delete_leases(struct ledger *ledger, struct fault *fault)
 {
     PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_OPERATOR,
-                   "DELETE FROM @schema@.lease WHERE expires_at < pg_catalog.clock_timestamp() - interval '1 day'", 0,
-                   NULL, fault);
+        ledger_change(ledger, LEDGER_OPERATOR,
+                      "DELETE FROM @schema@.lease WHERE expires_at < pg_catalog.clock_timestamp() - interval '1 day'",
+                      0, NULL, fault);
     return result != NULL;
 }
 

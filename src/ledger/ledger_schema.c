@@ -11,6 +11,9 @@
 
 /* One installer at a time, where there are such locks. All installers use the same arbitrary number: "oncedrop" in ASCII. */
 #define INSTALLER_LOCK "SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)"
+#define BEGIN \
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;\n" \
+    "SET LOCAL search_path = pg_catalog, pg_temp;\n" /* LEDGER_SAFE_PATH; views and defaults keep what they were made with */
 #define SCHEMA_FILES (sizeof(schema_files) / sizeof(schema_files[0]))
 
 int ledger_schema_needed(void)
@@ -74,7 +77,8 @@ static void fill_in(GString *sql, const char *schema)
     g_string_replace(sql, "@operator_text@", operator_text, 0);
 }
 
-char *ledger_schema_sql(const struct config *config, int from)
+/* The SQL of all versions after `from`, with the name of the schema filled in: a new string (free(3)). */
+static char *schema_sql(const struct config *config, int from)
 {
     GString *sql = g_string_new(NULL);
     for (size_t i = 0; i < SCHEMA_FILES; i++) {
@@ -88,13 +92,19 @@ char *ledger_schema_sql(const struct config *config, int from)
     return g_string_free(sql, FALSE);
 }
 
-static bool agree(struct ledger *ledger, char **ret, struct fault *fault)
+char *ledger_schema_script(const struct config *config)
+{
+    char *sql OD_CLEANUP(base_free) = schema_sql(config, 0);
+    return base_printf(BEGIN "%sCOMMIT;\n", sql);
+}
+
+static bool agree(struct ledger *ledger, ledger_run *run, char **ret, struct fault *fault)
 {
     const struct pg_param param = {.data = lock_method_name(ledger->config->lock.method)};
     PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask_here(ledger, LEDGER_DELIVERY,
-                        "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method",
-                        1, &param, fault);
+        run(ledger, LEDGER_DELIVERY,
+            "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method", 1, &param,
+            fault);
     if (result != NULL)
         *ret = base_strdup(PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "none");
     return result != NULL;
@@ -102,7 +112,7 @@ static bool agree(struct ledger *ledger, char **ret, struct fault *fault)
 
 bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault)
 {
-    return ledger_connect(ledger, fault) && agree(ledger, ret, fault);
+    return agree(ledger, ledger_change, ret, fault);
 }
 
 const char *ledger_schema_method(const struct config *config)
@@ -115,14 +125,14 @@ static bool upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
     int from;
     char *previous OD_CLEANUP(base_free) = NULL;
     bool locks = ledger->config->lock.method == LOCK_METHOD_ADVISORY;
-    if (!pg_script(ledger->pg, locks ? "BEGIN; " INSTALLER_LOCK : "BEGIN", fault) ||
+    if (!pg_script(ledger->pg, locks ? BEGIN INSTALLER_LOCK : BEGIN, fault) ||
         !ledger_schema_version(ledger, &from, fault))
         return false;
     if (from == 0 && !ledger_schema_encoding(ledger, fault))
         return false;
     if (from < ledger_schema_needed()) {
-        char *sql OD_CLEANUP(base_free) = ledger_schema_sql(ledger->config, from);
-        if (!pg_script(ledger->pg, sql, fault) || (from == 0 && !agree(ledger, &previous, fault)))
+        char *sql OD_CLEANUP(base_free) = schema_sql(ledger->config, from);
+        if (!pg_script(ledger->pg, sql, fault) || (from == 0 && !agree(ledger, ledger_ask_here, &previous, fault)))
             return false;
     }
     if (!pg_script(ledger->pg, "COMMIT", fault))

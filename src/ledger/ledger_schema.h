@@ -28,7 +28,7 @@ bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault)
 /* The name of lock.method. */
 const char *ledger_schema_method(const struct config *config) OD_MUST;
 
-/* The SQL of all versions after `from`, with the name of the schema filled in: a new string (free(3)). */
-char *ledger_schema_sql(const struct config *config, int from) OD_MUST;
+/* All that a new schema takes, as one transaction, with the name of the schema filled in: a new string (free(3)). */
+char *ledger_schema_script(const struct config *config) OD_MUST;
 
 #endif

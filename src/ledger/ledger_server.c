@@ -22,14 +22,14 @@
     " ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at," \
     " tried_at = EXCLUDED.tried_at"
 
-/* A query that is retried if it failed because a kept connection was lost. */
-static PGresult *query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
-                       struct fault *fault)
+/* A statement that is retried if it failed because a kept connection was lost. */
+static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, size_t count,
+                     const struct pg_param *params, struct fault *fault)
 {
     bool kept = ledger->pg != NULL;
-    PGresult *result = ledger_ask(ledger, LEDGER_DELIVERY, sql, count, params, fault);
+    PGresult *result = once(ledger, LEDGER_DELIVERY, sql, count, params, fault);
     if (result == NULL && ledger_lost_kept(ledger, kept))
-        result = ledger_ask(ledger, LEDGER_DELIVERY, sql, count, params, fault);
+        result = once(ledger, LEDGER_DELIVERY, sql, count, params, fault);
     return result;
 }
 
@@ -38,7 +38,7 @@ static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct
 {
     char pause[24];
     const struct pg_param params[] = {{.data = server}, {.data = pg_number(LEDGER_SERVER_REFUSED_MS, pause)}};
-    PGresult *result OD_CLEANUP(pg_clear) = query(ledger, SET_OUT, 2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_change, ledger, SET_OUT, 2, params, fault);
     if (result == NULL)
         return false;
     *ret = PQntuples(result) == 1;
@@ -54,7 +54,7 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
         {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
         {.data = pg_number(LEDGER_SERVER_REFUSED_MS, bad)},
     };
-    PGresult *result OD_CLEANUP(pg_clear) = query(ledger, READ, 3, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_ask, ledger, READ, 3, params, fault);
     if (result == NULL)
         return false;
     bool known = PQntuples(result) == 1;
@@ -70,7 +70,7 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
 {
     const struct pg_param params[] = {{.data = server}, {.data = honoured ? "true" : "false"}};
-    PGresult *result OD_CLEANUP(pg_clear) = query(ledger, RECORD, 2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_change, ledger, RECORD, 2, params, fault);
     return result != NULL;
 }
 

@@ -66,20 +66,32 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
  * whether there was such a connection when the operation began. */
 bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 
-/* Runs one statement in the session as it is; role is the role that it needs. NULL with the fault set on trouble. */
+/* A column of a SELECT that comes before all other statements of a transaction, and itself needs no operator: from then on
+ * no operator, function or type of a stranger is found, however well it fits (as bigint * interval in public would, where
+ * PostgreSQL has only double precision * interval). Set for the transaction, so that a pooler does not hand it on. */
+#define LEDGER_SAFE_PATH "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
+
+/* Runs one statement in the session as it is, under the safe path; role is the role that it needs. NULL with the fault set on trouble. */
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
                           const struct pg_param *params, struct fault *fault) OD_MUST;
 
-/* The same outside of any transaction; connects again if necessary. */
+/* The same outside of any transaction, for a statement that only reads; connects again if necessary. */
 PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
                      const struct pg_param *params, struct fault *fault) OD_MUST;
+
+/* The same for a statement that writes, in a transaction of its own. */
+PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                        const struct pg_param *params, struct fault *fault) OD_MUST;
+
+typedef PGresult *ledger_run(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                             const struct pg_param *params, struct fault *fault);
 
 struct ledger_table;
 
 /* Converts a result to a new table (ledger_query.h); NULL gives one without rows and columns. */
 struct ledger_table *ledger_table_of(const PGresult *result) OD_MUST;
 
-/* Runs one statement outside of any transaction; returns its result as a table (ledger_query.h). NULL with the fault
+/* Runs one statement that only reads, outside of any transaction; returns its result as a table (ledger_query.h). NULL with the fault
  * set on trouble. */
 struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                                   struct fault *fault) OD_MUST;
@@ -125,6 +137,15 @@ bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fau
 /* Adds BEGIN and the transaction's settings; the last column of their result is pg_backend_pid(). lock_ms is the
  * lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
+
+/* The same for a transaction that may be lost in a crash of the database: nobody waits for the disk. */
+bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds the safe path for the statements of a batch that only reads, outside of any transaction. */
+bool ledger_add_path(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Ends the batch, of which the last statement was a COMMIT; if one failed, also its transaction. */
+void ledger_finish(struct ledger *ledger);
 
 /* Locks table tally, so that counting and deleting do not overlap. Its trigger then trusts this transaction to subtract
  * what it deletes. */

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: ISC
+"""Whoever may create something in a schema that a search_path names runs nothing with the rights of deliveries, operators
+or the owner.
+
+Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and the beginning of an
+upgrade; an operator in the statement that sets it; the path set for account_query too."""
+
+import glob
+import os
+import re
+
+import expect
+import pytest
+from lab import lab as lab_module, locks
+from lab.lmtp import Session
+from lab.messages import message, new_id
+from test_schema import as_owner, old  # noqa: F401  pylint: disable=unused-import
+
+SOURCES = os.path.join(lab_module.REPOSITORY, "src", "ledger")
+ROLES = (lab_module.DELIVERY, lab_module.OPERATOR, lab_module.OWNER)
+
+# Operators and functions for every pair of types, found first, also where those of pg_catalog fit exactly. A sequence counts
+# the calls: it is not rolled back.
+TRAPS = """
+    CREATE SCHEMA evil;
+    GRANT USAGE ON SCHEMA evil TO PUBLIC;
+    CREATE SEQUENCE evil.called;
+    GRANT ALL ON SEQUENCE evil.called TO PUBLIC;
+    CREATE FUNCTION evil.trap() RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_catalog.nextval('evil.called'); RAISE EXCEPTION 'a trap'; END $$;
+    DO $$
+    DECLARE
+        types text[] := '{text,name,"char",numeric,int,bigint,float8,interval,timestamptz,bytea,bool,oid,xid,jsonb,text[],'
+                        'bigint[]}';
+        sign text; a text; b text; name text; result text; made int := 0;
+        body text := ' LANGUAGE plpgsql AS ''BEGIN PERFORM evil.trap(); END''';
+    BEGIN
+        FOREACH a IN ARRAY types LOOP
+            FOREACH b IN ARRAY types LOOP
+                FOREACH sign IN ARRAY '{+,-,*,/,||,|,&,<<,->>,=,<>,<,>,<=,>=,~~}'::text[] LOOP
+                    made := made + 1;
+                    result := CASE WHEN sign IN ('=', '<>', '<', '>', '<=', '>=', '~~') THEN 'bool'
+                                   WHEN 'timestamptz' IN (a, b) THEN 'timestamptz' WHEN 'interval' IN (a, b) THEN 'interval'
+                                   WHEN sign IN ('||', '->>') THEN a ELSE 'bigint' END;
+                    EXECUTE format('CREATE FUNCTION evil.trap_%%s(%%s, %%s) RETURNS %%s' || body, made, a, b, result);
+                    EXECUTE format('CREATE OPERATOR evil.%%s (LEFTARG = %%s, RIGHTARG = %%s, FUNCTION = evil.trap_%%s)',
+                                   sign, a, b, made);
+                END LOOP;
+                FOR name, result IN SELECT proname, format_type(min(prorettype::bigint)::oid, NULL) FROM pg_proc
+                     WHERE pronamespace = 'pg_catalog'::regnamespace AND proname = ANY (%s) AND NOT proretset
+                     GROUP BY 1 LOOP
+                    CONTINUE WHEN result ~ '^(any|internal|cstring|record|"any)';
+                    EXECUTE format('CREATE FUNCTION evil.%%I(%%s, %%s) RETURNS %%s' || body, name, a, b, result);
+                    IF b = 'text' THEN
+                        EXECUTE format('CREATE FUNCTION evil.%%I(%%s) RETURNS %%s' || body, name, a, result);
+                    END IF;
+                    IF a = 'text' AND b = 'text' THEN
+                        EXECUTE format('CREATE FUNCTION evil.%%I() RETURNS %%s' || body, name, result);
+                    END IF;
+                END LOOP;
+            END LOOP;
+        END LOOP;
+    END $$;
+"""
+
+
+def called(site):
+    return site.value("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM evil.called")
+
+
+def set_traps(site):
+    names = set()
+    for path in glob.glob(os.path.join(SOURCES, "*.c")) + glob.glob(os.path.join(SOURCES, "schema", "*.sql")):
+        with open(path, encoding="utf-8") as file:
+            names.update(re.findall(r"\b([a-z_0-9]+)\(", file.read()))
+    site.sql(TRAPS, (sorted(names),))
+    for role in ROLES:
+        site.sql(f"ALTER ROLE {role} IN DATABASE {site.database} SET search_path = evil, pg_catalog, public")
+
+
+def test_they_are_traps(site):
+    set_traps(site)
+    session = site.lab.postgres.connect(site.database, lab_module.DELIVERY, lab_module.DELIVERY)
+    with session.cursor() as cursor:
+        for expression in ("1::bigint * interval '1 s'", "1 = 1", "'a' = 'b'", "clock_timestamp()", "'a'::text LIKE 'b'"):
+            with pytest.raises(Exception, match="a trap"):
+                cursor.execute(f"SELECT {expression}")
+    session.close()
+    assert called(site) == 5
+
+
+def age(site):
+    """So that there is something to abandon, to add up, to purge, and to ask the server."""
+    site.sql("UPDATE oncedrop.message SET received_at = received_at - interval '40 days'")
+    site.sql("UPDATE oncedrop.delivery SET last_at = last_at - interval '40 days', first_at = first_at - interval '40 days'")
+    site.sql("UPDATE oncedrop.try SET started_at = started_at - interval '40 days'")
+    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '40 days', attempt_at = attempt_at - interval '40 days'")
+    site.sql("UPDATE oncedrop.server SET checked_at = checked_at - interval '2 days', tried_at = tried_at - interval '2 days'")
+
+
+def deliver_all(site):
+    """A first delivery with its Sent copy, a second, one that is held, one that is refused, LMTP, and all kinds of
+    replay."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail = message(sender=lisa, to=scuba)
+    expect.stored(site.deliver(mail, scuba, "-q", "4abcDEF", sender=lisa))
+    expect.duplicate(site.deliver(mail, scuba, sender=lisa))
+    with locks.held(site, site.value("SELECT lock_key FROM oncedrop.message ORDER BY id LIMIT 1")):
+        expect.deferred(site.deliver(mail, scuba, sender=lisa))
+        assert site.run("locks").exit == 0
+    right = site.settings["imap.password_file"]
+    site.settings["imap.password_file"] = site.write("wrong", "wrong\n")
+    expect.deferred(site.deliver(message(sender=lisa, to=scuba), scuba, "-q", "4abcDEG", sender=lisa))
+    site.settings["imap.password_file"] = right
+    session = Session(site)
+    session.hello()
+    session.deliver(message(sender=lisa), scuba, lisa)
+    path = site.write("one.eml", message().decode())
+    for options in ([], ["--dry-run"], ["--verify"], ["--force"]):
+        done = site.run("replay", *options, "-d", scuba, path)
+        assert done.exit == 0, done
+    return scuba
+
+
+COMMANDS = (["show", "x@y"], ["show", "4abcDEF"], ["list"], ["list", "--state", "unfinished", "--since", "1d"], ["locks"],
+            ["stats"], ["stats", "--json"], ["stats", "--prometheus"], ["resume"], ["abandon", "--dry-run", "4abcDEG"],
+            ["purge", "--older-than", "30d", "--dry-run"], ["purge", "--older-than", "30d"], ["stats"])
+
+
+def test_nothing_of_a_stranger_runs(site, method):
+    set_traps(site)
+    site.settings.update({"record.level": "raw", "record.notify": "mail", "record.trace": "yes", "lock.wait": "1s"})
+    scuba = deliver_all(site)
+    done = site.check(scuba)
+    assert done.exit == 0, done
+    for old_enough in (False, True):
+        if old_enough:
+            age(site)
+        for words in COMMANDS:
+            done = site.run(*words)
+            assert done.exit in (0, 1) and "a trap" not in done.err, (words, done)
+        expect.stored(site.deliver(message(id=new_id()), scuba))
+    for words in (["schema", "version"], ["schema", "install"], ["schema", "upgrade"], ["schema", "method"]):
+        done = as_owner(site, *words)
+        assert done.exit == 0, done
+    assert called(site) == 0
+    assert site.value("SELECT count(*) FROM oncedrop.message WHERE received_at < now() - interval '30 days'") == 0
+
+
+@pytest.mark.parametrize("old", [1, 5, 10], indirect=True)
+def test_nor_in_an_upgrade(old):  # noqa: F811
+    old.sql("""INSERT INTO oncedrop.message (identity, digest, lock_key, sender, size, received_at)
+               SELECT sha256('a'), sha256('b'), 1, 'x', 1, now()""")
+    set_traps(old)
+    done = as_owner(old, "schema", "upgrade")
+    assert done.exit == 0, done
+    old.sql("DELETE FROM oncedrop.message")
+    expect.stored(old.deliver(message(), old.account()))
+    assert old.value("SELECT count(*) FROM oncedrop.inbox") == 1 and called(old) == 0
+    [row] = old.sql("SELECT proconfig FROM pg_proc WHERE pronamespace = 'oncedrop'::regnamespace")
+    assert row.proconfig == ["search_path=pg_catalog, pg_temp"]
+
+
+def test_an_account_query_has_the_path_of_its_role(site):
+    """It is the site's own, and may rely on it."""
+    scuba = site.account()
+    site.sql("CREATE SCHEMA people")
+    site.sql("CREATE TABLE people.login (address text, account text)")
+    site.sql(f"GRANT USAGE ON SCHEMA people TO {lab_module.DELIVERY}")
+    site.sql(f"GRANT SELECT ON people.login TO {lab_module.DELIVERY}")
+    site.sql("INSERT INTO people.login VALUES ('a@b.example', %s)", (scuba,))
+    site.sql(f"ALTER ROLE {lab_module.DELIVERY} IN DATABASE {site.database} SET search_path = people")
+    site.settings["route.account_query"] = "SELECT account FROM login WHERE address = $1"
+    expect.stored(site.deliver(message(), "a@b.example"))
+    assert site.count(scuba) == 1
