@@ -59,25 +59,53 @@ static bool is_by_id(const struct delivery_work *work, size_t place)
     return work->targets.list[place].role == COPY_SENT && work->delivery->message->message_id != NULL;
 }
 
+static bool is_searchable(const struct message *message)
+{
+    return message->message_id != NULL &&
+           mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
+}
+
+static struct search_reader reader_of(struct message_comparison *comparison)
+{
+    return (struct search_reader){
+        .feed = comparison != NULL ? feed_candidate : NULL,
+        .end = end_candidate,
+        .context = comparison,
+    };
+}
+
+/* The size matters only where no id tells other messages apart. */
 static struct search search_of(const struct delivery_work *work, size_t place)
 {
     const struct message *message = work->delivery->message;
+    const struct append_ahead *ahead = &work->ahead[place];
     bool by_id = is_by_id(work, place);
-    bool searchable = message->message_id != NULL &&
-                      mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
-    bool sized = !by_id && !searchable && message->content_size > 1;
+    bool newest_only = by_id && !work->plan->targets[place].doubt;
+    bool sized = ahead->ids == NULL && message->content_size > 1;
     return (struct search){
         .mailbox = append_mailbox(work, place),
-        .message_id = searchable ? message->message_id : NULL,
+        .message_id = is_searchable(message) && !newest_only ? message->message_id : NULL,
         .internal_date = work->found->received_at,
-        .smallest = sized ? (int64_t)message->content_size / 2 : 0,
+        .smallest = sized ? (int64_t)message->content_size / 2 : 1,
         .largest = sized ? (int64_t)message->size + TRANSPORT_MOST : 0,
-        .newest = by_id && !work->plan->targets[place].doubt ? SENT_NEWEST : 0,
-        .header_only = by_id,
-        .feed = feed_candidate,
-        .end = end_candidate,
-        .context = work->ahead[place].comparison,
+        .newest = by_id ? SENT_NEWEST : 0,
+        .newest_only = newest_only,
+        .by_id = by_id,
+        .whole = reader_of(ahead->comparison),
+        .ids = reader_of(ahead->ids),
     };
+}
+
+static void begin_comparing(struct delivery_work *work, size_t place)
+{
+    const struct delivery *delivery = work->delivery;
+    struct append_ahead *ahead = &work->ahead[place];
+    bool by_id = is_by_id(work, place);
+    if (!by_id)
+        ahead->comparison =
+            message_comparison_new(delivery->message, (const char *const *)delivery->config->identity.ignore);
+    if (by_id || is_searchable(delivery->message))
+        ahead->ids = message_comparison_new_id(delivery->message);
 }
 
 bool append_search_begin(struct delivery_work *work, size_t place, struct fault *fault)
@@ -88,10 +116,7 @@ bool append_search_begin(struct delivery_work *work, size_t place, struct fault 
     ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, &ahead->kept, fault);
     if (ahead->searched == NULL)
         return false;
-    ahead->comparison =
-        is_by_id(work, place)
-            ? message_comparison_new_id(delivery->message)
-            : message_comparison_new(delivery->message, (const char *const *)delivery->config->identity.ignore);
+    begin_comparing(work, place);
     const struct search search = search_of(work, place);
     mailbox_search_begin(ahead->searched, &search);
     return true;
@@ -113,6 +138,7 @@ enum search_result append_search_end(struct delivery_work *work, size_t place, s
     *ret_kept = ahead->kept;
     ahead->searched = NULL;
     message_comparison_free(&ahead->comparison);
+    message_comparison_free(&ahead->ids);
     return result;
 }
 

@@ -3,7 +3,10 @@
  * The explanation of a copy: when it is due, its APPEND and its search. */
 #include "delivery/quarantine.h"
 
+#include <string.h>
+
 #include "message/explanation.h"
+#include "message/message_comparison.h"
 
 bool quarantine_is_time(const struct delivery_work *work, size_t place)
 {
@@ -79,6 +82,19 @@ static enum candidate end_candidate(void *context)
     return explanation_comparison_end(context) ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
+static void feed_id(void *context, const void *bytes, size_t size)
+{
+    message_comparison_feed(context, bytes, size);
+}
+
+static enum candidate end_id(void *context)
+{
+    enum message_likeness likeness = message_comparison_end(context);
+    return likeness == MESSAGE_SAME      ? CANDIDATE_SAME
+           : likeness == MESSAGE_SIMILAR ? CANDIDATE_SIMILAR
+                                         : CANDIDATE_OTHER;
+}
+
 bool quarantine_is_searched(const struct delivery_work *work, size_t place)
 {
     const struct config *config = work->delivery->config;
@@ -97,12 +113,15 @@ enum search_result quarantine_search(struct mailbox *mailbox, const struct deliv
     char *id OD_CLEANUP(base_free) = explanation_id(config->lock.namespace, delivery->message);
     struct explanation_comparison *comparison OD_CLEANUP(explanation_comparison_free) =
         explanation_comparison_new(delivery->message, (const char *const *)config->identity.ignore);
+    const struct message named = {.message_id = id, .message_id_length = strlen(id)};
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&named);
     const struct search search = {
         .mailbox = append_mailbox(work, place),
         .message_id = id,
-        .feed = feed_candidate,
-        .end = end_candidate,
-        .context = comparison,
+        .internal_date = work->found->received_at,
+        .smallest = 1,
+        .whole = {.feed = feed_candidate, .end = end_candidate, .context = comparison},
+        .ids = {.feed = feed_id, .end = end_id, .context = ids},
     };
     enum search_result result = mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
     if (result == SEARCH_FOUND)

@@ -20,7 +20,8 @@ struct append_ahead {
     struct append request;
     struct iovec *pieces;
     struct mailbox *searched; /* a search is under way there, from append_search_begin to append_search_end ... */
-    struct message_comparison *comparison; /* ... and compares with this */
+    struct message_comparison *comparison; /* ... and compares with this, and ids ... */
+    struct message_comparison *ids;        /* ... with this; NULL: not by its id */
     bool absent;                           /* it was searched for, and not found */
 };
 

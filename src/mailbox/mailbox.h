@@ -171,16 +171,26 @@ enum search_result {
  * is the result. */
 enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
 
-struct search {
-    const char *mailbox;       /* as in struct append */
-    const char *message_id;    /* without <>; NULL if unknown or not searchable (mailbox_searchable) */
-    int64_t internal_date;     /* without message_id: candidates are within a day of this ... */
-    int64_t smallest, largest; /* ... and their RFC822.SIZE is in this range, inclusive; largest 0: any size */
-    uint32_t newest;           /* only this many of the newest messages; 0: all */
-    bool header_only;          /* feed only the Message-ID fields of candidates */
-    void (*feed)(void *context, const void *bytes, size_t size); /* a candidate, in pieces as they arrive, ... */
-    enum candidate (*end)(void *context); /* ... and its end: returns the result; the next candidate begins */
+/* Takes a candidate in pieces as they arrive; `end` returns the result, and the next candidate begins. */
+struct search_reader {
+    void (*feed)(void *context, const void *bytes, size_t size);
+    enum candidate (*end)(void *context);
     void *context;
+};
+
+/* What a search by text does not find may be there nevertheless: indexes divide an id into words. So the id is a hint,
+ * whose candidates are compared first; absent is what is not among the messages of its date either. */
+struct search {
+    const char *mailbox;        /* as in struct append */
+    const char *message_id;     /* without <>; NULL if unknown or not searchable (mailbox_searchable) */
+    int64_t internal_date;      /* candidates are within a day of this ... */
+    int64_t smallest, largest;  /* ... and their RFC822.SIZE is in this range, inclusive; 0: no limit */
+    uint32_t newest;            /* by_id: so many of the newest messages are candidates, without a search; 0: none */
+    bool newest_only;           /* no others are */
+    bool by_id;                 /* `ids` alone decides */
+    struct search_reader whole; /* reads the whole candidate */
+    struct search_reader ids; /* reads its Message-ID fields first, unless feed is NULL; CANDIDATE_OTHER: it has another
+                               * id, CANDIDATE_SIMILAR: none is told */
 };
 
 /* Begins a search: sends EXAMINE, unless the mailbox's name has to be asked for first, and does not wait. mailbox_search,
@@ -197,7 +207,7 @@ void mailbox_search_begin(struct mailbox *mailbox, const struct search *search);
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
-/* Whether SEARCH HEADER Message-ID will reliably find this id: at most 200 printable ASCII characters without blanks,
+/* Whether SEARCH HEADER Message-ID can find this id, and every server returns it as it is: at most 200 printable ASCII characters without blanks,
  * not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
 bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
 

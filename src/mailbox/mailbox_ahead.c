@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define ANSWER_MOST 8192 /* a longer one is left to those who may wait */
+#define ANSWER_MOST 32768 /* a longer one is left to those who may wait */
 
 /* Whether there is a whole line that begins with these words. */
 static bool has_line(const char *bytes, size_t size, const char *words)

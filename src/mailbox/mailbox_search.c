@@ -24,7 +24,21 @@ struct candidates {
 };
 
 /* Which answer comes next; STEP_NAME, STEP_REFUSED: none, but something has to be asked for. */
-enum step { STEP_OVER, STEP_NAME, STEP_NAMESPACE, STEP_EXAMINE, STEP_REFUSED, STEP_SEARCH, STEP_COMPARE, STEP_LEAVE };
+enum step {
+    STEP_OVER,
+    STEP_NAME,
+    STEP_NAMESPACE,
+    STEP_EXAMINE,
+    STEP_REFUSED,
+    STEP_SEARCH,
+    STEP_COMPARE,
+    STEP_NEWEST,
+    STEP_COMPARE_NEWEST,
+    STEP_LEAVE
+};
+
+/* Where a message is looked for, one after the other, until it is found. */
+enum look { LOOK_NONE, LOOK_ID, LOOK_NEWEST, LOOK_DATE, LOOK_OVER };
 
 /* The search under way. */
 struct searching {
@@ -33,7 +47,9 @@ struct searching {
     char *name; /* as sent */
     bool again; /* EXAMINE was repeated */
     struct examined examined;
+    enum look look;
     struct candidates found;
+    struct mailbox_ids ids; /* LOOK_NEWEST: a part of them, from the newest on */
     enum search_result result;
     uint32_t uid;
     struct fault why;
@@ -50,21 +66,19 @@ static void note_examined(void *context, struct mailbox_reply *reply)
 
 /* The search keys. SINCE and BEFORE ignore time and zone, so there is an extra day on each side for the server's
  * zone. */
-static char *criteria(const struct search *search, uint32_t exists)
+static char *criteria(const struct search *search, enum look look)
 {
-    char range[32] = "";
-    char sizes[64] = "";
+    char larger[32] = "", smaller[32] = "";
     char since[MAILBOX_DATE_SIZE], before[MAILBOX_DATE_SIZE];
-    if (search->newest > 0 && exists > search->newest)
-        snprintf(range, sizeof range, "%u:* ", exists - search->newest + 1);
-    if (search->message_id != NULL)
-        return base_printf("%sHEADER Message-ID \"%s\"", range, search->message_id);
+    if (look == LOOK_ID)
+        return base_printf("HEADER Message-ID \"%s\"", search->message_id);
     mailbox_date(search->internal_date - 2 * DAY, false, since);
     mailbox_date(search->internal_date + 3 * DAY, false, before);
-    if (search->smallest > 0 && search->largest > 0)
-        snprintf(sizes, sizeof sizes, " LARGER %lld SMALLER %lld", (long long)search->smallest - 1,
-                 (long long)search->largest + 1);
-    return base_printf("%sSINCE %s BEFORE %s%s", range, since, before, sizes);
+    if (search->smallest > 0)
+        snprintf(larger, sizeof larger, " LARGER %lld", (long long)search->smallest - 1);
+    if (search->largest > 0)
+        snprintf(smaller, sizeof smaller, " SMALLER %lld", (long long)search->largest + 1);
+    return base_printf("SINCE %s BEFORE %s%s%s", since, before, larger, smaller);
 }
 
 static void note_candidates(void *context, struct mailbox_reply *reply)
@@ -121,7 +135,9 @@ static void send_examine(struct mailbox *mailbox)
 static void send_search(struct mailbox *mailbox)
 {
     struct searching *it = mailbox->searching;
-    char *keys OD_CLEANUP(base_free) = criteria(&it->search, it->examined.exists);
+    char *keys OD_CLEANUP(base_free) = criteria(&it->search, it->look);
+    it->found.count = 0;
+    it->found.told = false;
     bool sent = mailbox_dialogue_send(mailbox, "UID SEARCH", &it->why, "UID SEARCH %s", keys);
     it->step = sent ? STEP_SEARCH : STEP_OVER;
 }
@@ -134,6 +150,46 @@ static void send_leave(struct mailbox *mailbox, enum search_result result)
     const char *command = mailbox_dialogue_can(mailbox, "UNSELECT") ? "UNSELECT" : "CLOSE";
     it->result = result;
     it->step = mailbox_dialogue_send(mailbox, command, &ignored, "%s", command) ? STEP_LEAVE : STEP_OVER;
+}
+
+/* Those before the ones that were asked for last. */
+static bool send_newest(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    uint32_t exists = it->examined.exists, newest = it->search.newest;
+    uint32_t last = it->ids.first > 0 ? it->ids.first - 1 : exists;
+    uint32_t least = exists > newest ? exists - newest + 1 : 1;
+    if (last < least)
+        return false;
+    uint32_t first = last - least >= MAILBOX_IDS_MOST ? last - MAILBOX_IDS_MOST + 1 : least;
+    it->step = mailbox_ids_send_newest(mailbox, &it->ids, first, last, &it->why) ? STEP_NEWEST : STEP_OVER;
+    return true;
+}
+
+/* Begins the look, if this search has it. */
+static bool send_look(struct mailbox *mailbox)
+{
+    const struct searching *it = mailbox->searching;
+    if (it->look == LOOK_NEWEST)
+        return send_newest(mailbox);
+    if (it->look == LOOK_ID && it->search.message_id == NULL)
+        return false;
+    if (it->look == LOOK_DATE && it->search.newest_only)
+        return false;
+    send_search(mailbox);
+    return true;
+}
+
+/* Nothing was found so far. */
+static void look_on(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    if (it->look == LOOK_NEWEST && send_newest(mailbox))
+        return;
+    while (++it->look < LOOK_OVER && !send_look(mailbox)) {
+    }
+    if (it->look == LOOK_OVER)
+        send_leave(mailbox, SEARCH_ABSENT);
 }
 
 /* Only the list of mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. A
@@ -168,7 +224,7 @@ static void take_examine(struct mailbox *mailbox)
     else if (it->examined.exists == 0)
         send_leave(mailbox, SEARCH_ABSENT);
     else
-        send_search(mailbox);
+        look_on(mailbox);
 }
 
 static void take_search(struct mailbox *mailbox)
@@ -182,11 +238,35 @@ static void take_search(struct mailbox *mailbox)
     if (!answered || !told_candidates(mailbox, &it->found, &it->why))
         return;
     if (it->found.count == 0) {
-        send_leave(mailbox, SEARCH_ABSENT);
+        look_on(mailbox);
         return;
     }
     qsort(it->found.uids, it->found.count, sizeof *it->found.uids, newest_first);
     it->step = STEP_COMPARE;
+}
+
+static void take_newest(struct mailbox *mailbox)
+{
+    struct searching *it = mailbox->searching;
+    bool others = true;
+    it->step = STEP_OVER;
+    if (!mailbox_ids_take(mailbox, &it->search, &it->ids, &it->why))
+        return;
+    for (size_t i = 0; i < it->ids.count; i++)
+        others &= it->ids.told[i] == CANDIDATE_OTHER;
+    if (others)
+        look_on(mailbox);
+    else
+        it->step = STEP_COMPARE_NEWEST;
+}
+
+static void take_compared(struct mailbox *mailbox, enum search_result compared)
+{
+    mailbox->searching->step = STEP_OVER;
+    if (compared == SEARCH_ABSENT)
+        look_on(mailbox);
+    else if (compared == SEARCH_FOUND)
+        send_leave(mailbox, compared);
 }
 
 static void take_name(struct mailbox *mailbox)
@@ -215,7 +295,6 @@ static void take_step(struct mailbox *mailbox)
     struct searching *it = mailbox->searching;
     struct mailbox_reply reply;
     struct fault ignored;
-    enum search_result compared;
     switch (it->step) {
     case STEP_NAMESPACE:
         it->step = STEP_OVER;
@@ -235,10 +314,14 @@ static void take_step(struct mailbox *mailbox)
         take_search(mailbox);
         break;
     case STEP_COMPARE:
-        it->step = STEP_OVER;
-        compared = mailbox_candidates(mailbox, &it->search, it->found.uids, it->found.count, &it->uid, &it->why);
-        if (compared != SEARCH_TROUBLE)
-            send_leave(mailbox, compared);
+        take_compared(mailbox, mailbox_candidates(mailbox, &it->search, it->search.by_id || it->look == LOOK_DATE,
+                                                  it->found.uids, it->found.count, &it->uid, &it->why));
+        break;
+    case STEP_NEWEST:
+        take_newest(mailbox);
+        break;
+    case STEP_COMPARE_NEWEST:
+        take_compared(mailbox, mailbox_candidates_of(mailbox, &it->search, &it->ids, &it->uid, &it->why));
         break;
     case STEP_LEAVE:
         it->step = STEP_OVER;
@@ -263,7 +346,8 @@ enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox)
 {
     const struct searching *it = mailbox->searching;
     while (it->step != STEP_OVER) {
-        bool asks = it->step == STEP_NAME || it->step == STEP_REFUSED || it->step == STEP_COMPARE;
+        bool asks = it->step == STEP_NAME || it->step == STEP_REFUSED || it->step == STEP_COMPARE ||
+                    it->step == STEP_COMPARE_NEWEST;
         enum mailbox_ahead arrived = asks ? AHEAD_STUCK : mailbox_ahead_arrived(mailbox, AWAITED_ANSWER);
         if (arrived != AHEAD_OVER)
             return arrived;

@@ -235,10 +235,37 @@ enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awa
 enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox) OD_MUST;
 enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox) OD_MUST;
 
+#define MAILBOX_IDS_MOST 100 /* messages in one FETCH: for its line (RFC 2683, 3.2.1.5), and its answer is read ahead */
+
+/* mailbox_ids.c: the Message-ID fields of some messages. */
+struct mailbox_ids {
+    uint32_t first; /* the sequence number of the first; 0: they are known by UID */
+    size_t count;
+    uint32_t uids[MAILBOX_IDS_MOST];
+    enum candidate told[MAILBOX_IDS_MOST]; /* as search.ids; CANDIDATE_SIMILAR also if there was no answer */
+};
+
+/* Asks for those of the messages with these sequence numbers; mailbox_ids_take reads the answer. */
+bool mailbox_ids_send_newest(struct mailbox *mailbox, struct mailbox_ids *ids, uint32_t first, uint32_t last,
+                             struct fault *fault) OD_MUST;
+bool mailbox_ids_take(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids,
+                      struct fault *fault) OD_MUST;
+
+/* The same for those with the UIDs set. */
+bool mailbox_ids_ask(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids,
+                     struct fault *fault) OD_MUST;
+
 /* mailbox_candidates.c: fetches these messages of the open mailbox until one is the same (struct search). SEARCH_TROUBLE:
- * the fault is set. */
-enum search_result mailbox_candidates(struct mailbox *mailbox, const struct search *search, const uint32_t *uids,
-                                      size_t count, uint32_t *ret_uid, struct fault *fault) OD_MUST;
+ * the fault is set.
+ *
+ * ids_first  by their ids most of them are likely to be others */
+enum search_result mailbox_candidates(struct mailbox *mailbox, const struct search *search, bool ids_first,
+                                      const uint32_t *uids, size_t count, uint32_t *ret_uid,
+                                      struct fault *fault) OD_MUST;
+
+/* The same for those that are not others by the ids told. */
+enum search_result mailbox_candidates_of(struct mailbox *mailbox, const struct search *search,
+                                         const struct mailbox_ids *ids, uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
 /* Frees a search under way, if there is one. */
 void mailbox_search_forget(struct mailbox *mailbox);

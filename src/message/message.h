@@ -82,6 +82,9 @@ bool message_same_content(const struct message *message, const void *bytes, size
 /* True if a header, as returned by FETCH BODY[HEADER.FIELDS (MESSAGE-ID)], has exactly the message's Message-ID. */
 bool message_same_id(const struct message *message, const void *header, size_t size) OD_MUST;
 
+/* True if such a header has a Message-ID field at all. */
+bool message_has_id(const void *header, size_t size) OD_MUST;
+
 /* Parses the value of a Message-ID field (unfolded or not). Surrounding comments and blanks are removed; the id is what
  * is between '<' and the last '>'. Returns false, with the outputs untouched, if the id is empty or there is no such
  * pair. *ret is a new string (free(3)) that may contain any byte, of at most MESSAGE_ID_MOST bytes. A lenient reading of RFC 5322, 3.6.4. */

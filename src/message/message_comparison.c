@@ -7,7 +7,7 @@
 
 #include "message/message_digest.h"
 
-#define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field; a longer one is of another message */
+#define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field; a longer one tells nothing */
 
 /* A digest without CRs and without the newlines at the end. Initial state: all zero except for the digest. */
 struct loose {
@@ -156,6 +156,13 @@ static enum message_likeness end_content(struct message_comparison *comparison)
     return MESSAGE_OTHER;
 }
 
+static enum message_likeness end_id(struct message_comparison *comparison, size_t size)
+{
+    if (message_same_id(comparison->message, comparison->header, size))
+        return MESSAGE_SAME;
+    return message_has_id(comparison->header, size) ? MESSAGE_OTHER : MESSAGE_SIMILAR;
+}
+
 enum message_likeness message_comparison_end(struct message_comparison *comparison)
 {
     size_t size = comparison->header_size;
@@ -163,8 +170,7 @@ enum message_likeness message_comparison_end(struct message_comparison *comparis
     if (comparison->strict)
         return end_content(comparison);
     comparison->header_size = 0;
-    return size <= HEADER_MOST && message_same_id(comparison->message, comparison->header, size) ? MESSAGE_SAME
-                                                                                                 : MESSAGE_OTHER;
+    return size > HEADER_MOST ? MESSAGE_SIMILAR : end_id(comparison, size);
 }
 
 void message_comparison_free(struct message_comparison **comparison)

@@ -21,7 +21,8 @@ enum message_likeness {
  * ignore  as for message_read; it and the message must outlive the comparison */
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;
 
-/* Compares Message-IDs: to be fed with headers as returned by FETCH BODY[HEADER.FIELDS (MESSAGE-ID)]. */
+/* Compares Message-IDs: to be fed with headers as returned by FETCH BODY[HEADER.FIELDS (MESSAGE-ID)]. MESSAGE_SIMILAR:
+ * they tell no id. */
 struct message_comparison *message_comparison_new_id(const struct message *message) OD_MUST;
 
 void message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size);

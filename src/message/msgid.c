@@ -139,6 +139,15 @@ static bool same_hash(const struct message *message, const struct msgid *other)
     return same;
 }
 
+bool message_has_id(const void *header, size_t size)
+{
+    struct msgid id;
+
+    msgid_of_header(header, size, &id);
+    base_free(&id.id);
+    return id.count > 0;
+}
+
 bool message_same_id(const struct message *message, const void *header, size_t size)
 {
     struct msgid other;

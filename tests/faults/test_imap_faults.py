@@ -87,14 +87,23 @@ class KeepingImap(FakeImap):
         client.send(f"{tag} OK done")
 
     def do_uid_fetch(self, client, tag, arguments):
-        uid = int(arguments.split()[0])
-        data = client.kept[uid - 1]
-        if b"HEADER.FIELDS" in arguments:
-            part, data = "HEADER.FIELDS (MESSAGE-ID)", identity(data) + b"\r\n"
-        else:
-            part = ""
-        client.send(f"* {uid} FETCH (UID {uid} BODY[{part}] {{{len(data)}}}\r\n".encode() + data + b")\r\n")
+        """UIDs are sequence numbers here."""
+        for uid in numbers(arguments.split()[0].decode()):
+            data = client.kept[uid - 1]
+            if b"HEADER.FIELDS" in arguments:
+                part, data = "HEADER.FIELDS (MESSAGE-ID)", identity(data) + b"\r\n"
+            else:
+                part = ""
+            client.send(f"* {uid} FETCH (UID {uid} BODY[{part}] {{{len(data)}}}\r\n".encode() + data + b")\r\n")
         client.send(f"{tag} OK done")
+
+    do_fetch = do_uid_fetch
+
+
+def numbers(chosen):
+    for part in chosen.split(","):
+        first, _, last = part.partition(":")
+        yield from range(int(first), int(last or first) + 1)
 
 
 def identity(data):
@@ -249,6 +258,8 @@ FAILED_LOOKS += [
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] \"\")\r\n{tag} OK\r\n", False),
     ("UID FETCH", "* {uid} FETCH (UID {uid} BODY[] {0}\r\n)\r\n{tag} OK\r\n", False),
     ("UID FETCH", "* 9 FETCH (UID 9 BODY[] \"x\")\r\n{tag} OK\r\n", False)]
+# Into Sent with EXAMINE, and FETCH for the ids of the newest.
+FAILED_LOOKS_INTO_SENT = [(name.removeprefix("UID "), *how) for name, *how in FAILED_LOOKS if name != "UID SEARCH"]
 
 
 def decoys(mail):
@@ -274,7 +285,7 @@ def make_old(bench, dialogue):
 
 def failing(answer, end):
     def fail(client, tag, arguments):
-        asked = arguments.split()[0].decode()
+        asked = arguments.split()[0].decode().partition(":")[0]
         client.send(answer.replace("{tag}", tag).replace("{uid}", asked).encode())
         if end:
             client.close()
@@ -356,7 +367,7 @@ def test_looks_that_fail(site, tally):
 
 
 def test_looks_into_sent_that_fail(site, tally):
-    points = some(FAILED_LOOKS, 5, lambda look: look[0])
+    points = some(FAILED_LOOKS_INTO_SENT, 5, lambda look: look[0])
     bench = Bench(site)
     wrong = run_points(lambda point: try_failed_look_into_sent(bench, point), points, AT_ONCE)
     tally("server faults", len(points), wrong)

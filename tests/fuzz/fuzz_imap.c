@@ -235,12 +235,18 @@ static enum candidate end(void *context)
     return candidate;
 }
 
+/* By itself, or its ids among others. */
 static bool was_fetched(unsigned long uid)
 {
-    char command[64];
+    static const char verb[] = " UID FETCH ";
 
-    snprintf(command, sizeof command, " UID FETCH %lu (", uid);
-    return strstr(sent->str, command) != NULL;
+    for (const char *line = sent->str; (line = strstr(line, verb)) != NULL;) {
+        line += strlen(verb);
+        for (char *at = sent->str + (line - sent->str); g_ascii_isdigit(*at); at += *at == ',')
+            if (strtoul(at, &at, 10) == uid)
+                return true;
+    }
+    return false;
 }
 
 /* Every message named in the answer to the search was examined. */
@@ -405,10 +411,11 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
         .internal_date = 1700000000,
         .smallest = 20,
         .largest = options & 2 ? 90 : 0,
-        .newest = options & 4 ? 500 : 0,
-        .header_only = options & 8,
-        .feed = feed,
-        .end = end,
+        .newest = (options & 12) == 12 ? 500 : 0,
+        .newest_only = (options & 28) == 28,
+        .by_id = options & 8,
+        .whole = {.feed = feed, .end = end},
+        .ids = {.feed = options & (8 | 32) ? feed : NULL, .end = end},
     };
     uint32_t uidvalidity = 7, uid = 7;
     struct fault fault = {.text = ""};
@@ -417,17 +424,17 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
     mailbox_close(&mailbox);
     join_literals();
     const char *examined = last_command("EXAMINE "), *searched = last_command("UID SEARCH ");
-    const char *fetched = last_command("UID FETCH ");
+    const char *fetched = last_command("UID FETCH "), *newest = last_command("FETCH ");
 
     FUZZ_CHECK((result == SEARCH_TROUBLE) == (fault.text[0] != '\0'));
     FUZZ_CHECK(result != SEARCH_TROUBLE || !open);
     if (open && answered(examined, "OK")) // no mailbox is selected any more
         FUZZ_CHECK(answered(last_command("UNSELECT"), "OK") || answered(last_command("CLOSE"), "OK"));
     if (result == SEARCH_FOUND) {
-        FUZZ_CHECK(answered(examined, "OK") && answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid));
-        FUZZ_CHECK(dialogue.best != CANDIDATE_OTHER);
+        FUZZ_CHECK(answered(examined, "OK") && dialogue.best != CANDIDATE_OTHER);
+        FUZZ_CHECK(newest || (answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid)));
         // one that is only similar was taken when all had been looked at
-        if (uid != strtoul(strstr(fetched, "FETCH ") + strlen("FETCH "), NULL, 10))
+        if (!newest && dialogue.best != CANDIDATE_SAME)
             check_all_fetched();
         return;
     }
@@ -436,10 +443,13 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
         return;
     if (fetched)
         FUZZ_CHECK(answered(fetched, "OK") && strcasestr(said_after(fetched), "FETCH"));
+    if (newest)
+        FUZZ_CHECK(answered(newest, "OK"));
     if (searched) {
         const char *answer = said_after(searched);
         bool alone = strncmp(answer, searched, strcspn(searched, " ") + 1) == 0;
         FUZZ_CHECK(answered(searched, "OK") && (alone || strcasestr(answer, "* SEARCH")));
+        FUZZ_CHECK(strncmp(strchr(searched, ' '), " UID SEARCH SINCE ", 18) == 0);
         check_all_fetched();
     } else if (answered(examined, "OK")) {
         FUZZ_CHECK(strcasestr(said_after(examined), " EXISTS"));

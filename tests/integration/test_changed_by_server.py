@@ -57,19 +57,24 @@ class ChangingImap(FakeImap):
 
     def do_uid_search(self, client, tag, arguments):
         wanted = re.search(rb'HEADER Message-ID "([^"]*)"', arguments)
-        sizes = re.search(rb"LARGER (\d+) SMALLER (\d+)", arguments)
+        larger, smaller = (re.search(key + rb" (\d+)", arguments) for key in (b"LARGER", b"SMALLER"))
 
         def fits(data):
             size = len(data.replace(b"\r\n", b"\n"))
-            return (not wanted or wanted[1] in data) and (not sizes or int(sizes[1]) < size < int(sizes[2]))
+            return ((not wanted or wanted[1] in data) and (not larger or int(larger[1]) < size)
+                    and (not smaller or size < int(smaller[1])))
         found = [str(uid) for uid, data in enumerate(self.kept, 1) if fits(data)]
         client.send(" ".join(["* SEARCH", *found]))
         client.send(f"{tag} OK done")
 
     def do_uid_fetch(self, client, tag, arguments):
-        uid = int(arguments.split()[0])
-        data = self.kept[uid - 1]
-        client.send(f"* {uid} FETCH (BODY[] {{{len(data)}}}\r\n".encode() + data + f" UID {uid})\r\n".encode())
+        part = re.search(rb"BODY.PEEK(\[.*\])", arguments)[1]
+        for uid in map(int, arguments.split()[0].split(b",")):
+            data = self.kept[uid - 1]
+            if part != b"[]":
+                data = b"".join(re.findall(rb"(?im)^message-id:.*\n", data.partition(b"\n\r\n")[0] + b"\n")) + b"\r\n"
+            client.send(f"* {uid} FETCH (BODY{part.decode()} {{{len(data)}}}\r\n".encode() + data
+                        + f" UID {uid})\r\n".encode())
         client.send(f"{tag} OK done")
 
 

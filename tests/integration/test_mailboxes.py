@@ -11,6 +11,7 @@ import expect
 import pytest
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
+from lab.proxy import CLIENT
 from lab.process import wait_until
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
@@ -89,6 +90,27 @@ def test_what_others_filed_is_looked_for_among_the_newest(site):
     assert [uid for uid, in site.sql("SELECT uid FROM oncedrop.copy WHERE role = 'sent' ORDER BY id")] == [2, 515]
 
 
+@pytest.mark.parametrize("role", ["inbox", "sent"])
+def test_what_a_search_by_text_does_not_find(site, role):
+    """Indexes divide ids into words: the message is there all the same, among others of its day."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail = message(sender=lisa)
+    in_doubt(site, mail, scuba, role, sender=lisa)
+    account, mailbox = (scuba, "INBOX") if role == "inbox" else (lisa, "Sent")
+    made = fill(site, account, mailbox, message(sender=lisa), 512)
+    asked = []
+
+    def miss(_connection, side, data):
+        if side == CLIENT:
+            asked.extend(re.findall(rb"UID SEARCH \S+|UID FETCH \d+ ", data))
+        return data.replace(b'HEADER Message-ID "', b'HEADER Message-ID "x') if side == CLIENT else data
+    site.imap_proxy(miss)
+    site.deliver(mail, scuba, sender=lisa)
+    assert site.sql("SELECT state, uid, doubt FROM oncedrop.copy WHERE role = %s", (role,)) == [("stored", 1, False)]
+    assert site.count(account, mailbox) == made + 1
+    assert len(asked) <= 3      # by id, by date, and one message as a whole, or its piece of the ids
+
+
 def test_a_candidate_over_the_size_limit_is_passed_over(site):
     """It is not ours, and does not interfere with the search."""
     scuba = site.account()
@@ -133,7 +155,8 @@ def test_a_search_changes_nothing(site):
     expect.stored(site.deliver(message(), SCUBA))
     names = [name for name, _ in server.commands]
     assert "EXAMINE" in names and "SELECT" not in names
-    assert [arguments for name, arguments in server.commands if name == "UID FETCH"] == [b"3 (UID BODY.PEEK[])"]
+    assert [arguments for name, arguments in server.commands if name == "UID FETCH"] == [
+        b"3 (UID BODY.PEEK[])", b"3 (UID BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])"]
 
 
 def test_a_day_is_not_the_same_everywhere(site):

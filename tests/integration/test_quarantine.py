@@ -62,16 +62,24 @@ class Picky(FakeImap):
         client.send(f"* {len(client.selected)} EXISTS\r\n* OK [UIDVALIDITY 7] valid\r\n{tag} OK [READ-ONLY] done")
 
     def do_uid_search(self, client, tag, arguments):
-        id = re.search(rb'Message-ID "([^"]+)"', arguments)[1]
+        """By date it finds all."""
+        id = re.search(rb'Message-ID "([^"]+)"', arguments)
+        field = rb"^Message-ID: <" + re.escape(id[1]) + rb">" if id else b""
         found = [str(place + 1) for place, data in enumerate(client.selected)
-                 if re.search(rb"^Message-ID: <" + re.escape(id) + rb">", data.partition(b"\r\n\r\n")[0], re.I | re.M)]
+                 if re.search(field, data.partition(b"\r\n\r\n")[0], re.I | re.M)]
         client.send(f"* SEARCH {' '.join(found)}".rstrip() + f"\r\n{tag} OK done")
 
     def do_uid_fetch(self, client, tag, arguments):
-        number = int(arguments.split()[0])
-        data = client.selected[number - 1]
-        client.send(f"* {number} FETCH (UID {number} BODY[] {{{len(data)}}}".encode() + b"\r\n" + data + b")\r\n")
+        """All of it: more than was asked for, as it may be the ids only."""
+        for number in map(int, arguments.split()[0].split(b",")):
+            data = client.selected[number - 1]
+            part = re.search(rb"\[.*\]", arguments)[0].decode()
+            client.send(f"* {number} FETCH (UID {number} BODY{part} {{{len(data)}}}".encode() + b"\r\n" + data + b")\r\n")
         client.send(f"{tag} OK done")
+
+    def do_fetch(self, client, tag, arguments):
+        first, last = map(int, arguments.split()[0].split(b":"))
+        self.do_uid_fetch(client, tag, b",".join(b"%d" % n for n in range(first, last + 1)) + b" [HEADER]")
 
 
 def picky(site, **options):

@@ -150,14 +150,14 @@ def test_sent_retry_counts_from_the_first_attempt(site):
 
     def fail(client, tag, _arguments):
         client.send(f"{tag} NO cannot search")
-    server = fake(site, UID_SEARCH=fail, EXAMINE=lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done"))
+    server = fake(site, FETCH=fail, EXAMINE=lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done"))
     expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
     age(site, "attempt_at", "1 day")
     expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
     age(site, "first_at", "2 hours")
     expect.duplicate(site.deliver(mail, SCUBA, sender=lisa))
     assert [(copy.role, copy.state) for copy in copies(site)] == [("inbox", "stored"), ("sent", "failed")]
-    del server.script["UID SEARCH"]
+    del server.script["FETCH"]
     expect.duplicate(site.deliver(mail, SCUBA, sender=lisa))
     assert len(server.appended) == 1
 

@@ -88,7 +88,7 @@ def message_first(server, client, tag, arguments, arrived):
     return None
 
 
-ANSWERS = ["GREETING", "AUTHENTICATE", "EXAMINE", "UID SEARCH", "APPEND", "message"]
+ANSWERS = ["GREETING", "AUTHENTICATE", "EXAMINE", "FETCH", "APPEND", "message"]
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["silent", "half an answer"])

@@ -194,6 +194,13 @@ class FakeImap:
         client.send("* SEARCH")
         client.send(f"{tag} OK done")
 
+    def do_fetch(self, client, tag, arguments):
+        """What is there has no Message-ID."""
+        first, last = map(int, re.match(rb"(\d+):(\d+) ", arguments).groups())
+        for number in range(first, last + 1):
+            client.send(f"* {number} FETCH (UID {number} BODY[HEADER.FIELDS (MESSAGE-ID)] {{2}}\r\n\r\n)")
+        client.send(f"{tag} OK done")
+
     def do_logout(self, client, tag, _arguments):
         client.send("* BYE")
         client.send(f"{tag} OK done")

@@ -12,26 +12,33 @@
 #include "message/message_comparison.h"
 #include "scheduler.h"
 
-static bool is_candidate(const struct search *search, const struct stored *stored)
+static bool is_named(const struct search *search, const struct stored *stored)
 {
-    if (search->message_id != NULL)
-        return stored->content->message.message_id != NULL &&
-               strcmp(stored->content->message.message_id, search->message_id) == 0;
+    return search->message_id != NULL && stored->content->message.message_id != NULL &&
+           strcmp(stored->content->message.message_id, search->message_id) == 0;
+}
+
+static bool is_dated(const struct search *search, const struct stored *stored)
+{
     int64_t size = (int64_t)stored->content->message.size;
     int64_t apart = stored->internal_date - search->internal_date;
-    return apart >= -86400 && apart <= 86400 &&
+    return !search->newest_only && apart >= -86400 && apart <= 86400 &&
            (search->largest == 0 || (size >= search->smallest && size <= search->largest));
 }
 
-static enum search_result look_through(unsigned account, const struct search *search, uint32_t *ret_uid)
+/* misses: the search by text finds nothing. */
+static enum search_result look_through(unsigned account, const struct search *search, bool misses, uint32_t *ret_uid)
 {
     const struct box_content *box = imap_box(account, world_box(search->mailbox));
-    size_t first = search->newest != 0 && box->count > search->newest ? box->count - search->newest : 0;
-    for (size_t i = first; i < box->count; i++) {
-        if (!is_candidate(search, &box->stored[i]))
+    const struct search_reader *reader = search->by_id ? &search->ids : &search->whole;
+    for (size_t i = 0; i < box->count; i++) {
+        const struct stored *stored = &box->stored[i];
+        bool is_new = box->count - i <= search->newest;
+        bool is_hinted = !misses && is_named(search, stored);
+        if (!is_new && !is_hinted && !is_dated(search, stored))
             continue;
-        search->feed(search->context, box->stored[i].content, sizeof(*box->stored[i].content));
-        if (search->end(search->context) == CANDIDATE_SAME) {
+        reader->feed(reader->context, stored->content, sizeof(*stored->content));
+        if (reader->end(reader->context) == CANDIDATE_SAME) {
             *ret_uid = box->stored[i].uid;
             return SEARCH_FOUND;
         }
@@ -45,7 +52,7 @@ static enum search_result search_now(struct mailbox *mailbox, const struct searc
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
         return SEARCH_TROUBLE;
-    enum search_result result = look_through(account, search, ret_uid);
+    enum search_result result = look_through(account, search, true, ret_uid);
     if (!call_pass(&call, 1))
         return SEARCH_TROUBLE;
     world.current->certain = true;
