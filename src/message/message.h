@@ -89,7 +89,4 @@ bool msgid_parse(const char *value, size_t length, char **ret, size_t *ret_lengt
 void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE]) OD_MUST;
 
-/* The lock key for callers that must not block others: the same, of SHA-256 over identity and account. */
-int64_t message_account_key(const unsigned char identity[MESSAGE_DIGEST_SIZE], const char *account) OD_MUST;
-
 #endif
