@@ -147,7 +147,7 @@ DIFFERENTIAL_POSTGRES := $(addprefix tests/differential/,postgres.c warden_rows.
 DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
-DIFFERENTIAL_WRAP := pg_add pg_send message_lock_key message_account_key
+DIFFERENTIAL_WRAP := pg_add pg_send message_lock_key
 DIFFERENTIAL_PROGRAMS := $(BUILD)/differential-postgres $(BUILD)/differential-simulated
 
 $(BUILD)/differential-postgres: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_POSTGRES) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags

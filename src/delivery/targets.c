@@ -148,9 +148,6 @@ static void describe_message(const struct delivery *delivery, struct targets *ta
     struct ledger_message *message = &targets->message;
     set_identity(delivery, targets);
     targets->sender_text = decode_scrub(delivery->sender, strlen(delivery->sender));
-    /* A user of the set-group-ID program can stop it while it has the lock, so it locks that user's account only.
-     * Against other deliveries the claims in the ledger protect, as they do when a lock is lost. */
-    message->lock_account = delivery->only_login != NULL ? targets->list[0].account : NULL;
     message->message_id = targets->message_id;
     message->sender = targets->sender_text;
     message->queue_id = delivery->queue_id;

@@ -58,14 +58,13 @@ struct ledger_recipient {
 struct ledger_message {
     unsigned char identity[LEDGER_HASH_SIZE];
     unsigned char digest[LEDGER_HASH_SIZE];
-    const char *lock_account; /* lock only this account's copies; NULL: lock the message */
-    const char *message_id;   /* valid UTF-8, or NULL */
-    const char *sender;       /* valid UTF-8 */
-    const char *queue_id;     /* may be NULL */
-    int64_t queued_at;        /* seconds since 1970, when Postfix received it under that queue id; 0: unknown */
-    int64_t received_at;      /* seconds since 1970, recorded if the message is new */
-    int64_t size;             /* bytes of data */
-    const void *data;         /* for record.level = raw */
+    const char *message_id; /* valid UTF-8, or NULL */
+    const char *sender;     /* valid UTF-8 */
+    const char *queue_id;   /* may be NULL */
+    int64_t queued_at;      /* seconds since 1970, when Postfix received it under that queue id; 0: unknown */
+    int64_t received_at;    /* seconds since 1970, recorded if the message is new */
+    int64_t size;           /* bytes of data */
+    const void *data;       /* for record.level = raw */
     const struct ledger_target *targets;
     size_t target_count;
     const struct ledger_recipient *recipients;

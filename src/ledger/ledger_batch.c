@@ -88,8 +88,9 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     return good;
 }
 
-/* Some deliveries use another lock key (message_account_key). They lock the message's row by referring to it, so we
- * lock that row too. Removes from *ids what we did not get. */
+/* A claim may be about to be committed without the message's lock: its lease has run out meanwhile, or it is one of an
+ * older version, for which users' deliveries had locks of their own. What it writes refers to the message's row and so
+ * locks it: we lock that row too. Removes from *ids what we did not get. */
 static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
 {
     char numbers[MESSAGES][24];

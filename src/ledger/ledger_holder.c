@@ -2,10 +2,11 @@
  *
  * Asked when a lock was not granted; by then its holder may have gone. */
 #include "ledger/ledger_session.h"
+#include "message/message.h"
 
 bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
-    const struct lock lock = ledger_lock(ledger, ledger_lock_key(message));
+    const struct lock lock = ledger_lock(ledger, message_lock_key(message->identity));
     return lock_add_holder(ledger->pg, &lock, fault);
 }
 

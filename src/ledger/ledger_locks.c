@@ -5,11 +5,6 @@
 
 #include "ledger/ledger_session.h"
 
-/* message_account_key in SQL. */
-#define ACCOUNT_KEY \
-    "('x' || pg_catalog.left(encode(pg_catalog.sha256(m.identity || pg_catalog.convert_to(c.account, 'UTF8'))," \
-    " 'hex'), 16))::bit(64)::bigint"
-
 #define SECONDS_SINCE(time) "round(extract(epoch FROM clock_timestamp() - " time ")::numeric, 1)"
 
 /* Everybody sees the user and application_name of every session; other columns depend on the user's roles. backend_start,
@@ -49,12 +44,10 @@
     " 'session', session, 'seconds', " SECONDS_SINCE("waitstart") ") ORDER BY waitstart) AS list" \
     " FROM locks WHERE NOT granted GROUP BY place)"
 
-#define CLAIMS(account_place, place) \
-    " claims AS (SELECT key, " place \
-    " AS place, message_id, account, mailbox, state, host, pid, attempt_at" \
-    " FROM (SELECT coalesce((SELECT " ACCOUNT_KEY " FROM locks l WHERE l.place = " account_place \
-    " LIMIT 1), m.lock_key) AS key, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at" \
-    " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending') open)"
+#define CLAIMS(place) \
+    " claims AS (SELECT m.lock_key AS key, " place \
+    " AS place, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at" \
+    " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')"
 
 /* The message of a lock without a claim can be found if the lock is that of a key. Our keys are hashes, which are
  * practically never as small as the numbers that people and programs choose. */
@@ -67,8 +60,8 @@
 #define IS_OURS "true"
 
 /* $1: how long a delivery may take from its claim to its lock. */
-#define ALL(locks, account_place, place, message, ours) \
-    LOCKS(locks) "," CLAIMS(account_place, place) ", all_of_them AS (SELECT coalesce(c.key, h.place) AS key," \
+#define ALL(locks, place, message, ours) \
+    LOCKS(locks) "," CLAIMS(place) ", all_of_them AS (SELECT coalesce(c.key, h.place) AS key," \
     " coalesce(c.message_id, m.message_id) AS message_id, c.account, c.mailbox, c.state, c.host, c.pid," \
     " " SECONDS_SINCE("coalesce(c.attempt_at, h.since)") " AS age," \
     " CASE WHEN h.place IS NOT NULL THEN 'held' WHEN w.ours OR c.attempt_at >= clock_timestamp()" \
@@ -79,12 +72,10 @@
     message " WHERE c.key IS NOT NULL OR h.ours OR w.ours OR " ours ")" \
     " SELECT * FROM all_of_them ORDER BY max(age) OVER (PARTITION BY key) DESC NULLS LAST, key, age DESC"
 
-#define SLOT(key) "(" key " & 16383)"
-
 static const char *const queries[LOCK_METHODS] = {
-    [LOCK_METHOD_ADVISORY] = ALL(ADVISORY_LOCKS, ACCOUNT_KEY, "key", MESSAGE_OF_LOCK, LOOKS_LIKE_OURS),
-    [LOCK_METHOD_ROW] = ALL(ROW_LOCKS, SLOT(ACCOUNT_KEY), SLOT("key"), NO_MESSAGE_OF_LOCK, IS_OURS),
-    [LOCK_METHOD_LEASE] = ALL(LEASES, ACCOUNT_KEY, "key", MESSAGE_OF_LOCK, IS_OURS),
+    [LOCK_METHOD_ADVISORY] = ALL(ADVISORY_LOCKS, "m.lock_key", MESSAGE_OF_LOCK, LOOKS_LIKE_OURS),
+    [LOCK_METHOD_ROW] = ALL(ROW_LOCKS, "(m.lock_key & 16383)", NO_MESSAGE_OF_LOCK, IS_OURS),
+    [LOCK_METHOD_LEASE] = ALL(LEASES, "m.lock_key", MESSAGE_OF_LOCK, IS_OURS),
 };
 
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)

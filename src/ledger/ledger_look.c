@@ -18,12 +18,6 @@ struct look {
     size_t settings, lock, message, variant, copies; /* copies: 0 if they are not asked for yet */
 };
 
-int64_t ledger_lock_key(const struct ledger_message *message)
-{
-    return message->lock_account != NULL ? message_account_key(message->identity, message->lock_account)
-                                         : message_lock_key(message->identity);
-}
-
 static size_t sent_target(const struct ledger_message *message)
 {
     for (size_t i = 0; i < message->target_count; i++)
@@ -313,7 +307,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 {
     int64_t wait = ledger->config->lock.wait;
     int64_t until = base_now_ms() + wait;
-    if (!ledger_set_lock(ledger, ledger_lock_key(message), fault))
+    if (!ledger_set_lock(ledger, message_lock_key(message->identity), fault))
         return LEDGER_TROUBLE;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_found *found = NULL;

@@ -124,9 +124,6 @@ void ledger_take_holder(struct ledger *ledger, size_t mark);
 /* A random number from the kernel. */
 bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
 
-/* The lock key of a message. */
-int64_t ledger_lock_key(const struct ledger_message *message) OD_MUST;
-
 /* A lock with this key, by lock.method, with the owner of the last ledger_set_lock. */
 struct lock ledger_lock(const struct ledger *ledger, int64_t key) OD_MUST;
 

@@ -129,16 +129,3 @@ int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE])
         key = key << 8 | identity[i];
     return (int64_t)key;
 }
-
-int64_t message_account_key(const unsigned char identity[MESSAGE_DIGEST_SIZE], const char *account)
-{
-    unsigned char digest[MESSAGE_DIGEST_SIZE];
-    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
-    gsize size = sizeof digest;
-
-    g_checksum_update(sha256, identity, MESSAGE_DIGEST_SIZE);
-    g_checksum_update(sha256, (const guchar *)account, (gssize)strlen(account));
-    g_checksum_get_digest(sha256, digest, &size);
-    g_checksum_free(sha256);
-    return message_lock_key(digest);
-}

@@ -99,7 +99,4 @@ void message_own_identity(const struct message *message, const char *namespace, 
 
 int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE]) OD_MUST;
 
-/* The lock key for callers that must not block others: the same, of SHA-256 over identity and account. */
-int64_t message_account_key(const unsigned char identity[MESSAGE_DIGEST_SIZE], const char *account) OD_MUST;
-
 #endif

@@ -13,7 +13,7 @@
 static bool same_lock(const struct history *history, const struct ledger_message *a, const struct ledger_message *b)
 {
     enum lock_method method = history->config.lock.method;
-    return key_of_lock(method, a->identity, a->lock_account) == key_of_lock(method, b->identity, b->lock_account);
+    return key_of_lock(method, a->identity) == key_of_lock(method, b->identity);
 }
 
 /* Whether somebody waits for this player's lock, and gets it when the transaction ends. */
@@ -91,8 +91,6 @@ static void draw_message(struct history *history, struct player *player, struct 
     if (dice_percent(dice, 75))
         (void)place(&player->message, player->targets,
                     (struct ledger_target){history_account((unsigned)content->sender), "Sent", COPY_SENT});
-    if (player->message.target_count > 0 && dice_percent(dice, 40))
-        player->message.lock_account = player->targets[0].account;
 }
 
 void calls_look(struct history *history, struct player *player, struct dice *dice)
@@ -103,9 +101,7 @@ void calls_look(struct history *history, struct player *player, struct dice *dic
         return;
     draw_fate(history, dice, 3, GROUND_UNTOLD);
     enum ledger_result result = ledger_look(player->ledger, &player->message, &player->found, &fault);
-    tell(history, "%zu looks at message %zu%s%s: %s", player->number, player->content,
-         player->message.lock_account != NULL ? ", for " : "",
-         player->message.lock_account != NULL ? player->message.lock_account : "", tell_results[result]);
+    tell(history, "%zu looks at message %zu: %s", player->number, player->content, tell_results[result]);
     if (result != LEDGER_OK)
         return;
     tell_found(history, player);

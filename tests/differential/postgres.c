@@ -16,6 +16,7 @@
 #include "differential/wire.h"
 #include "ledger/ledger_session.h"
 #include "ledger/pg_internal.h"
+#include "message/message.h"
 
 static enum lock_method method;
 static PGconn *warden, *strangers[STRANGERS];
@@ -204,7 +205,7 @@ void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
     char sql[80];
     bool row = method == LOCK_METHOD_ROW;
     snprintf(sql, sizeof(sql), "SELECT %s%" PRId64 "%s", row ? "FROM slot WHERE slot = " : "pg_advisory_xact_lock(",
-             ledger_lock_key(message), row ? " FOR UPDATE" : ")");
+             message_lock_key(message->identity), row ? " FOR UPDATE" : ")");
     command(strangers[stranger], "BEGIN");
     check(strangers[stranger], PQsendQuery(strangers[stranger], sql));
     stranger_waits[stranger] = warden_waits_for_lock(strangers[stranger]);

@@ -36,7 +36,6 @@ static int fate_count, late; /* late: the server process of the late batch, or 0
 bool __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
 bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
 int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE]);
-int64_t __wrap_message_account_key(const unsigned char identity[LEDGER_HASH_SIZE], const char *account);
 bool __real_pg_send(struct pg *pg, struct fault *fault);
 bool __wrap_pg_send(struct pg *pg, struct fault *fault);
 
@@ -116,12 +115,7 @@ bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg
 /* The keys of the simulated ledger: the same messages share a row. */
 int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE])
 {
-    return (int64_t)key_of_lock(method, identity, NULL);
-}
-
-int64_t __wrap_message_account_key(const unsigned char identity[LEDGER_HASH_SIZE], const char *account)
-{
-    return (int64_t)key_of_lock(method, identity, account);
+    return (int64_t)key_of_lock(method, identity);
 }
 
 /* Makes sure that the server's answer is not read. */

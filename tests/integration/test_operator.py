@@ -496,8 +496,8 @@ def test_purge(site):
     assert site.count(scuba) == len(names)
 
 
-def test_purge_leaves_what_is_just_claimed_under_another_key(site):
-    """As for callers of the set-group-ID program: the rows they have written refer to the message."""
+def test_purge_leaves_what_is_just_claimed_without_the_lock(site):
+    """As by a delivery whose lease has run out: the rows that it has written refer to the message."""
     expect.stored(site.deliver(message(), site.account()))
     site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
     site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")

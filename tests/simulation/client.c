@@ -128,7 +128,7 @@ struct key client_key(const struct ledger_message *message)
 
 uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *message)
 {
-    return key_of_lock(ledger->config->lock.method, message->identity, message->lock_account);
+    return key_of_lock(ledger->config->lock.method, message->identity);
 }
 
 int64_t client_lease(const struct ledger *ledger)

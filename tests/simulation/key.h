@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "dice.h"
 
 #define KEY_ROWS 3
 
@@ -18,12 +17,9 @@ static inline uint64_t key_first_bytes(const unsigned char *bytes)
     return value;
 }
 
-/* account: of the lock, or NULL. */
-static inline uint64_t key_of_lock(enum lock_method method, const unsigned char *identity, const char *account)
+static inline uint64_t key_of_lock(enum lock_method method, const unsigned char *identity)
 {
     uint64_t key = key_first_bytes(identity);
-    if (account != NULL)
-        key = dice_mix(key + (unsigned)(account[1] - '0') + 1);
     return method == LOCK_METHOD_ROW ? key % KEY_ROWS : key;
 }
 

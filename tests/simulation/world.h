@@ -75,7 +75,7 @@ struct job {
     bool done[RECIPIENTS];
     size_t count, open;
     enum delivery_again again;
-    bool own_login; /* by the set-group-ID program: with the account's own lock */
+    bool own_login; /* on behalf of a user, about whose mail nothing is believed: no Sent copy */
     int64_t start;
     unsigned tries, faulty_tries;
     bool calm; /* no more faults */
