@@ -180,6 +180,17 @@ static bool counts(const FTSENT *entry)
     return entry->fts_name[0] != '.' && !stands_in_maildir(entry);
 }
 
+/* Whether a symbolic link stands where a Maildir has messages, or is one of its folders: these would be left out. */
+static bool is_missed_link(const FTSENT *entry)
+{
+    if (entry->fts_info != FTS_SL && entry->fts_info != FTS_SLNONE)
+        return false;
+    char *directory OD_CLEANUP(base_free) = base_strndup(entry->fts_path, entry->fts_pathlen - entry->fts_namelen - 1U);
+    char *above OD_CLEANUP(base_free) = base_printf("%s/..", directory);
+    return (is_maildir(directory) && has_directory(directory, entry->fts_name)) ||
+           (is_maildir(above) && entry->fts_name[0] != '.');
+}
+
 static bool add_directory(struct replay_files *files, const char *path, struct fault *fault)
 {
     char *root OD_CLEANUP(base_free) = base_strdup(path);
@@ -193,6 +204,13 @@ static bool add_directory(struct replay_files *files, const char *path, struct f
             fts_set(tree, entry, FTS_SKIP);
         if (entry->fts_info == FTS_F && counts(entry))
             good = add_file(files, entry->fts_path, fault);
+        if (is_missed_link(entry)) {
+            fault_set(fault,
+                      "%s: is a symbolic link, and none is followed in a directory; give what it leads to as a"
+                      " path of its own, and the Maildir without it",
+                      entry->fts_path);
+            good = false;
+        }
         if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
             errno = entry->fts_errno;
             fault_set(fault, "%s: %m", entry->fts_path);

@@ -39,9 +39,8 @@ struct scan {
     bool in_header;
     int64_t content_length; /* in the header of the current message; -1: none */
     int64_t body_until;     /* according to Content-Length, everything up to here is body */
-    bool behind_body;       /* there was text after body_until */
     bool not_mbox, failed;
-    bool unquoted; /* a "From " line occurs in a body that is delimited by Content-Length */
+    bool unquoted; /* a "From " line that is text occurs in a body whose Content-Length fits */
     bool deep;     /* ">>From " occurred */
     struct fault *fault;
 };
@@ -58,7 +57,7 @@ static void end_message(struct scan *scan, int64_t end, size_t blank_size)
         return;
     struct mbox_message *message = last_message(scan);
     message->size = end - message->offset;
-    if (message->size >= (int64_t)blank_size && end > scan->body_until)
+    if (message->size >= (int64_t)blank_size)
         message->size -= (int64_t)blank_size;
 }
 
@@ -69,7 +68,6 @@ static void begin_message(struct scan *scan, int64_t offset, int64_t from_time)
     scan->in_header = true;
     scan->content_length = -1;
     scan->body_until = 0;
-    scan->behind_body = false;
 }
 
 static void refuse_line(struct scan *scan, size_t line, const char *why)
@@ -83,7 +81,6 @@ static void take_header_line(struct scan *scan, int64_t next_line_at)
     static const char name[] = "Content-Length:";
     if (scan->start[0] == '\0') {
         scan->in_header = false;
-        scan->behind_body = false;
         if (scan->content_length >= 0 && mbox_length_fits(scan->fd, next_line_at, scan->content_length))
             scan->body_until = next_line_at + scan->content_length;
     } else if (g_ascii_strncasecmp(scan->start, name, strlen(name)) == 0) {
@@ -98,12 +95,11 @@ static void take_text_line(struct scan *scan, int64_t next_line_at)
         return;
     }
     size_t marks = strspn(scan->start, ">");
-    scan->unquoted = scan->unquoted || (scan->line_at < scan->body_until && g_str_has_prefix(scan->start, FROM));
     scan->deep = scan->deep || (marks > 1 && g_str_has_prefix(scan->start + marks, FROM));
-    scan->behind_body = scan->behind_body || (scan->line_at >= scan->body_until && scan->start[0] != '\0');
 }
 
-static void take_candidate(struct scan *scan)
+/* after_marker: the line before is such a line itself, and a message of its own begins behind it. */
+static void take_candidate(struct scan *scan, bool after_marker)
 {
     struct candidate *candidate = &scan->candidate;
     candidate->there = true;
@@ -111,7 +107,7 @@ static void take_candidate(struct scan *scan)
     candidate->number = scan->line_number;
     candidate->blank_size = scan->blank_size;
     candidate->place.after_empty = scan->blank_size > 0;
-    candidate->place.after_length = scan->body_until > 0 && !scan->behind_body;
+    candidate->place.after_marker = after_marker;
     mbox_from_read(scan->start, &candidate->from);
 }
 
@@ -130,6 +126,37 @@ static void judge_first(struct scan *scan)
     begin_message(scan, scan->line_at, scan->first.time);
 }
 
+/* Nobody can tell a stranger's Content-Length from one that its mbox relies on: where it leads past a line with which a
+ * message may begin, either could be right. */
+static void refuse_candidate(struct scan *scan)
+{
+    const struct candidate *candidate = &scan->candidate;
+    if (candidate->at < scan->body_until)
+        refuse_line(scan, candidate->number,
+                    "a message seems to begin here, but the Content-Length of the one before leads past this line. If"
+                    " that field is wrong, remove it; if this is text (mboxcl2), split the file into messages first:"
+                    " formail -s sh -c 'cat >$FILENO.eml' <FILE");
+    else
+        refuse_line(scan, candidate->number,
+                    "does a message begin here? If so, make the line look like the file's first, with an empty line"
+                    " before and a header field after it; if it is text, put '>' before it");
+}
+
+static void judge_later(struct scan *scan)
+{
+    const struct candidate *candidate = &scan->candidate;
+    bool in_length = candidate->at < scan->body_until;
+    enum mbox_verdict verdict = mbox_from_judge(&candidate->from, &scan->first, &candidate->place);
+    if (verdict == MBOX_UNCLEAR || (verdict == MBOX_BEGINS && in_length)) {
+        refuse_candidate(scan);
+    } else if (verdict == MBOX_BEGINS) {
+        end_message(scan, candidate->at, candidate->blank_size);
+        begin_message(scan, scan->line_at, candidate->from.time);
+    } else {
+        scan->unquoted = scan->unquoted || in_length;
+    }
+}
+
 /* Judges the previous line by the current one, or by the end of the file. True if a message begins with it. */
 static bool judge_candidate(struct scan *scan)
 {
@@ -139,25 +166,10 @@ static bool judge_candidate(struct scan *scan)
         return false;
     candidate->there = false;
     mbox_from_look_behind(scan->start, &candidate->place);
-    if (before == 0) {
+    if (before == 0)
         judge_first(scan);
-    } else {
-        switch (mbox_from_judge(&candidate->from, &scan->first, &candidate->place)) {
-        case MBOX_BEGINS:
-            end_message(scan, candidate->at, candidate->blank_size);
-            begin_message(scan, scan->line_at, candidate->from.time);
-            break;
-        case MBOX_UNCLEAR:
-            refuse_line(
-                scan, candidate->number,
-                "does a message begin here? If so, make the line look like the file's first, with an empty line before and"
-                " a header field after it; if it is text, put '>' before it");
-            break;
-        case MBOX_TEXT:
-            scan->behind_body = true;
-            break;
-        }
-    }
+    else
+        judge_later(scan);
     mbox_from_clear(&candidate->from);
     return scan->messages->len > before;
 }
@@ -174,7 +186,7 @@ static void take_first_line(struct scan *scan)
     if (scan->not_mbox)
         return;
     memmove(scan->start, line, strlen(line) + 1);
-    take_candidate(scan);
+    take_candidate(scan, false);
     if (strchr(scan->start, '\r') != NULL)
         refuse_line(scan, scan->line_number, "lines end with CR only; convert them to LF (tr '\\r' '\\n')");
     scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
@@ -191,13 +203,12 @@ static void take_line(struct scan *scan, int64_t next_line_at)
     scan->line_number++;
 
     bool begins = judge_candidate(scan);
-    bool outside = scan->line_at >= scan->body_until;
     if (scan->failed)
         return;
     if (scan->messages->len == 0)
         take_first_line(scan);
-    else if (!begins && outside && mbox_from_is(scan->start))
-        take_candidate(scan);
+    else if (mbox_from_is(scan->start))
+        take_candidate(scan, begins);
     else
         take_text_line(scan, next_line_at);
     scan->blank_size = scan->start[0] == '\0' ? (size_t)(next_line_at - scan->line_at) : 0;

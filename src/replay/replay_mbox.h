@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 enum mbox_quoting {
-    MBOX_PLAIN, /* nothing is quoted: a single message, or Content-Length marks the end (mboxcl2) */
+    MBOX_PLAIN, /* nothing is quoted: a single message, or an mbox that relies on Content-Length (mboxcl2) */
     MBOX_O,     /* ">From " was "From " (mboxo) */
     MBOX_RD,    /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
 };
@@ -26,7 +26,8 @@ struct mbox_message {
  * *ret_messages  new array of struct mbox_message; NULL if this is not an mbox
  * *ret_quoting   the dialect, according to the contents: if no Content-Length fits, MBOX_RD if ">>From " occurs
  *
- * False with the fault set on a read error, or if a line is ambiguous: "line N: ..." and what to do. */
+ * Content-Length never divides or joins. False with the fault set on a read error, or if a line is ambiguous, which
+ * includes a beginning that a fitting Content-Length leads past: "line N: ..." and what to do. */
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault) OD_MUST;
 
 /* Removes quoting, in pieces of any size. Initially zero except for `quoting`. */

@@ -153,7 +153,7 @@ void mbox_from_look_behind(const char *line, struct mbox_place *ret)
         ret->before_known_field = ret->before_known_field || message_field_is(&field, known[i]);
     if (g_str_has_prefix(line, FROM))
         mbox_from_read(line, &again);
-    /* some programs put their line before another program's */
+    /* some programs put their line before another program's, with or without quoting it */
     ret->before_field = is_field || g_str_has_prefix(line, ">" FROM) ||
                         (again.shape != NULL && again.kind == MBOX_FROM_DATED);
     mbox_from_clear(&again);
@@ -200,11 +200,21 @@ static enum mbox_verdict judge_other(const struct mbox_from *from, const struct 
     return likely ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
+/* Judges a line directly behind one with which a message begins: as text it would be the beginning of a header. */
+static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first,
+                                      const struct mbox_place *place)
+{
+    bool clear = from->kind == MBOX_FROM_DATED || is_alike(from, first);
+    if (clear && place->before_field)
+        return MBOX_BEGINS;
+    return clear || from->kind != MBOX_FROM_PROSE ? MBOX_UNCLEAR : MBOX_TEXT;
+}
+
 enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first,
                                   const struct mbox_place *place)
 {
     bool marked = from->writer == first->writer && from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_GIT;
-    if (place->after_length && place->before_field && from->kind != MBOX_FROM_PROSE)
-        return MBOX_BEGINS;
+    if (place->after_marker)
+        return judge_second(from, first, place);
     return is_alike(from, first) ? judge_alike(from, marked, place) : judge_other(from, place);
 }

@@ -32,7 +32,7 @@ struct mbox_from {
 /* The surroundings of a line. */
 struct mbox_place {
     bool after_empty;        /* the line before is empty */
-    bool after_length;       /* Content-Length ends the message before this line */
+    bool after_marker;       /* the line before is one with which a message begins */
     bool before_field;       /* the next line is a header field, or another From_ line */
     bool before_known_field; /* and it is one known from mail headers */
 };

@@ -15,14 +15,22 @@
 static bool begins_message(const char *text)
 {
     struct mbox_from from;
-    if (!g_str_has_prefix(text, "From "))
-        return false;
-    char *line = g_strndup(text, strcspn(text, "\r\n"));
-    mbox_from_read(line, &from);
-    bool begins = from.kind != MBOX_FROM_PROSE;
-    mbox_from_clear(&from);
+    char *line = g_strndup(text, strcspn(text, "\n"));
+    bool begins = mbox_from_is(line);
+    if (begins) {
+        mbox_from_read(line, &from);
+        begins = from.kind != MBOX_FROM_PROSE;
+        mbox_from_clear(&from);
+    }
     g_free(line);
     return begins;
+}
+
+/* As in the scan, CR alone ends no line. */
+static const char *skip_line_end(const char *text)
+{
+    const char *behind = text + strspn(text, "\r");
+    return behind[0] == '\n' ? behind + 1 : text;
 }
 
 bool mbox_length_fits(int fd, int64_t body, int64_t length)
@@ -35,12 +43,12 @@ bool mbox_length_fits(int fd, int64_t body, int64_t length)
     ssize_t n = pread(fd, next, sizeof(next) - 1, body + length - 1);
     if (n < 1)
         return false;
-    /* if a body ends without a line end, one was added */
-    size_t line_ends = strspn(next + 1, "\r\n");
-    const char *line = next + 1 + line_ends;
-    if (line_ends > 4 || (line_ends == 0 && next[0] != '\n' && line < next + n))
-        return false;
-    return line == next + n || begins_message(line);
+    /* if a body ends without a line end, one was added; the other belongs to the empty line */
+    const char *line = skip_line_end(next + 1);
+    bool at_line = line > next + 1 || next[0] == '\n';
+    line = skip_line_end(line);
+    int64_t behind = body + length + (line - (next + 1));
+    return behind == status.st_size || (at_line && begins_message(line));
 }
 
 int64_t mbox_length_read(const char *text)

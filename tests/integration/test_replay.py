@@ -104,6 +104,25 @@ def test_a_maildir_and_its_folders(site, files):
     assert raws(site, scuba) == wires(mails)
 
 
+def test_a_link_in_a_maildir_is_an_error(site, files):
+    """It is not followed, and what it leads to would be missing without a word."""
+    scuba = site.account()
+    path = files.maildir("Maildir", [message(), message()])
+    other = files.maildir("other", [message()])
+    for name in ("cur", "new", ".Archive", "cur/link"):
+        place, aside = os.path.join(path, name), os.path.join(site.directory, "aside")
+        if os.path.exists(place):
+            os.rename(place, aside)
+        os.symlink(os.path.join(other, "cur"), place)
+        done = site.run("replay", "-d", scuba, path)
+        assert done.exit == os.EX_NOINPUT and f"{place}: " in done.err and "symbolic link" in done.err, done
+        os.unlink(place)
+        if os.path.exists(aside):
+            os.rename(aside, place)
+    os.symlink("nowhere", os.path.join(path, "dovecot.lock"))
+    counted(site.run("replay", "-d", scuba, path), stored=2)
+
+
 def test_an_mbox(site, files):
     scuba = site.account()
     mails = [message(body="one\n\nFrom here on\n"), message(), message(body="no empty line at the end")]
@@ -150,13 +169,47 @@ def test_mboxrd_is_recognised(site, files):
 
 
 def test_mboxcl2_is_recognised(site, files):
-    """Nothing is quoted: Content-Length marks the end of a message, although a line looks like the beginning of the
-    next."""
+    """Nothing is quoted, which shows where no Content-Length contradicts the From_ lines."""
     scuba = site.account()
-    mails = [message(body=BODY + "\n" + FROM_LINE.decode() + "still the same\n"), message()]
+    mails = [message(body="From one\n\nFrom here to two\n\n>From three\n>>From four\n"), message()]
     path = files.mbox("mbox", map(with_length, mails), lambda mail: mail)
     counted(site.run("replay", "-d", scuba, path), stored=2)
     assert raws(site, scuba) == wires(map(with_length, mails))
+
+
+def test_a_content_length_that_leads_past_a_message_is_refused(site, files):
+    """In mboxcl2 it would be right; in any other mbox its sender has joined other people's mail to his own."""
+    scuba = site.account()
+    mail = with_length(message(body="a\n\n" + FROM_LINE.decode() + "Subject: b\n\nc\n"))
+    path = files.mbox("mbox", [mail, message()], lambda mail: mail)
+    done = site.run("replay", "-d", scuba, path)
+    assert done.exit == os.EX_NOINPUT and "Content-Length" in done.err and "formail" in done.err, done
+    before = mail[:mail.index(FROM_LINE)].splitlines()
+    assert f"{path}: line {len(before) + 2}: " in done.err, done
+    assert site.count(scuba) == 0
+
+
+def test_no_content_length_joins_messages(site, files):
+    """Its sender guesses a number that leads into a later message of his, behind bare CRs, which end no line."""
+    scuba = site.account()
+    others = [message() for _ in range(3)]
+    last = message(body="\r\r\r\rFrom " * 500 + "\n")
+    start = sum(len(FROM_LINE + mail) + 1 for mail in others) + len(FROM_LINE) + last.index(b"\r")
+    for length in range(start, start + 9):
+        mails = [message(headers=f"Content-Length: {length + len('Hello.') + 2}\n"), *others, last]
+        counted(site.run("replay", "--dry-run", "-d", scuba, files.mbox("mbox", mails)), stored=5)
+
+
+def test_two_first_lines_in_a_row_are_an_empty_message_and_one(site, files):
+    scuba = site.account()
+    mail = message()
+    expect.stored(site.deliver(mail, scuba))
+    for line in (b"From - \n", b"From - Thu Nov 16 18:40:23 2006\n", FROM_LINE):
+        path = files.write("mbox", line + FROM_LINE + mail)
+        done = site.run("replay", "-d", scuba, path)
+        counted(done, 65, duplicate=1, failed=1)
+        assert f"{path}:1" in done.out, done
+    assert site.count(scuba) == 1
 
 
 def test_a_wrong_content_length_is_not_believed(site, files):

@@ -3,7 +3,7 @@
  * mbox: where messages begin and end, and its quoting, whatever the pieces in which it is read.
  *
  * Seen to fail with: lines recognised by their date only; From_ lines accepted without the empty line before them;
- * Content-Length trusted without a check; marks held back at the end of a piece forgotten. */
+ * Content-Length trusted, or taken to end at a bare CR; two From_ lines in a row taken for one; marks held back at the end of a piece forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void test_scan(void **state)
 {
     static const struct {
         const char *name, *text;
-        const char *messages[4]; /* none: not an mbox */
+        const char *messages[5]; /* none: not an mbox */
         enum mbox_quoting quoting;
     } cases[] = {
         {"nothing", "", {NULL}, MBOX_O},
@@ -60,9 +60,18 @@ static void test_scan(void **state)
         {"mboxrd", F "A: a\n\n>From x\n>>From y\n\n", {"A: a\n\n>From x\n>>From y\n"}, MBOX_RD},
         {"mboxo", F "A: a\n\n>From x\n>> From y\n\n", {"A: a\n\n>From x\n>> From y\n"}, MBOX_O},
         {"mboxcl2",
-         F "Content-Length: 51\n\nb\n\n" F "\n\n" F "A: b\n\nc\n\n",
-         {"Content-Length: 51\n\nb\n\n" F "\n", "A: b\n\nc\n"},
+         F "Content-Length: 20\n\nb\n\nFrom x\n\n>From y\n\n\n" F "A: b\n\nc\n\n",
+         {"Content-Length: 20\n\nb\n\nFrom x\n\n>From y\n\n", "A: b\n\nc\n"},
          MBOX_PLAIN},
+        {"a length to a bare CR",
+         F "Content-Length: 56\n\nb\n\n" F "A: b\n\n\r\r\rFrom x\n\n" F "A: c\n\nd\n\n",
+         {"Content-Length: 56\n\nb\n", "A: b\n\n\r\r\rFrom x\n", "A: c\n\nd\n"},
+         MBOX_O},
+        {"a length over the empty line",
+         F "Content-Length: 3\n\nb\n\n" F "A: b\n\nc\n\n",
+         {"Content-Length: 3\n\nb\n", "A: b\n\nc\n"},
+         MBOX_O},
+        {"an empty message", F F "A: a\n\nb\n\n" F F F "A: b\n", {"", "A: a\n\nb\n", "", "", "A: b\n"}, MBOX_O},
         {"a length that is too short",
          F "Content-Length: 1\n\nbc\n\n" F "A: b\n\nc\n\n",
          {"Content-Length: 1\n\nbc\n", "A: b\n\nc\n"},
@@ -74,10 +83,6 @@ static void test_scan(void **state)
         {"a length that is none",
          F "Content-Length: -5\n\nb\n\n" F "A: b\n\nc\n\n",
          {"Content-Length: -5\n\nb\n", "A: b\n\nc\n"},
-         MBOX_O},
-        {"a length and no empty line",
-         F "Content-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n",
-         {"Content-Length: 2\n\nb\n", "Content-Length: 2\n\nc\n"},
          MBOX_O},
         {"a length in the body",
          F "A: a\n\nContent-Length: 9\n\n" F "A: b\n\nc\n\n",
@@ -298,7 +303,12 @@ static void test_unclear(void **state)
         {"inside of a header", F "A: a\n" F "A: b\n\nc\n", -1, 3},
         {"before prose", F "A: a\n\nb\n\n" F "c\n", -1, 6},
         {"before nothing", F "A: a\n\nb\n\n" F, -1, 6},
-        {"two in a row", F F "A: a\n\nb\n\n" F F "A: b\n\nc\n", 2, 0},
+        {"two in a row", F F "A: a\n\nb\n\n" F F "A: b\n\nc\n", 4, 0},
+        {"two of two programs in a row", "From - \n" F "A: a\n\nb\n\nFrom - \n" F "A: b\n", 4, 0},
+        {"two of two programs in a row, the dated one first", F "From - \nA: a\n\nb\n", -1, 2},
+        {"two in a row, and no header", F F "\nb\n", -1, 2},
+        {"two in a row, and nothing", F "A: a\n\nb\n\n" F F, -1, 7},
+        {"prose behind a first line", F "From the desk of lisa\nA: a\n\nb\n", 1, 0},
         {"another's line behind, quoted", F ">" F "A: a\n\nb\n\n" F ">" F "A: b\n", 2, 0},
         {"a name without a date", F "A: a\n\nb\n\nFrom lisa\nSubject: b\n", -1, 6},
         {"an address without a date", F "A: a\n\nb\n\nFrom lisa@example.org\nA: b\n", -1, 6},
@@ -331,8 +341,12 @@ static void test_unclear(void **state)
         {"a length with more behind it", F "Content-Length: 1x\n\nb\n\n" F "A: b\n", 2, 0},
         {"a length to prose", F "Content-Length: 3\n\nb\n\nFrom here on\nc\n\n" F "A: b\n", 2, 0},
         {"a length to the middle of a line", F "Content-Length: 2\n\n: " F "A: b\n", 1, 0},
-        {"a length, and lines that are not alike", "From - \nContent-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n", 2,
-         0},
+        {"a length to the end of the file", F "Content-Length: 58\n\nb\n\n" F "A: b\n\nc\n", -1, 6},
+        {"a length over a message", F "Content-Length: 58\n\nb\n\n" F "A: b\n\nc\n" F "A: c\n", -1, 6},
+        {"a length over what may be one", F "Content-Length: 20\n\nb\n\nFrom lisa\nA: b\n\nc", -1, 6},
+        {"a length and no empty line", F "Content-Length: 2\n\nb\n" F "Content-Length: 2\n\nc\n", -1, 5},
+        {"a length behind CR CR LF", "From - \r\r\nContent-Length: 4\r\r\n\r\r\nb\r\r\n\r\r\nFrom - \r\r\nA: b\r\r\n",
+         2, 0},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
