@@ -2,8 +2,8 @@
 """Whoever may create something in a schema that a search_path names runs nothing with the rights of deliveries, operators
 or the owner.
 
-Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and the beginning of an
-upgrade; an operator in the statement that sets it; the path set for account_query too."""
+Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and what `schema print`
+prints; an operator in the statement that sets it; the path set for account_query too."""
 
 import glob
 import os
@@ -159,6 +159,19 @@ def test_nor_in_an_upgrade(old):  # noqa: F811
     assert old.value("SELECT count(*) FROM oncedrop.inbox") == 1 and called(old) == 0
     [row] = old.sql("SELECT proconfig FROM pg_proc WHERE pronamespace = 'oncedrop'::regnamespace")
     assert row.proconfig == ["search_path=pg_catalog, pg_temp"]
+
+
+def test_nor_in_what_schema_print_made(site):
+    site.database = site.lab.postgres.create_database(lab_module.OWNER)
+    set_traps(site)
+    session = site.lab.postgres.connect(site.database, lab_module.OWNER, lab_module.OWNER)
+    with session.cursor() as cursor:
+        cursor.execute(site.run("schema", "print").out)
+    session.close()
+    site.trusted.clear()
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
+    expect.stored(site.deliver(message(), site.account()))
+    assert site.value("SELECT count(*) FROM oncedrop.inbox") == 1 and called(site) == 0
 
 
 def test_an_account_query_has_the_path_of_its_role(site):
