@@ -81,7 +81,7 @@ bool pg_statement_confirm(struct pg *pg, size_t result)
 {
     GHashTableIter iter;
     gpointer value;
-    if (!pg->kinds->data[result])
+    if (result >= pg->kinds->len || !pg->kinds->data[result]) /* a server could answer more than it was asked */
         return false;
     g_hash_table_iter_init(&iter, pg->statements);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""Whoever may create something in a schema that a search_path names runs nothing with the rights of deliveries, operators
-or the owner.
+"""What is set for the roles does no harm: search_path (whoever may create something in a schema that it names runs nothing
+with the rights of deliveries, operators or the owner) and default_transaction_read_only.
 
-Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and the beginning of an
-upgrade; an operator in the statement that sets it; the path set for account_query too."""
+Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and what `schema print`
+prints; an operator in the statement that sets it; the path set for account_query too;
+a statement that writes outside of a transaction of ours."""
 
 import glob
 import os
@@ -127,8 +128,7 @@ COMMANDS = (["show", "x@y"], ["show", "4abcDEF"], ["list"], ["list", "--state", 
             ["purge", "--older-than", "30d", "--dry-run"], ["purge", "--older-than", "30d"], ["stats"])
 
 
-def test_nothing_of_a_stranger_runs(site, method):
-    set_traps(site)
+def do_everything(site):
     site.settings.update({"record.level": "raw", "record.notify": "mail", "record.trace": "yes", "lock.wait": "1s"})
     scuba = deliver_all(site)
     done = site.check(scuba)
@@ -140,11 +140,33 @@ def test_nothing_of_a_stranger_runs(site, method):
             done = site.run(*words)
             assert done.exit in (0, 1) and "a trap" not in done.err, (words, done)
         expect.stored(site.deliver(message(id=new_id()), scuba))
+    assert site.value("SELECT count(*) FROM oncedrop.message WHERE received_at < now() - interval '30 days'") == 0
     for words in (["schema", "version"], ["schema", "install"], ["schema", "upgrade"], ["schema", "method"]):
         done = as_owner(site, *words)
         assert done.exit == 0, done
+
+
+def test_nothing_of_a_stranger_runs(site, method):
+    set_traps(site)
+    do_everything(site)
     assert called(site) == 0
-    assert site.value("SELECT count(*) FROM oncedrop.message WHERE received_at < now() - interval '30 days'") == 0
+
+
+def test_read_only_by_default(site, method):
+    for role in ROLES:
+        site.sql(f"ALTER ROLE {role} IN DATABASE {site.database} SET default_transaction_read_only = on")
+    do_everything(site)
+    if method == "lease":
+        assert site.value("SELECT count(*) FROM oncedrop.lease") == 0
+    assert site.value("SELECT count(*) FROM oncedrop.total") > 0
+    assert not site.sql("SELECT FROM oncedrop.server WHERE tried_at < now() - interval '1 day'")
+
+
+@pytest.mark.parametrize("old", [10], indirect=True)
+def test_upgrade_by_an_owner_who_reads_only_by_default(old):  # noqa: F811
+    old.sql(f"ALTER ROLE {lab_module.OWNER} IN DATABASE {old.database} SET default_transaction_read_only = on")
+    done = as_owner(old, "schema", "upgrade")
+    assert done.exit == 0, done
 
 
 @pytest.mark.parametrize("old", [1, 5, 10], indirect=True)
@@ -159,6 +181,19 @@ def test_nor_in_an_upgrade(old):  # noqa: F811
     assert old.value("SELECT count(*) FROM oncedrop.inbox") == 1 and called(old) == 0
     [row] = old.sql("SELECT proconfig FROM pg_proc WHERE pronamespace = 'oncedrop'::regnamespace")
     assert row.proconfig == ["search_path=pg_catalog, pg_temp"]
+
+
+def test_nor_in_what_schema_print_made(site):
+    site.database = site.lab.postgres.create_database(lab_module.OWNER)
+    set_traps(site)
+    session = site.lab.postgres.connect(site.database, lab_module.OWNER, lab_module.OWNER)
+    with session.cursor() as cursor:
+        cursor.execute(site.run("schema", "print").out)
+    session.close()
+    site.trusted.clear()
+    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
+    expect.stored(site.deliver(message(), site.account()))
+    assert site.value("SELECT count(*) FROM oncedrop.inbox") == 1 and called(site) == 0
 
 
 def test_an_account_query_has_the_path_of_its_role(site):
