@@ -37,7 +37,6 @@ static const char *const transport_fields[] = {
     "X-Original-To",
     "Envelope-To",
     "Delivery-date",
-    "X-Received",
     "X-Envelope-From",
     "X-Envelope-To",
     "X-Authentication-Warning",

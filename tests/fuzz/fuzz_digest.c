@@ -40,7 +40,6 @@ static bool is_left_out(const char *line, size_t length)
         "x-original-to",
         "envelope-to",
         "delivery-date",
-        "x-received",
         "x-envelope-from",
         "x-envelope-to",
         "x-authentication-warning",
