@@ -56,7 +56,7 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What decode_module.h says about the module.
-MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_content.o decode_entity.o decode_part.o)
+MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_content.o decode_entity.o decode_part.o decode_words.o)
 MODULE_SYMBOLS := src/message/decode_module.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)

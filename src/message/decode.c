@@ -26,8 +26,9 @@ char *decode_field(const struct decode_header *header, const char *name, size_t 
 static char *decode_subject(const struct decode_header *header, GMimeParserOptions *options)
 {
     char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", DECODE_VALUE_MAX);
+    char *joined OD_CLEANUP(base_free) = value ? decode_join_words(value) : NULL;
 
-    return value ? decode_take(g_mime_utils_header_decode_text(options, value)) : NULL;
+    return joined ? decode_take(g_mime_utils_header_decode_text(options, joined)) : NULL;
 }
 
 /* The next id, from a '<' to the '>' after it; NULL when there is none. */

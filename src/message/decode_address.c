@@ -38,7 +38,8 @@ static char *decoded_phrase(GMimeParserOptions *options, char *phrase)
 {
     g_strstrip(phrase);
     g_mime_utils_unquote_string(phrase);
-    return decode_take(g_mime_utils_header_decode_phrase(options, phrase));
+    char *joined OD_CLEANUP(base_free) = decode_join_words(phrase);
+    return decode_take(g_mime_utils_header_decode_phrase(options, joined));
 }
 
 /* A new string: as written, except that the domain is in lower case. */
@@ -72,7 +73,8 @@ static bool each_mailbox(InternetAddressList *list, const char *group, mailbox_f
 static bool parse_piece(GMimeParserOptions *options, const char *piece, const char *group, mailbox_function function,
                         void *context)
 {
-    InternetAddressList *list = internet_address_list_parse(options, piece);
+    char *joined OD_CLEANUP(base_free) = decode_join_words(piece);
+    InternetAddressList *list = internet_address_list_parse(options, joined);
     bool more = each_mailbox(list, group, function, context);
 
     if (list)

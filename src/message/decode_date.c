@@ -36,6 +36,29 @@ static void skip_comment(const char **at)
     } while (**at && depth > 0);
 }
 
+static void skip_blanks(const char **at)
+{
+    while (g_ascii_isspace(**at) || **at == '(') {
+        if (**at == '(')
+            skip_comment(at);
+        else
+            (*at)++;
+    }
+}
+
+/* Skips a ':' and the blanks and comments around it; false if there is none. */
+static bool skip_colon(const char **at)
+{
+    const char *colon = *at;
+
+    skip_blanks(&colon);
+    if (*colon != ':')
+        return false;
+    *at = colon + 1;
+    skip_blanks(at);
+    return true;
+}
+
 /* RFC 5322, 4.3. The military zones were used wrongly, and mean nothing. */
 static int named_zone(const char *word, size_t length)
 {
@@ -71,18 +94,16 @@ static void read_word(struct date *date, const char **at)
         date->zone = named_zone(word, length);
 }
 
+/* The minutes are next. */
 static void read_time(struct date *date, const char **at, int hour)
 {
     int digits;
 
-    (*at)++;
     date->hour = hour;
     date->minute = read_number(at, &digits);
     date->second = 0;
-    if (**at == ':') {
-        (*at)++;
+    if (skip_colon(at))
         date->second = read_number(at, &digits);
-    }
     if (**at == '.' || **at == ',') // a fraction of a second
         for ((*at)++; g_ascii_isdigit(**at); (*at)++)
             ;
@@ -102,7 +123,7 @@ static void read_digits(struct date *date, const char **at)
 {
     int digits, number = read_number(at, &digits);
 
-    if (**at == ':' && digits <= 2) {
+    if (digits <= 2 && skip_colon(at)) {
         read_time(date, at, number);
     } else if (digits == 4 && **at == '-' && g_ascii_isdigit((*at)[1])) {
         set_year(date, number, digits);

@@ -37,13 +37,22 @@ static char *field(struct decode_fields *fields, struct decode_span header, cons
     size_t length = value ? strlen(value) : 0;
 
     fields->parameters_left -= length < fields->parameters_left ? length : fields->parameters_left;
-    return value ? decode_to_utf8(value, length, NULL, max) : NULL;
+    char *joined OD_CLEANUP(base_free) = value ? decode_join_words(value) : NULL;
+    return joined ? decode_to_utf8(joined, strlen(joined), NULL, max) : NULL;
 }
 
 /* A new string with gmime's result; NULL if it is empty. */
 static char *text_of(const char *text)
 {
     return text && *text ? decode_scrub(text, strlen(text)) : NULL;
+}
+
+/* The same for a file's name. gmime leaves words in it where it comes in pieces (RFC 2231, 3). */
+static char *name_of(const struct decode_fields *fields, const char *text)
+{
+    char *joined OD_CLEANUP(base_free) = text && strstr(text, "=?") ? decode_join_words(text) : NULL;
+
+    return joined ? decode_take(g_mime_utils_header_decode_text(fields->options, joined)) : text_of(text);
 }
 
 static char *lower_case(char *text)
@@ -72,7 +81,7 @@ static void read_type(struct decode_fields *fields, struct decode_span header, c
 
     entity->type = lower_case(text_of(name));
     entity->charset = lower_case(text_of(g_mime_content_type_get_parameter(type, "charset")));
-    entity->filename = text_of(g_mime_content_type_get_parameter(type, "name"));
+    entity->filename = name_of(fields, g_mime_content_type_get_parameter(type, "name"));
     if (boundary && g_str_has_prefix(entity->type, "multipart/"))
         entity->boundary = g_strchomp(base_strdup(boundary));
     if (entity->boundary && *entity->boundary == '\0')
@@ -93,7 +102,7 @@ static void read_disposition(struct decode_fields *fields, struct decode_span he
     filename = g_mime_content_disposition_get_parameter(disposition, "filename");
     if (filename && *filename) {
         base_free(&entity->filename);
-        entity->filename = text_of(filename);
+        entity->filename = name_of(fields, filename);
     }
     g_object_unref(disposition);
 }

@@ -40,6 +40,10 @@ char *decode_field(const struct decode_header *header, const char *name, size_t 
  * g_free(). */
 char *decode_take(char *text) OD_MUST;
 
+/* A new string: the text, with adjacent base64 words of one character set joined into one word, padded at most at its
+ * end. To be called before gmime decodes words. */
+char *decode_join_words(const char *text) OD_MUST;
+
 /* Adds the addresses of a field's value to decoded->addresses. */
 void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value);
 
