@@ -9,6 +9,9 @@
 #include "message/decode.h"
 #include "message/message_field.h"
 
+#define QUEUE_ID_MOST 100
+#define LOGIN_MOST 1000
+
 enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN };
 
 /* A token of the field, by RFC 5322 (3.2.2, 3.2.4, 3.6.7). A word is anything but a comment: an atom, an address, a
@@ -90,7 +93,7 @@ static bool is_plain_login(const char *login, size_t length)
     for (size_t i = 0; i < length; i++)
         if (login[i] <= ' ' || login[i] > '~' || strchr("()\\?", login[i]) != NULL)
             return false;
-    return length > 0;
+    return length > 0 && length <= LOGIN_MOST;
 }
 
 /* The field in Postfix's form. */
@@ -115,10 +118,11 @@ static bool read_client(const char **at, struct token *ret_comment, struct token
     return ret_comment->kind == TOKEN_COMMENT;
 }
 
+/* Postfix's have up to 20 letters and digits. */
 static bool is_queue_id(const struct token *id)
 {
     static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    return id->kind == TOKEN_WORD && strspn(id->start, letters) >= id->length;
+    return id->kind == TOKEN_WORD && id->length <= QUEUE_ID_MOST && strspn(id->start, letters) >= id->length;
 }
 
 /* Reads

@@ -134,13 +134,10 @@ static void shuffle(struct targets *targets)
 static void set_identity(const struct delivery *delivery, struct targets *targets)
 {
     const struct message *message = delivery->message;
-    char digest[2 * MESSAGE_DIGEST_SIZE + 1];
-    base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
-    bool has_id = message->message_id != NULL;
-    message_identity(delivery->config->lock.namespace, has_id ? message->message_id : digest,
-                     has_id ? message->message_id_length : strlen(digest), targets->message.identity);
+    message_own_identity(message, delivery->config->lock.namespace, targets->message.identity);
     memcpy(targets->message.digest, message->digest, LEDGER_HASH_SIZE);
-    targets->message_id = has_id ? decode_scrub(message->message_id, message->message_id_length) : NULL;
+    targets->message_id = message->message_id != NULL ? decode_scrub(message->message_id, message->message_id_length)
+                                                      : NULL;
 }
 
 static void describe_message(const struct delivery *delivery, struct targets *targets)

@@ -12,6 +12,7 @@
 #include "message/message_builder.h"
 #include "message/message_digest.h"
 #include "message/message_store.h"
+#include "message/msgid.h"
 
 #define READ_SIZE ((size_t)1 << 16)
 
@@ -84,14 +85,38 @@ bool message_same_content(const struct message *message, const void *bytes, size
     return memcmp(other, message->digest, sizeof other) == 0;
 }
 
-void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE])
+static GChecksum *begin_identity(const char *namespace)
 {
     GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
-    gsize size = MESSAGE_DIGEST_SIZE;
 
     // including its NUL, so that no other split of the two gives the same bytes
     g_checksum_update(sha256, (const guchar *)namespace, (gssize)strlen(namespace) + 1);
+    return sha256;
+}
+
+void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE])
+{
+    GChecksum *sha256 = begin_identity(namespace);
+    gsize size = MESSAGE_DIGEST_SIZE;
+
     g_checksum_update(sha256, (const guchar *)id, (gssize)id_length);
+    g_checksum_get_digest(sha256, ret, &size);
+    g_checksum_free(sha256);
+}
+
+void message_own_identity(const struct message *message, const char *namespace, unsigned char ret[MESSAGE_DIGEST_SIZE])
+{
+    char digest[2 * MESSAGE_DIGEST_SIZE + 1];
+    GChecksum *sha256;
+    gsize size = MESSAGE_DIGEST_SIZE;
+
+    if (!message->id_bytes) {
+        base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
+        message_identity(namespace, digest, strlen(digest), ret);
+        return;
+    }
+    sha256 = begin_identity(namespace);
+    msgid_hash(sha256, message->id_bytes, message->id_size);
     g_checksum_get_digest(sha256, ret, &size);
     g_checksum_free(sha256);
 }

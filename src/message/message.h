@@ -12,6 +12,7 @@
 #include "base/config.h"
 
 #define MESSAGE_DIGEST_SIZE 32
+#define MESSAGE_ID_MOST ((size_t)1 << 18) /* how much of a Message-ID is copied; more than fits into an argument */
 
 struct message {
     const unsigned char *data;                 /* normalised bytes; in memory, or a mapped unlinked temporary file */
@@ -20,8 +21,10 @@ struct message {
     unsigned char digest[MESSAGE_DIGEST_SIZE]; /* content digest; several CRs before an LF count as one, and those
                                                   at the end do not count: some servers drop them */
     size_t content_size;                       /* number of bytes digested: a copy may have more, added by transport */
-    char *message_id; /* between '<' and the last '>', bytes unchanged, NUL-terminated; NULL if missing, empty or
-                         damaged */
+    const char *id_bytes; /* the Message-ID in data, between '<' and the last '>', folded as it is; NULL if missing,
+                             empty or damaged */
+    size_t id_size;
+    char *message_id; /* the same, unfolded, bytes unchanged, NUL-terminated; at most MESSAGE_ID_MOST of them */
     size_t message_id_length;
     bool message_id_folded;      /* its field was folded inside the id: servers differ on how to search for it */
     size_t message_id_count;     /* number of Message-ID fields in the header */
@@ -81,12 +84,16 @@ bool message_same_id(const struct message *message, const void *header, size_t s
 
 /* Parses the value of a Message-ID field (unfolded or not). Surrounding comments and blanks are removed; the id is what
  * is between '<' and the last '>'. Returns false, with the outputs untouched, if the id is empty or there is no such
- * pair. *ret is a new string (free(3)) that may contain any byte. A lenient reading of RFC 5322, 3.6.4. */
+ * pair. *ret is a new string (free(3)) that may contain any byte, of at most MESSAGE_ID_MOST bytes. A lenient reading of RFC 5322, 3.6.4. */
 bool msgid_parse(const char *value, size_t length, char **ret, size_t *ret_length, bool *ret_folded) OD_MUST;
 
 /* The identity of a message in the ledger: SHA-256 over namespace NUL id, where id is the Message-ID's bytes or,
  * without one, the content digest in lower-case hexadecimal. The lock key is its first 8 bytes, big-endian, signed. */
 void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE]);
+
+/* The same for this message. Every byte of a long id counts. */
+void message_own_identity(const struct message *message, const char *namespace, unsigned char ret[MESSAGE_DIGEST_SIZE]);
+
 int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE]) OD_MUST;
 
 /* The lock key for callers that must not block others: the same, of SHA-256 over identity and account. */

@@ -77,6 +77,8 @@ static struct message *finished_message(struct message_builder *builder, const u
     message_digest_end(builder->digest, message->digest);
     message->content_size = message_digest_size(builder->digest);
     msgid_of_header(data, message->header_size, &id);
+    message->id_bytes = id.bytes;
+    message->id_size = id.size;
     message->message_id = id.id;
     message->message_id_length = id.length;
     message->message_id_folded = id.folded;

@@ -94,18 +94,31 @@ bool message_field_find(const unsigned char *header, size_t size, const char *na
     return false;
 }
 
+bool message_field_piece(const char **cursor, const char *end, const char **ret, size_t *ret_length)
+{
+    const char *start = *cursor, *lf = start;
+
+    if (start == end)
+        return false;
+    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) && (lf + 1 == end || !is_blank((unsigned char)lf[1])))
+        lf++;
+    *cursor = lf ? lf + 1 : end;
+    *ret = start;
+    *ret_length = (size_t)((lf ? lf : end) - start);
+    if (lf && lf > start && lf[-1] == '\r')
+        --*ret_length;
+    return true;
+}
+
 char *message_field_unfold(const char *value, size_t length, size_t *ret_length)
 {
     char *text = base_alloc(length + 1);
-    size_t n = 0;
+    const char *at = value, *piece;
+    size_t n = 0, size;
 
-    for (size_t i = 0; i < length; i++) {
-        size_t line_end = value[i] == '\n' ? 1 : value[i] == '\r' && i + 1 < length && value[i + 1] == '\n' ? 2 : 0;
-
-        if (line_end > 0 && i + line_end < length && is_blank((unsigned char)value[i + line_end]))
-            i += line_end - 1;
-        else
-            text[n++] = value[i];
+    while (message_field_piece(&at, value + length, &piece, &size)) {
+        memcpy(text + n, piece, size);
+        n += size;
     }
     *ret_length = n;
     return text;

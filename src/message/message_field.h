@@ -30,6 +30,10 @@ bool message_field_name_is(const void *name, size_t length, const char *pattern)
 /* Finds the first field of that name in a header. */
 bool message_field_find(const unsigned char *header, size_t size, const char *name, struct message_field *ret) OD_MUST;
 
+/* Unfolds a value without copying it: reads the piece at *cursor, up to a line end that is followed by a blank, and
+ * advances over both; false at the end. The value is what the pieces are together. */
+bool message_field_piece(const char **cursor, const char *end, const char **ret, size_t *ret_length) OD_MUST;
+
 /* A new string (free(3)): the bytes without line ends that are followed by a blank. *ret_length does not count the
  * terminating NUL. */
 char *message_field_unfold(const char *value, size_t length, size_t *ret_length) OD_MUST;

@@ -62,21 +62,43 @@ static const char *find_close(const char *id, const char *end)
     return close && comment.depth == 0 ? close : memrchr(id, '>', (size_t)(end - id));
 }
 
-bool msgid_parse(const char *value, size_t length, char **ret, size_t *ret_length, bool *ret_folded)
+/* Sets bytes and size, and returns true, if there is an id. */
+static bool find_id(const char *value, size_t length, struct msgid *ret)
 {
     const char *end = value + length;
     const char *open = find_open(value, end);
     const char *close = open ? find_close(open + 1, end) : NULL;
     const char *first = open ? open + 1 : NULL;
-    size_t size;
 
     while (close && first < close && is_white(*first))
         first++;
     if (!close || first == close)
         return false;
-    *ret = message_field_unfold(open + 1, (size_t)(close - open - 1), &size);
-    *ret_length = size;
-    *ret_folded = size < (size_t)(close - open - 1);
+    ret->bytes = open + 1;
+    ret->size = (size_t)(close - open - 1);
+    return true;
+}
+
+static void copy_id(struct msgid *id)
+{
+    const char *at = id->bytes, *first;
+    size_t size;
+
+    // the first piece is all of what is not folded
+    id->folded = message_field_piece(&at, id->bytes + id->size, &first, &size) && size < id->size;
+    id->id = message_field_unfold(id->bytes, id->size < MESSAGE_ID_MOST ? id->size : MESSAGE_ID_MOST, &id->length);
+}
+
+bool msgid_parse(const char *value, size_t length, char **ret, size_t *ret_length, bool *ret_folded)
+{
+    struct msgid id = {0};
+
+    if (!find_id(value, length, &id))
+        return false;
+    copy_id(&id);
+    *ret = id.id;
+    *ret_length = id.length;
+    *ret_folded = id.folded;
     return true;
 }
 
@@ -89,10 +111,32 @@ void msgid_of_header(const unsigned char *header, size_t size, struct msgid *ret
         if (!message_field_is(&field, "Message-ID"))
             continue;
         // a damaged id counts as missing: a later field does not repair the first
-        if (++id.count == 1 && !msgid_parse(field.value, field.value_length, &id.id, &id.length, &id.folded))
-            id.id = NULL;
+        if (++id.count == 1 && find_id(field.value, field.value_length, &id))
+            copy_id(&id);
     }
     *ret = id;
+}
+
+void msgid_hash(GChecksum *sha256, const char *bytes, size_t size)
+{
+    const char *at = bytes, *piece;
+    size_t length;
+
+    while (message_field_piece(&at, bytes + size, &piece, &length))
+        g_checksum_update(sha256, (const guchar *)piece, (gssize)length);
+}
+
+static bool same_hash(const struct message *message, const struct msgid *other)
+{
+    GChecksum *checksums[] = {g_checksum_new(G_CHECKSUM_SHA256), g_checksum_new(G_CHECKSUM_SHA256)};
+    bool same;
+
+    msgid_hash(checksums[0], message->id_bytes, message->id_size);
+    msgid_hash(checksums[1], other->bytes, other->size);
+    same = strcmp(g_checksum_get_string(checksums[0]), g_checksum_get_string(checksums[1])) == 0;
+    g_checksum_free(checksums[0]);
+    g_checksum_free(checksums[1]);
+    return same;
 }
 
 bool message_same_id(const struct message *message, const void *header, size_t size)
@@ -103,6 +147,8 @@ bool message_same_id(const struct message *message, const void *header, size_t s
     msgid_of_header(header, size, &other);
     same = message->message_id && other.id && other.length == message->message_id_length &&
            memcmp(other.id, message->message_id, other.length) == 0;
+    if (same && (message->id_size > MESSAGE_ID_MOST || other.size > MESSAGE_ID_MOST)) // the copies may be cut
+        same = same_hash(message, &other);
     base_free(&other.id);
     return same;
 }

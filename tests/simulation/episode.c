@@ -77,9 +77,7 @@ static void make_content(struct dice *dice, unsigned number)
         message->message_id_folded = !variant && dice_percent(dice, 5);
     }
     unsigned char identity[MESSAGE_DIGEST_SIZE];
-    char digest[2 * MESSAGE_DIGEST_SIZE + 1];
-    base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
-    message_identity("", has_id ? content->id : digest, strlen(has_id ? content->id : digest), identity);
+    message_own_identity(message, "", identity);
     memcpy(&content->identity, identity, sizeof(content->identity));
     if (breakage == BREAK_VARIANT_IS_DUPLICATE)
         content->digest = 0;

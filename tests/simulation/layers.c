@@ -105,6 +105,14 @@ void message_identity(const char *namespace, const char *id, size_t id_length, u
     memcpy(ret, &hash, sizeof(hash));
 }
 
+void message_own_identity(const struct message *message, const char *namespace, unsigned char ret[MESSAGE_DIGEST_SIZE])
+{
+    char digest[2 * MESSAGE_DIGEST_SIZE + 1];
+    base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
+    const char *id = message->message_id != NULL ? message->message_id : digest;
+    message_identity(namespace, id, strlen(id), ret);
+}
+
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
                              size_t *ret_size)
 {

@@ -205,6 +205,39 @@ static void test_long_id(void **state)
     message_free(&message);
 }
 
+/* Of a longer id only the beginning is copied, but every byte of it counts. */
+static void test_longest_id(void **state)
+{
+    static const size_t counts[] = {MESSAGE_ID_MOST - 1, MESSAGE_ID_MOST, MESSAGE_ID_MOST + 1, (size_t)4 << 20};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        struct message *messages[3];
+        unsigned char identities[3][MESSAGE_DIGEST_SIZE], expected[MESSAGE_DIGEST_SIZE];
+        size_t size;
+
+        for (size_t k = 0; k < COUNT(messages); k++) {
+            static const char *const ends[] = {"@b>\n\n", "@\n b>\n\n", "@c>\n\n"};
+            char *bytes OD_CLEANUP(base_free) = repeated("Message-ID: <", "x", counts[i], ends[k], &size);
+
+            messages[k] = message_of(bytes, size);
+            assert_int_equal(messages[k]->message_id_length,
+                             counts[i] < MESSAGE_ID_MOST - 2 - (k == 1) ? counts[i] + 2 + (k == 1) : MESSAGE_ID_MOST);
+            message_own_identity(messages[k], "oncedrop", identities[k]);
+        }
+        char *id OD_CLEANUP(base_free) = repeated("", "x", counts[i], "@b", &size);
+
+        message_identity("oncedrop", id, size, expected);
+        assert_memory_equal(identities[0], expected, sizeof expected);
+        assert_memory_not_equal(identities[0], identities[1], sizeof expected);
+        assert_memory_not_equal(identities[0], identities[2], sizeof expected);
+        for (size_t k = 0; k < COUNT(messages); k++)
+            assert_int_equal(message_same_id(messages[0], messages[k]->data, messages[k]->size), k == 0);
+        for (size_t k = 0; k < COUNT(messages); k++)
+            message_free(&messages[k]);
+    }
+}
+
 static void test_unfold(void **state)
 {
     size_t length;
@@ -219,9 +252,9 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_headers), cmocka_unit_test(test_same_id),
-        cmocka_unit_test(test_folded), cmocka_unit_test(test_linear),  cmocka_unit_test(test_long_id),
-        cmocka_unit_test(test_unfold),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_headers), cmocka_unit_test(test_same_id),
+        cmocka_unit_test(test_folded),     cmocka_unit_test(test_linear),  cmocka_unit_test(test_long_id),
+        cmocka_unit_test(test_longest_id), cmocka_unit_test(test_unfold),
     };
     return cmocka_run_group_tests_name("msgid", tests, NULL, NULL);
 }
