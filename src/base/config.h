@@ -11,7 +11,7 @@
 
 #define CONFIG_DEFAULT_FILE SYSCONFDIR "/oncedrop/oncedrop.conf"
 #define CONFIG_SERVICE_SOCKET "/run/oncedrop/lmtp" /* where `deliver` finds the service without being told */
-#define CONFIG_FRONT_MS 90000 /* how long `deliver` may take for the service, on top of a delivery by itself */
+#define CONFIG_FRONT_MS 270000 /* how long `deliver` may take for the service, on top of a delivery by itself */
 
 enum database_tls { DATABASE_TLS_VERIFY, DATABASE_TLS_CONNINFO };
 enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE, LOCK_METHODS };

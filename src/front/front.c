@@ -20,7 +20,8 @@
 
 #define READ_MS 60000 /* for reading the message */
 
-_Static_assert(READ_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= CONFIG_FRONT_MS, "Postfix's limit is checked for this");
+_Static_assert(READ_MS + FRONT_TURN_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= CONFIG_FRONT_MS,
+               "Postfix's limit is checked for this");
 
 /* On the deadline, or a signal that asks us to end. */
 static void end_by_signal(int signal)
@@ -76,6 +77,8 @@ static int deliver(const struct front_request *request, int fd, char **argv)
         return answer(reply.text, reply.status);
     case FRONT_SERVICE_NOT_TAKEN:
         return deliver_otherwise(&message, argv);
+    case FRONT_SERVICE_BUSY:
+        return defer("the service is busy");
     case FRONT_SERVICE_GONE:
         return defer(OUTPUT_CUT);
     case FRONT_SERVICE_UNKNOWN:

@@ -4,6 +4,7 @@
 #include "front/front_service.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,22 +16,48 @@
 #include "base/deadline.h"
 #include "base/output.h"
 
+#define FIRST_PAUSE_MS 40 /* before a busy service is tried again; then longer and longer */
+#define LAST_PAUSE_MS 300
+
 static const char final_mark[] = "BDAT 0 LAST\r\n";
 
+/* How far an attempt got. */
+enum step {
+    STEP_ON,
+    STEP_AGAIN, /* the service is busy */
+    STEP_NOT_TAKEN,
+    STEP_GONE,
+};
+
 /* A full queue of connections (EAGAIN) means that the service is busy. */
-static bool connect_to(int fd, const char *path)
+static enum step connect_to(int fd, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
-        return false;
+        return STEP_NOT_TAKEN;
     strcpy(address.sun_path, path);
-    return connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return STEP_ON;
+    return errno == EAGAIN ? STEP_AGAIN : STEP_NOT_TAKEN;
 }
 
-static bool is_greeted(struct front_replies *replies, int64_t until_ms)
+/* Waits for our turn. */
+static enum step await_greeting(struct front_replies *replies, int64_t until_ms)
 {
     char *line;
-    return front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && strncmp(line, "220 ", 4) == 0;
+    switch (front_reply_read(replies, until_ms, output_pipe(), &line)) {
+    case FRONT_LINE_OK:
+        return strncmp(line, "220 ", 4) == 0          ? STEP_ON
+               : strncmp(line, "421 4.3.2 ", 10) == 0 ? STEP_AGAIN
+                                                      : STEP_NOT_TAKEN;
+    case FRONT_LINE_NONE:
+        return STEP_AGAIN;
+    case FRONT_LINE_GONE:
+        return STEP_GONE;
+    case FRONT_LINE_END:
+        break;
+    }
+    return STEP_NOT_TAKEN;
 }
 
 /* Waits until more can be sent; false if that takes too long, or the service has ended or said something: it can only
@@ -92,17 +119,52 @@ static bool send_message(int fd, const struct front_request *request, const stru
     return send_bytes(fd, pieces, 3, until_ms) && (message->fd < 0 || send_file(fd, message, until_ms));
 }
 
-/* Sends the message and learns that the service takes it, and how long that may take. */
+/* Up to the greeting, with all of a message that fits into the socket: it need not wait for it. */
+static enum step open_session(struct front_replies *replies, const struct front_request *request,
+                              const struct front_message *message, int64_t started_ms, int64_t until_ms)
+{
+    enum step step = connect_to(replies->fd, request->socket);
+    if (step != STEP_ON)
+        return step;
+    bool sent = message->fd >= 0 ||
+                send_message(replies->fd, request, message, started_ms, base_now_ms() + FRONT_HAND_OVER_MS);
+    step = await_greeting(replies, until_ms); /* also says why nothing could be sent */
+    return step == STEP_ON && !sent ? STEP_NOT_TAKEN : step;
+}
+
+/* Puts a socket that is not connected in place of this one. */
+static bool renew(struct front_replies *replies)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool renewed = fd >= 0 && dup3(fd, replies->fd, O_CLOEXEC) >= 0;
+    base_close(&fd);
+    replies->used = replies->end = 0;
+    return renewed;
+}
+
+/* As open_session, again and again while the service is busy. */
+static enum step take_turn(struct front_replies *replies, const struct front_request *request,
+                           const struct front_message *message, int64_t started_ms)
+{
+    const int64_t until = base_now_ms() + FRONT_TURN_MS;
+    for (int pause_ms = FIRST_PAUSE_MS;; pause_ms += pause_ms < LAST_PAUSE_MS ? pause_ms / 2 : 0) {
+        enum step step = open_session(replies, request, message, started_ms, until);
+        if (step != STEP_AGAIN || base_now_ms() + pause_ms >= until)
+            return step;
+        (void)poll(NULL, 0, pause_ms);
+        if (output_reader_gone())
+            return STEP_GONE;
+        if (!renew(replies))
+            return STEP_NOT_TAKEN;
+    }
+}
+
+/* Learns that the service takes the message, which is sent unless that was done before, and how long that may take. */
 static bool is_taken(struct front_replies *replies, const struct front_request *request,
                      const struct front_message *message, int64_t started_ms, int64_t until_ms, int64_t *ret_ms)
 {
     char *line;
-    int64_t greeted_ms = base_now_ms() + FRONT_GREETING_MS;
-    bool at_once = message->fd < 0; /* it fits into the socket, and need not wait for the greeting */
-    return connect_to(replies->fd, request->socket) &&
-           (!at_once || send_message(replies->fd, request, message, started_ms, greeted_ms)) &&
-           is_greeted(replies, greeted_ms) &&
-           (at_once || send_message(replies->fd, request, message, started_ms, until_ms)) &&
+    return (message->fd < 0 || send_message(replies->fd, request, message, started_ms, until_ms)) &&
            front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
 }
 
@@ -124,9 +186,17 @@ enum front_service front_service_deliver(int fd, const struct front_request *req
 {
     struct fault fault;
     char *line;
-    int64_t ms, until = base_now_ms() + FRONT_HAND_OVER_MS;
+    int64_t ms;
     ret->replies.fd = fd;
     ret->replies.used = ret->replies.end = 0;
+    if (!deadline_arm(FRONT_TURN_MS + FRONT_HAND_OVER_MS, &fault))
+        return FRONT_SERVICE_NOT_TAKEN;
+    enum step step = take_turn(&ret->replies, request, message, started_ms);
+    if (step != STEP_ON)
+        return step == STEP_GONE    ? FRONT_SERVICE_GONE
+               : step == STEP_AGAIN ? FRONT_SERVICE_BUSY
+                                    : FRONT_SERVICE_NOT_TAKEN;
+    const int64_t until = base_now_ms() + FRONT_HAND_OVER_MS;
     if (!is_taken(&ret->replies, request, message, started_ms, until, &ms) ||
         !deadline_arm(until - base_now_ms() + ms + FRONT_REPLY_MS, &fault))
         return FRONT_SERVICE_NOT_TAKEN;

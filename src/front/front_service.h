@@ -3,6 +3,7 @@
  * The dialogue with the service, over its unix socket:
  *
  *    service   220 ...
+ *              or 421 4.3.2: try again soon
  *    front     XDELIVER parameters, BDAT n, n bytes as they were read; if they are few, without waiting for the 220
  *    service   354 milliseconds
  *    front     BDAT 0 LAST          the final mark
@@ -17,13 +18,14 @@
 #include "front/front_reply.h"
 #include "front/front_request.h"
 
-#define FRONT_GREETING_MS 1000   /* how long a busy service is waited for */
-#define FRONT_HAND_OVER_MS 25000 /* from connecting to the final mark */
+#define FRONT_TURN_MS 180000     /* how long a busy service is waited for: the caller may have no other way */
+#define FRONT_HAND_OVER_MS 25000 /* from the greeting to the final mark */
 #define FRONT_REPLY_MS 5000      /* added to what the service says it may take */
 
 enum front_service {
     FRONT_SERVICE_ANSWERED,
     FRONT_SERVICE_NOT_TAKEN, /* nothing will come of it: the full program can deliver */
+    FRONT_SERVICE_BUSY,      /* nothing will come of it, and there is no time left for more */
     FRONT_SERVICE_GONE,      /* the reader of our output is gone: the message may be cut short. Nothing will come of it
                                 if that was seen before the final mark; afterwards the service sees us go */
     FRONT_SERVICE_UNKNOWN,   /* the final mark was sent, and there is no answer: it may have been delivered */

@@ -264,6 +264,7 @@ void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_
         .end_ms = now + terms->times.session,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
+    lmtp_stream_limit(stream, lmtp.end_ms + terms->times.last_data);
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);

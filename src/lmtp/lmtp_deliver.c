@@ -69,7 +69,8 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
 /* Reads chunks up to the final mark; false: it did not come, or something else did. */
 static bool receive(struct lmtp *lmtp, struct lmtp_incoming *incoming)
 {
-    const int64_t until = base_now_ms() + RECEIVE_MS;
+    const int64_t end = lmtp->end_ms + lmtp->terms->times.last_data, most = base_now_ms() + RECEIVE_MS;
+    const int64_t until = most < end ? most : end;
     char line[64];
     for (;;) {
         if (lmtp_stream_line(lmtp->stream, line, sizeof(line), until) != LMTP_READ_OK)

@@ -91,7 +91,7 @@ static void start_workers(struct running *running)
 
 static size_t load_size(size_t workers)
 {
-    return sizeof(struct lmtp_service_load) + workers * sizeof(_Atomic bool);
+    return sizeof(struct lmtp_service_load) + workers * sizeof(((struct lmtp_service_load *)NULL)->worker[0]);
 }
 
 /* MAP_FAILED: there is no memory. */
@@ -153,7 +153,8 @@ static void forget(struct running *running, pid_t pid)
     for (guint i = 0; i < running->places->len; i++)
         if (place_at(running, i)->pid == pid) {
             place_at(running, i)->pid = 0;
-            atomic_store(&running->load->busy[i], false);
+            atomic_store(&running->load->worker[i].busy, false);
+            atomic_store(&running->load->worker[i].uid, 0);
             delay(place_at(running, i), base_now_ms());
             return;
         }

@@ -22,7 +22,7 @@
 
 /* Postfix's clients come back on the same connection for long; a user's brings a message and goes. */
 static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
-static const struct lmtp_times user_times = {.session = 100000, .last_data = 100000, .idle = 30000};
+static const struct lmtp_times user_times = {.session = 60000, .last_data = 0, .idle = 20000};
 
 /* The peer defers recipients that have no reply yet; half a reply would be worse than none. */
 static void end_by_signal(int signal)
@@ -35,13 +35,29 @@ static unsigned crowded(const void *context)
 {
     const struct lmtp_service_load *load = context;
     for (size_t i = 0; i < load->workers; i++)
-        if (!atomic_load(&load->busy[i]))
+        if (!atomic_load(&load->worker[i].busy))
             return 0;
     return atomic_load(&load->taken);
 }
 
-static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, const struct lmtp_service_load *load,
-                  struct lmtp_kept *kept)
+/* Takes a place for a client that is not believed; false: there is none for it now. Of two that come at the same moment
+ * neither may get it. */
+static bool take_place(struct lmtp_service_load *load, size_t number, uid_t uid)
+{
+    const int64_t ours = (int64_t)uid + 1;
+    size_t places = 1;
+    bool first = true;
+    atomic_store(&load->worker[number].uid, ours);
+    for (size_t i = 0; i < load->workers; i++) {
+        int64_t other = i == number ? 0 : atomic_load(&load->worker[i].uid);
+        places += other != 0;
+        first = first && other != ours;
+    }
+    return first && (places == 1 || places <= load->workers / 2);
+}
+
+static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                  size_t number, struct lmtp_kept *kept)
 {
     struct lmtp_peer peer OD_CLEANUP(lmtp_peer_clear) = {.uid = 0};
     struct fault fault;
@@ -50,6 +66,10 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
         char *text OD_CLEANUP(base_free) = base_printf("4.7.0 %s", fault.text);
         log_warning("a client of the service is refused: %s", fault.text);
         lmtp_refuse(fd, text);
+        return;
+    }
+    if (!peer.believed && !take_place(load, number, peer.uid)) {
+        lmtp_refuse(fd, "4.3.2 busy with other users, or with another connection of yours: try again");
         return;
     }
     if (!peer.is_local)
@@ -106,10 +126,11 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
                 return true;
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
         if (fd >= 0) {
-            atomic_store(&load->busy[number], true);
+            atomic_store(&load->worker[number].busy, true);
             atomic_fetch_add(&load->taken, 1);
-            serve(config, fd, listen_fd, stop_fd, load, &kept);
-            atomic_store(&load->busy[number], false);
+            serve(config, fd, listen_fd, stop_fd, load, number, &kept);
+            atomic_store(&load->worker[number].uid, 0);
+            atomic_store(&load->worker[number].busy, false);
             (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;
         } else if (n == 0) {

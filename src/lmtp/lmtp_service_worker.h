@@ -12,11 +12,17 @@
 struct lmtp_service_load {
     size_t workers;
     _Atomic unsigned taken; /* connections so far, from 1 */
-    _Atomic bool busy[];
+    struct {
+        _Atomic bool busy;
+        _Atomic int64_t uid; /* of a client that is not believed, plus 1; 0: there is none */
+    } worker[];
 };
 
 /* Accepts connections until stop_fd is readable, and finishes the transaction under way; then returns. SIGTERM and the
  * deadline of a delivery end the process with status 75. To be called in a process of its own.
+ *
+ * Clients that are not believed get one connection per user at a time, and half of the workers: others of them get 421 at
+ * once, and try again. So a client that is believed finds a worker, whatever they do.
  *
  * listen_fd  a non-blocking socket that may be shared with other workers
  * number     the worker's place in `load`

@@ -25,6 +25,7 @@ enum data_state {
 
 struct lmtp_stream {
     int in, out;
+    int64_t end_ms; /* of all writing */
     size_t at, end; /* read but not used yet */
     GString *replies;
     unsigned char buffer[BUFFER_SIZE];
@@ -36,8 +37,14 @@ struct lmtp_stream *lmtp_stream_new(int in, int out)
     struct lmtp_stream *stream = base_alloc(sizeof(*stream));
     stream->in = in;
     stream->out = out;
+    stream->end_ms = INT64_MAX;
     stream->replies = g_string_new(NULL);
     return stream;
+}
+
+void lmtp_stream_limit(struct lmtp_stream *stream, int64_t end_ms)
+{
+    stream->end_ms = end_ms;
 }
 
 void lmtp_stream_free(struct lmtp_stream **stream)
@@ -63,6 +70,8 @@ static int wait_for(int fd, short events, int64_t until_ms)
 bool lmtp_stream_flush(struct lmtp_stream *stream)
 {
     int64_t until = base_now_ms() + WRITE_MS;
+    if (until > stream->end_ms)
+        until = stream->end_ms;
     size_t sent = 0;
     while (sent < stream->replies->len) {
         if (wait_for(stream->out, POLLOUT, until) <= 0)

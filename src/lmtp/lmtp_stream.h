@@ -12,6 +12,9 @@ struct lmtp_stream;
 struct lmtp_stream *lmtp_stream_new(int in, int out) OD_MUST;
 void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descriptors */
 
+/* From then on, by base_now_ms(), replies are sent only as far as that is possible without waiting. */
+void lmtp_stream_limit(struct lmtp_stream *stream, int64_t end_ms);
+
 enum lmtp_read {
     LMTP_READ_OK,
     LMTP_READ_TOO_LONG, /* the whole line was read and dropped; also for a line with a NUL */

@@ -11,6 +11,8 @@ import re
 import signal
 import socket
 import subprocess
+import threading
+import time
 
 import expect
 import pytest
@@ -94,10 +96,6 @@ def test_the_envelope_is_handed_over(front, arguments, env, parameters):
 # Before the final mark: the full program
 
 
-def nobody_greets(client):
-    client.wait_for_end()
-
-
 def says(*lines):
     """Instead of a greeting."""
     def script(client):
@@ -145,8 +143,7 @@ def closes_before_the_mark(client):
 
 
 BEFORE = {
-    "busy": nobody_greets,
-    "421": says("421 4.3.2 too many"),
+    "421": says("421 4.7.0 who is it"),
     "another protocol": says("* OK IMAP"),
     "a greeting without end": says(b"220 " + b"x" * 5000),
     "closed at once": closes_at_once,
@@ -204,14 +201,48 @@ def test_no_service(front, kind):
     stored_once(front, front.deliver(mail, "-d", scuba), mail, scuba)
 
 
-def test_a_full_queue_of_connections(front):
-    """The kernel says so at once."""
+def test_a_service_that_goes_while_it_is_busy(front):
     scuba, mail = front.site.account(), message()
     with socket.socket(socket.AF_UNIX) as sock, socket.socket(socket.AF_UNIX) as first:
         sock.bind(front.socket)
         sock.listen(0)
         first.connect(front.socket)
-        stored_once(front, front.deliver(mail, "-d", scuba), mail, scuba)
+        running = front.start(mail, "-d", scuba)
+        time.sleep(0.3)     # it finds the queue full before, or nobody after
+        sock.close()
+        stored_once(front, running.finish(), mail, scuba)
+
+
+# A busy service
+
+
+@pytest.mark.parametrize("size", ["small", "a memfd", "a file"])
+@pytest.mark.parametrize("how", ["greets late", "asks to come again"])
+def test_a_busy_service_is_waited_for(front, how, size):
+    """The caller may have no other way: the full program is away. Seen to fail with a second for the greeting, and with
+    one try."""
+    free = threading.Event()
+
+    def script(client):
+        if how == "greets late":
+            free.wait(60)
+        elif not free.is_set():
+            client.send("421 4.3.2 busy, try again")
+            return
+        client.take()
+        client.send("250 0 2.1.5 stored")
+
+    mail = mail_of(SIZES[size])
+    os.rename(front.full_program, front.full_program + ".away")
+    service = front.service(script)
+    running = front.start(mail, "-d", "scuba@example.org")
+    wait_until(lambda: len(service.clients) >= (1 if how == "greets late" else 3), "it has tried")
+    time.sleep(1.2)     # there is nothing to see while it goes on waiting
+    free.set()
+    done = running.finish()
+    assert (done.exit, done.out) == (0, "2.1.5 stored\n"), done
+    assert service.clients[-1].message == mail
+
 
 
 OTHERS = {

@@ -6,11 +6,13 @@ configuration only as root."""
 
 import os
 import pwd
+import signal
 
 import pytest
 from lab import setgid
-from lab.lmtp import stored
+from lab.lmtp import stored, stuffed
 from lab.messages import message
+from lab.process import wait_until
 from lab.service import Service
 
 USER, OTHER = setgid.USER, setgid.OTHER
@@ -85,6 +87,35 @@ def test_a_user_without_a_name_is_refused(site):
     reply = client.reply()
     assert reply.code == 421 and f"user id {number} has no name" in reply.text and client.rest() == b""
     assert f"user id {number} has no name" in service.log()
+
+
+# Their share of the workers
+
+
+def test_a_user_gets_one_connection_and_all_users_half_of_the_workers(site, users):
+    """Whoever is believed is greeted meanwhile. Seen to fail with connections served as they come."""
+    service = Service(site, workers=4)
+    held = service.connect(user=USER)
+    held.envelope([users.addresses[0]])
+    for _ in range(10):
+        again = service.connect(hello=False, user=USER)
+        assert again.reply().text.startswith("4.3.2 busy ") and again.rest() == b""
+    service.connect(user=OTHER)
+    third = service.connect(hello=False, user="man")
+    assert third.reply().text.startswith("4.3.2 busy ") and third.rest() == b""
+    for reply in service.deliver(message(), *users.addresses):
+        stored(reply)
+    held.send(stuffed(message()))
+    stored(held.reply())
+    held.close()
+    wait_until(lambda: service.connect(hello=False, user=USER).reply().code == 220, "the place is free again")
+
+
+def test_the_place_of_a_worker_that_died_is_free(site, users):
+    service = Service(site, workers=2)
+    held = service.connect(user=USER)
+    os.kill(service.worker_of(held), signal.SIGKILL)
+    wait_until(lambda: service.connect(hello=False, user=USER).reply().code == 220, "the place is free again")
 
 
 # The user that it runs as

@@ -4,6 +4,7 @@
  *
  * Seen to fail: the idle time counted from DATA on; a transaction in progress refused at the session's end; no time
  * after that for its message; a command awaited beyond the session's end. */
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,9 +56,13 @@ int our_poll(struct pollfd *fds, nfds_t count, int ms) __asm__("poll");
 
 int our_poll(struct pollfd *fds, nfds_t count, int ms)
 {
-    if (!simulated.on || fds[0].fd != simulated.server || fds[0].events != POLLIN)
+    if (!simulated.on || fds[0].fd != simulated.server)
         return real_poll(fds, count, ms);
     int ready = real_poll(fds, count, 0);
+    if (ready == 0 && fds[0].events == POLLOUT) {
+        simulated.now += ms;
+        return 0;
+    }
     if (ready == 0 && simulated.next->text != NULL && simulated.next->at_ms <= simulated.now + ms) {
         if (simulated.now < simulated.next->at_ms)
             simulated.now = simulated.next->at_ms;
@@ -213,6 +218,31 @@ static void test_waits_for_commands(void **state)
     }
 }
 
+/* A client that sends and never reads is left at the end of the session, however long a write may take. Seen to fail
+ * without that limit. */
+static void test_a_client_that_never_reads(void **state)
+{
+    static char commands[400 * 6 + 1];
+    struct piece pieces[65];
+    struct config *config OD_CLEANUP(config_free) = config_defaults();
+    struct lmtp_terms terms = LMTP_ALONE;
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof(commands); i++)
+        commands[i] = "NOOP\r\n"[i % 6];
+    for (size_t i = 0; i < 64; i++)
+        pieces[i] = (struct piece){1000000, commands};
+    pieces[64] = (struct piece){0, NULL};
+    begin(pieces, 0);
+    assert_int_equal(fcntl(simulated.server, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(setsockopt(simulated.server, SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int)), 0);
+    terms.times = (struct lmtp_times){.session = 60000, .last_data = 0, .idle = 20000};
+    struct lmtp_kept kept = lmtp_kept_new(config);
+    lmtp_serve(config, simulated.server, simulated.server, &terms, &kept);
+    lmtp_kept_clear(&kept);
+    assert_int_equal(simulated.now, 1060000);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_the_end_within_a_transaction),
         cmocka_unit_test(test_the_end_within_a_message),
         cmocka_unit_test(test_waits_for_commands),
+        cmocka_unit_test(test_a_client_that_never_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
