@@ -62,7 +62,7 @@ void append_open(struct delivery_work *work, size_t place);
 
 /* Opens the session and sends the command line. Nothing can be stored by this (mailbox_append_begin), so the claim need
  * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since the
- * sessions of others are in the way. */
+ * sessions of others are in the way, or for lack of time (put_off). */
 bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age);
 
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */

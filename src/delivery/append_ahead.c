@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * The steps of an APPEND: the command line goes out while the database works on the claim, the message after the hold. */
+#include <string.h>
+
 #include "base/output.h"
 #include "delivery/append.h"
 #include "delivery/sent.h"
@@ -45,15 +47,25 @@ void append_open(struct delivery_work *work, size_t place)
         sessions_give_back(work->delivery->sessions, account);
 }
 
+/* Whether it may work later: when the sessions of others are given back, or with more time. */
+static bool is_for_later(const struct delivery_work *work, struct append_ahead *ahead)
+{
+    bool late = !ahead->put_off && strcmp(ahead->fault.code, MAILBOX_LATE) == 0;
+    ahead->put_off |= late;
+    return late || sessions_in_the_way(work->delivery->sessions, &ahead->fault);
+}
+
 bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age)
 {
     struct append_ahead *ahead = &work->ahead[place];
     set_request(work, place);
     ahead->mailbox =
         sessions_take(work->delivery->sessions, work->targets.list[place].account, age, &ahead->kept, &ahead->fault);
-    ahead->begun = ahead->mailbox != NULL || !sessions_in_the_way(work->delivery->sessions, &ahead->fault);
-    if (ahead->mailbox != NULL)
+    ahead->begun = ahead->mailbox != NULL || !is_for_later(work, ahead);
+    if (ahead->mailbox != NULL) {
+        ahead->put_off = false;
         mailbox_append_begin(ahead->mailbox, &ahead->request);
+    }
     return ahead->mailbox != NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "delivery/sent.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
+#define HALVED(ms, times) ((ms) >> ((times) < 3 ? (times) : 3))
 
 /* Whether this target is an inbox whose copy is to be made. */
 static bool is_made(const struct delivery_work *work, size_t target)
@@ -40,24 +41,62 @@ static size_t first_target(const struct delivery_work *work)
     return work->targets.order[i];
 }
 
-/* Begins APPENDs on sessions of different accounts. done: [targets] leave these out; NULL: none. Those that are open are
- * not kept waiting for one that cannot be opened, or only slowly: the others are for the next round. False: nothing was
- * begun. */
+/* What a round is about: those that are not put off, else those that are. */
+struct round {
+    const bool *done;      /* [targets] leave these out; NULL: none */
+    size_t fresh, put_off; /* that are left: not put off, and put off; */
+    size_t silent;         /* that were put off, and could not be opened then */
+};
+
+static bool is_wanted(const struct delivery_work *work, const struct round *round, size_t target)
+{
+    return is_made(work, target) && !is_searched(work, target) && (round->done == NULL || !round->done[target]);
+}
+
+static struct round round_of(const struct delivery_work *work, const bool *done)
+{
+    struct round round = {.done = done};
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        bool put_off = work->ahead[i].put_off, wanted = is_wanted(work, &round, i);
+        round.fresh += wanted && !put_off;
+        round.put_off += wanted && put_off;
+        round.silent += !wanted && put_off;
+    }
+    return round;
+}
+
+/* How long a session may take to open: the less the more were silent, so that many of them do not take up the time of the
+ * others. 0: nobody else waits for it. */
+static int64_t opening_ms(const struct delivery_work *work, const struct round *round)
+{
+    int64_t share = HALVED(work->delivery->config->imap.timeout, round->silent + 1);
+    if (round->fresh > 0 && round->fresh + round->put_off > 1)
+        return HALVED(OPENING_MS, round->put_off);
+    return round->put_off <= 1 ? 0 : share > OPENING_MS ? share : OPENING_MS;
+}
+
+/* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
+ * or only slowly: the others are for the next round. False: nothing was begun. */
 static bool begin_round(struct delivery_work *work, const bool *done)
 {
+    const struct round round = round_of(work, done);
     int64_t until = base_now_ms() + OPENING_MS;
-    bool any = false;
+    bool any = false, put_off = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
-        bool wanted = is_made(work, target) && !is_searched(work, target) && (done == NULL || !done[target]);
-        if (!wanted || !sessions_available(work->delivery->sessions, work->targets.list[target].account))
+        struct append_ahead *ahead = &work->ahead[target];
+        if (!is_wanted(work, &round, target) || (ahead->put_off && round.fresh > 0) ||
+            !sessions_available(work->delivery->sessions, work->targets.list[target].account))
             continue;
+        mailbox_hurry(opening_ms(work, &round));
         bool open = append_begin(work, target, SESSIONS_KEPT);
-        any |= work->ahead[target].begun;
+        mailbox_hurry(0);
+        any |= ahead->begun;
+        put_off = ahead->put_off && !ahead->begun;
         if (!open || base_now_ms() >= until)
             break;
     }
-    return any;
+    return any || (put_off && begin_round(work, done));
 }
 
 void inboxes_begin(struct delivery_work *work)

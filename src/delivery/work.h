@@ -12,6 +12,7 @@
 struct append_ahead {
     bool begun;                    /* there is a result to collect, of the APPEND or the lack of a session */
     bool unreachable;              /* a session for the search before it could not be opened (fault) */
+    bool put_off;                  /* no session could be opened in a hurry: it is for the end */
     bool kept;                     /* the session is from an earlier delivery: it may be lost without any trouble */
     const struct message *instead; /* what is appended in place of the message; NULL: the message */
     const char *fallback;          /* the mailbox in place of the target's, which cannot be made; NULL: the target's */

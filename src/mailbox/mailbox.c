@@ -53,6 +53,33 @@ static void step_on(struct mailbox *mailbox)
         it->step = OPENING_OVER;
 }
 
+static int64_t hurry_ms;
+
+void mailbox_hurry(int64_t ms)
+{
+    hurry_ms = ms;
+}
+
+/* All steps together have this long. */
+static void begin_hurry(struct mailbox *mailbox)
+{
+    if (hurry_ms == 0 || hurry_ms >= mailbox->timeout)
+        return;
+    mailbox->timeout = hurry_ms;
+    mailbox->opening.until_ms = mailbox->until_ms = base_now_ms() + hurry_ms;
+}
+
+static bool end_hurry(struct mailbox *mailbox)
+{
+    int64_t until_ms = mailbox->opening.until_ms;
+    if (until_ms == 0)
+        return false;
+    mailbox->until_ms = 0;
+    mailbox->timeout = mailbox->opening.config->imap.timeout;
+    mailbox_setup_patience(mailbox->timeout);
+    return base_now_ms() >= until_ms;
+}
+
 /* Connected, or failed. NULL with the fault set: the account is impossible. */
 static struct mailbox *begin(const struct config *config, const char *account, const char *login, bool ahead,
                              struct fault *fault)
@@ -62,6 +89,8 @@ static struct mailbox *begin(const struct config *config, const char *account, c
     struct mailbox *mailbox = mailbox_setup_new(config);
     struct opening *it = &mailbox->opening;
     *it = (struct opening){.step = OPENING_GREETING, .config = config, .login = base_strdup(login)};
+    if (!ahead)
+        begin_hurry(mailbox);
     it->failed = !mailbox_setup_connect(mailbox, config, account, NULL, ahead, &it->why);
     if (it->failed)
         it->step = OPENING_OVER;
@@ -74,6 +103,7 @@ static bool end(struct mailbox **mailbox, bool *ret_refused, struct fault *fault
     struct mailbox *it = *mailbox;
     while (it->opening.step != OPENING_OVER)
         step_on(it);
+    bool late = end_hurry(it);
     *ret_refused = it->refused;
     if (!it->opening.failed)
         return true;
@@ -81,6 +111,8 @@ static bool end(struct mailbox **mailbox, bool *ret_refused, struct fault *fault
     explain_command(it, fault);
     if (it->ended || it->crowded)
         strcpy(fault->code, MAILBOX_CROWDED);
+    else if (late)
+        strcpy(fault->code, MAILBOX_LATE);
     mailbox_close(mailbox);
     return false;
 }

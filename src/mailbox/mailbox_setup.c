@@ -25,7 +25,7 @@ static char *describe_server(const struct config *config)
 static int get_socket(struct mailbox *mailbox, const struct config *config, const char *account, bool ahead,
                       bool *ret_local, struct fault *fault)
 {
-    int64_t ms = ahead && config->imap.timeout > AT_ONCE_MS ? AT_ONCE_MS : config->imap.timeout;
+    int64_t ms = ahead && mailbox->timeout > AT_ONCE_MS ? AT_ONCE_MS : mailbox->timeout;
     bool none = config->imap.tls == IMAP_TLS_NONE;
     *ret_local = true;
     if (*config->imap.command != '\0')
@@ -61,7 +61,7 @@ static bool connect_stream(struct mailbox *mailbox, const struct config *config,
     int fd = get_socket(mailbox, config, account, ahead, &local, fault);
     if (fd < 0)
         return false;
-    mailbox_setup_patience(config->imap.timeout);
+    mailbox_setup_patience(mailbox->timeout);
     if (fd < FD_SETSIZE - 8) /* libetpan waits with select(2), also on descriptors of its own */
         mailbox->stream = mailstream_socket_open_timeout(fd, 0);
     if (mailbox->stream == NULL) {

@@ -85,6 +85,42 @@ def test_silent_mailboxes_take_their_time_once(site, when):
     assert len(server.appended) == 8
 
 
+@pytest.mark.parametrize("place", [slice(0, 3), slice(4, 7)], ids=["first", "in between"])
+def test_logins_without_an_answer_hold_up_nobody_else(site, place):
+    """Three in ten: one after the other with all of their time, they would take up that of the others."""
+    silent = TEN[place]
+    server = fake(site)
+
+    def authenticate(client, tag, arguments):
+        if base64.b64decode(arguments.split()[1]).decode().split("\0")[0] in silent:
+            while client.line():
+                pass
+        server.do_authenticate(client, tag, arguments)
+    server.script["AUTHENTICATE"] = authenticate
+    site.settings.update({"imap.timeout": "6s", "delivery.deadline": "25s"})
+    replies = start(site).deliver(message(), *TEN)
+    assert codes(replies) == [451 if name in silent else 250 for name in TEN], replies
+    assert all("no answer" in reply.text for reply in replies if reply.code == 451), replies
+    assert len(server.appended) == 7
+
+
+def test_a_slow_login_has_its_time_after_the_others(site):
+    """It is begun again, and what was begun before is no trouble."""
+    server = fake(site)
+    given_up = threading.Event()
+
+    def authenticate(client, tag, arguments):
+        slow = base64.b64decode(arguments.split()[1]).decode().split("\0")[0] == TEN[0]
+        if slow and not given_up.is_set():
+            given_up.set()
+            client.line()   # until it is gone
+        server.do_authenticate(client, tag, arguments)
+    server.script["AUTHENTICATE"] = authenticate
+    for reply in start(site).deliver(message(), *TEN[:3]):
+        stored(reply)
+    assert [name for name, _ in server.commands].count("APPEND") == 3 and len(server.appended) == 3
+
+
 def refuse(server, accounts):
     """These have no session."""
     def authenticate(client, tag, arguments):

@@ -108,6 +108,11 @@ static struct mailbox *new_mailbox(const char *account)
     return mailbox;
 }
 
+void mailbox_hurry(int64_t ms)
+{
+    (void)ms;
+}
+
 struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)
 {
     (void)config;
