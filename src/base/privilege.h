@@ -14,7 +14,7 @@ bool privilege_drop(void) OD_MUST;
 /* Root becomes this user for good, with the user's own group only, as when Postfix runs a delivery. Does nothing for
  * other callers, for "", and if there is no such user.
  *
- * reads_all  keep the right to read any file: `replay` reads backups
+ * reads_all  keep the right to read any file: `replay` reads backups, and decides itself which files it may read
  *
  * False with the fault set if the kernel refuses. The change may then be incomplete, so the process must end. */
 bool privilege_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;

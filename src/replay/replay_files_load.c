@@ -2,8 +2,8 @@
  *
  * A worker's side of messages in files. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ledger/ledger_show.h"
@@ -11,11 +11,13 @@
 #include "replay/replay_envelope.h"
 #include "replay/replay_files.h"
 #include "replay/replay_mbox.h"
+#include "replay/replay_open.h"
 
 /* A task, as made by replay_files_next. */
 struct place {
-    const char *path;
+    const char *path; /* from fd, a directory; "": fd is the file */
     int fd;
+    gboolean as_root;
     int64_t offset, size, from_time;
     bool in_mbox;
     enum mbox_quoting quoting;
@@ -25,7 +27,8 @@ static struct place place_of(GVariant *task)
 {
     struct place place;
     guint32 quoting;
-    g_variant_get(task, "(^&ayixxxu)", &place.path, &place.fd, &place.offset, &place.size, &place.from_time, &quoting);
+    g_variant_get(task, "(^&ayibxxxu)", &place.path, &place.fd, &place.as_root, &place.offset, &place.size,
+                  &place.from_time, &quoting);
     place.in_mbox = quoting > 0;
     place.quoting = quoting > 0 ? (enum mbox_quoting)(quoting - 1) : MBOX_PLAIN;
     return place;
@@ -125,11 +128,15 @@ enum replay_load replay_files_load(struct replay_worker *worker, GVariant *task,
                                    struct fault *fault)
 {
     struct place place = place_of(task);
-    int opened OD_CLEANUP(base_close) = place.fd < 0 ? open(place.path, O_RDONLY | O_CLOEXEC) : -1;
-    int fd = place.fd < 0 ? opened : place.fd;
-    if (fd < 0) {
-        fault_set(fault, "%m");
-        return errno == ENOENT ? REPLAY_BAD : REPLAY_TROUBLE;
+    bool is_file = place.path[0] == '\0';
+    int opened OD_CLEANUP(base_close) = is_file ? -1 : replay_open(place.fd, place.path, place.as_root, fault);
+    int fd = is_file ? place.fd : opened;
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? REPLAY_BAD : REPLAY_TROUBLE;
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        fault_set(fault, "is a directory now");
+        return REPLAY_BAD;
     }
     enum replay_load load = read_message(worker, fd, &place, &ret->message, fault);
     if (load == REPLAY_LOADED)

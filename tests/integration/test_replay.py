@@ -3,11 +3,13 @@
 
 import json
 import os
+import pwd
 import signal
 import threading
 
 import expect
 import pytest
+from lab import setgid
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import SERVER
@@ -306,6 +308,107 @@ def test_what_cannot_be_read(site, files, path, words):
 def test_nothing_on_standard_input(site):
     done = site.run("replay", "-d", site.account(), "-")
     assert done.exit == 66 and "standard input" in done.err, done
+
+
+# What others may exchange
+
+def put_link(path, secret):
+    os.symlink(secret, path)
+
+
+def put_fifo(path, _secret):
+    os.mkfifo(path)
+
+
+def put_directory(path, _secret):
+    os.mkdir(path)
+
+
+@pytest.mark.parametrize("put", [put_link, put_fifo, put_directory])
+def test_what_takes_the_place_of_a_message_is_not_read(site, files, put):
+    """All names are known when the server holds back the answer for the first message; then the second is exchanged."""
+    scuba = site.account()
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "60s"})
+    exchanged, waited = threading.Event(), []
+
+    def watch(_connection, side, data):
+        if side == SERVER and b"APPENDUID" in data and not waited:
+            waited.append(data)
+            exchanged.wait(50)
+        return data
+    site.imap_proxy(watch)
+    secret = site.write("secret", message(body="secret\n").decode())
+    path = files.maildir("Maildir", [message() for _ in range(2)])
+    first, second = (os.path.join(path, f"cur/{number}") for number in (1, 2))
+    os.rename(os.path.join(path, "cur/1700000000.0.host"), first)
+    os.rename(os.path.join(path, "new/1700000000.1.host"), second)
+    run = site.start("replay", "-d", scuba, path)
+    wait_until(lambda: waited, "the first is at the server")
+    os.unlink(second)
+    put(second, secret)
+    exchanged.set()
+    done = run.finish()
+    counted(done, 65, stored=1, failed=1)
+    assert f"{second}" in done.out and ("symbolic link" in done.out) == (put is put_link), done
+    assert all(b"secret" not in raw for raw in raws(site, scuba))
+
+
+def test_a_link_on_the_command_line_is_followed(site, files):
+    scuba = site.account()
+    mails = [message(), message()]
+    files.write("real/a.eml", mails[0])
+    path = files.write("b.eml", mails[1])
+    links = [os.path.join(files.path, name) for name in ("to-directory", "to-file", "dangling", "loop")]
+    for link, target in zip(links, ("real/", path, "nowhere", "loop")):
+        os.symlink(target, link)
+    counted(site.run("replay", "-d", scuba, links[0], links[1]), stored=2)
+    assert raws(site, scuba) == wires(mails)
+    counted(site.run("replay", "-d", scuba, links[0] + "/a.eml", links[0] + "/../b.eml"), duplicate=2)
+    for link in links[2:]:
+        assert site.run("replay", "-d", scuba, link).exit == os.EX_NOINPUT
+
+
+@pytest.mark.parametrize("name", ["fifo", "fifo link"])
+def test_what_is_no_file_is_refused(site, files, name):
+    path = os.path.join(files.path, "fifo")
+    os.mkfifo(path)
+    os.symlink(path, path + " link")
+    done = site.run("replay", "-d", site.account(), os.path.join(files.path, name))
+    assert done.exit == os.EX_NOINPUT and "neither a file nor a directory" in done.err, done
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root reads what others may not")
+def test_root_reads_nothing_for_a_user_that_is_not_his(site, files):
+    """A link that he has made to a directory, on the command line; another's file in his directory. His own files, and
+    those of all users in a directory of root's, are read."""
+    scuba = site.account()
+    user = pwd.getpwnam(setgid.USER).pw_uid
+    path = files.maildir("Maildir", [message()])
+    mail = os.path.join(path, "cur/1700000000.0.host")
+    for place in (path, os.path.join(path, "cur"), os.path.join(path, "new"), mail):
+        os.chown(place, user, -1)
+        os.chmod(place, 0o700)
+    counted(site.run("replay", "-d", scuba, path, mail), stored=1, duplicate=1)
+    foreign = os.path.join(path, "new/2")
+    os.link(site.write("secret", message().decode()), foreign)
+    for named in (path, foreign):
+        done = site.run("replay", "-d", scuba, named)
+        assert done.exit == os.EX_NOINPUT and f"{foreign}: does not belong to" in done.err, done
+    os.unlink(foreign)
+    link = os.path.join(path, "link")
+    os.symlink("/etc", link)
+    os.chown(link, user, -1, follow_symlinks=False)
+    for named in (link, link + "/passwd"):
+        done = site.run("replay", "-d", scuba, named)
+        assert done.exit == os.EX_NOINPUT and "another user's symbolic link" in done.err, done
+    os.unlink(link)
+    os.chown(files.write("a", message()), user, -1)
+    counted(site.run("replay", "-d", scuba, files.path), stored=1, duplicate=1)
+    os.chmod(files.path, 0o1777)
+    counted(site.run("replay", "-d", scuba, files.path), duplicate=2)
+    os.link(os.path.join(site.directory, "secret"), os.path.join(files.path, "b"))
+    done = site.run("replay", "-d", scuba, files.path)
+    assert done.exit == os.EX_NOINPUT and f"{files.path}/b: does not belong to" in done.err, done
 
 
 # The envelope
