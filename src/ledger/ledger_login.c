@@ -18,14 +18,16 @@ bool ledger_login_is_service(const struct config *config)
 }
 
 /* What to type if the connection was refused: a new string, or NULL. root gets an operator's role; any other user
- * without a role is assumed to deliver. */
+ * without a role is assumed to deliver. Before the schema is installed there is nothing to grant, and psql goes on: the user
+ * is let in, and is told next to install it. */
 static char *remedy(const struct config *config, const char *user, const struct fault *fault)
 {
     char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
     char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
     const char *role = geteuid() == 0 ? LEDGER_OPERATOR : LEDGER_DELIVERY;
     if (strcmp(fault->code, LEDGER_NO_ROLE) == 0)
-        return base_printf("runuser -u postgres -- createuser -g %s_%s %s", config->database.schema, role, user);
+        return base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
+                           user, config->database.schema, role, user);
     if (strstr(fault->text, "permission denied for database") != NULL)
         return base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
                            database != NULL ? database : user, named != NULL ? named : user);

@@ -94,6 +94,25 @@ def test_another_database_user_is_left_alone(peer):
         assert "Permission denied" not in done.out, done
 
 
+def type_as_admin(postgres, command):
+    """Like postgres on Debian's server, "admin" is the administrator of the lab's."""
+    command = re.sub(r"^runuser -u postgres -- (\w+)", lambda match: f"{postgres.program(match[1])} {postgres.as_admin()}", command)
+    return subprocess.run(["sh", "-c", command], env={**os.environ, "PGDATABASE": "postgres"}, check=False).returncode
+
+
+def test_what_to_type_before_there_is_a_schema(peer):
+    """The roles come with it."""
+    postgres = peer.site.lab.postgres
+    peer.site.settings["database.schema"] = "elsewhere"
+    [typed] = re.findall(r"; remedy, type: (.*)", peer.run("list").err)
+    type_as_admin(postgres, typed)
+    try:
+        done = peer.run("list")
+        assert done.exit == 69 and "oncedrop schema install" in done.err, done
+    finally:
+        postgres.admin("DROP ROLE root")
+
+
 def test_an_operator_is_told_what_to_type(peer):
     postgres = peer.site.lab.postgres
     postgres.admin(f"REVOKE CONNECT ON DATABASE {peer.site.database} FROM PUBLIC")
@@ -101,16 +120,11 @@ def test_an_operator_is_told_what_to_type(peer):
     for command in commands:
         done = peer.run(*command)
         assert done.exit == 69 and 'role "root" does not exist' in done.err, done
-    def become_admin(command):
-        """Like postgres on Debian's server, "admin" is the administrator of the lab's."""
-        return re.sub(r"^runuser -u postgres -- (\w+)",
-                      lambda match: f"{postgres.program(match[1])} {postgres.as_admin()}", command)
-
     done = [peer.run("list")]
     try:
         for _ in range(2):      # the role, and, since README revokes CONNECT from PUBLIC, that privilege
             [typed] = re.findall(r"; remedy, type: (.*)", done[-1].err)
-            subprocess.run(["sh", "-c", become_admin(typed)], env={**os.environ, "PGDATABASE": "postgres"}, check=True)
+            assert type_as_admin(postgres, typed) == 0
             done.append(peer.run("list"))
         assert done[-1].exit == 0 and "CONNECT" in typed, done
         for command in commands:
