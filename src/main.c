@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * oncedrop: parses the options before the command, and runs the command. */
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
@@ -12,6 +13,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
@@ -78,6 +80,21 @@ static const char **add_override(const char **overrides, size_t count, const cha
     return overrides;
 }
 
+/* Reports what could not be written to standard output, which a script would take for complete; but not to one that
+ * has stopped reading. Returns the exit status. */
+static int end_output(int status)
+{
+    errno = 0;
+    bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    bool reads = written || !output_reader_gone();
+    if (fclose(stdout) == 0 && written)
+        return status;
+    if (status == 0)
+        status = EX_IOERR;
+    return reads ? cmd_fail(status, "write error: %s", errno != 0 ? strerror(errno) : "the output is incomplete")
+                 : status;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
@@ -134,8 +151,9 @@ int main(int argc, char **argv)
     char **cmd_argv = given ? argv + optind : own_argv;
     if (usage_asks_help(cmd_argc, cmd_argv, cmd->delivers)) {
         cmd_print_help(cmd);
-        return 0;
+        return end_output(0);
     }
     optind = 0; /* glibc: restarts getopt(3) */
-    return cmd->run(&options, cmd_argc, cmd_argv);
+    int status = cmd->run(&options, cmd_argc, cmd_argv);
+    return cmd->delivers ? status : end_output(status);
 }

@@ -37,16 +37,24 @@ class Late:
         if side == SERVER and b"OVERQUOTA" in data:
             dovecot, first = self.bench.site.lab.dovecot, self.database.connections[0]
             dovecot.add_account(self.account)
+            wait_until(self.is_held, "the claim is committed, and its lock held")
             self.end_backend()
             wait_until(lambda: first.ended[SERVER], "the connection is lost")
         return data
 
-    def end_backend(self):
+    def of_backend(self, select):
         """Only of this delivery: PgBouncer names a backend after the client it works for."""
-        [name] = self.bench.site.sql("SELECT pid FROM oncedrop.copy WHERE account = %s", (self.account,))
-        self.bench.site.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
-                            " AND datname = current_database() AND application_name LIKE %s",
-                            (lab_module.DELIVERY, f"%[{name.pid}]%"))
+        return self.bench.site.sql(f"SELECT {select} FROM pg_stat_activity JOIN oncedrop.copy"
+                                   " ON application_name LIKE '%%[' || copy.pid || ']%%'"
+                                   " WHERE account = %s AND usename = %s AND datname = current_database()",
+                                   (self.account, lab_module.DELIVERY))
+
+    def is_held(self):
+        """The mailbox may refuse what the APPEND announces while the claim is still being committed."""
+        return [row.state for row in self.of_backend("pg_stat_activity.state")] == ["idle in transaction"]
+
+    def end_backend(self):
+        self.of_backend("pg_terminate_backend(pg_stat_activity.pid)")
 
     def end_hold_off(self):
         """Of the first claim, as for a host with a shorter hold-off; otherwise the first would not live long enough."""

@@ -184,3 +184,30 @@ def test_surplus_descriptors_and_an_empty_environment(site):
     os.close(read)
     os.close(write)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("command", ["config", "config -d", "version", "help", "help list", "list --help", "schema print",
+                                     "schema version", "list", "list --json", "stats", "stats --json", "stats --prometheus",
+                                     "show <{id}>", "show --json <{id}>", "locks --json", "route {scuba}",
+                                     "route --json {scuba}", "check {scuba}", "check --json {scuba}",
+                                     "purge --older-than 7d", "purge --older-than 7d --json", "replay --dry-run {file}",
+                                     "replay --dry-run --json {file}"])
+def test_what_cannot_be_printed_is_told(site, command):
+    """A disk that is full is; that the reader has gone makes the exit status only.
+
+    Seen to fail: main without end_output."""
+    scuba, id = site.account(), new_id()
+    mail = message(id=id)
+    expect.stored(site.deliver(mail, scuba))
+    words = [word.format(id=id, scuba=scuba, file=site.write("mail", mail.decode())) for word in command.split()]
+    words = [lab_module.program(), "-c", site.write_configuration(words), *words]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, env=site.environment(), check=False, text=True)
+    assert done.returncode > 0 and "oncedrop: write error: " in done.stderr, done
+    for restore in (True, False):       # whether SIGPIPE ends it
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as gone:
+            done = subprocess.run(words, stdout=gone, stderr=subprocess.PIPE, env=site.environment(), check=False, text=True,
+                                  restore_signals=restore)
+        assert done.returncode and "write error" not in done.stderr, done

@@ -208,6 +208,12 @@ def claimed(site):
     wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
 
 
+def sessions_end(site):
+    """Waits until PostgreSQL has done what deliveries whose connections are lost had sent: a claim may be among it."""
+    wait_until(lambda: not site.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                                      " AND application_name LIKE 'oncedrop %%'"), "the sessions' end")
+
+
 def cut_when(side, text, only_first=True):
     """For Proxy: resets the connection once, when this text arrives from that side, before passing it on."""
     cuts = []
@@ -427,6 +433,7 @@ def test_the_database_connection_is_lost_before_the_append(site):
     plain_imap(site, lose_the_database)
     done = site.deliver(mail, scuba)
     assert done.exit in (0, 75), done
+    sessions_end(site)
     forget_hold_off(site)
     tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries

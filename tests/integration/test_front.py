@@ -423,7 +423,8 @@ def missing(front, *words, mail=b""):
 
 
 def test_no_full_program(front):
-    for words in (["deliver"], ["deliver", "-d", "scuba@example.org"], ["nonsense"], []):
+    deliver = ["deliver", "-S", "/nonexistent"]
+    for words in (deliver, [*deliver, "-d", "scuba@example.org"], ["nonsense"], []):
         done = front.deliver(message(), words=words) if not os.path.exists(front.full_program) else missing(front, *words)
         expect.deferred(done, r"4\.3\.5", "cannot execute", "/oncedrop-main: No such file")
     done = front.deliver(b"", words=["lmtp"])

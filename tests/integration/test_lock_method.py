@@ -309,6 +309,7 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
     assert deliveries[0].finish().exit == -signal.SIGKILL
     pid = deliveries[0].process.pid
     site.settings = right
+    wait_until(lambda: when == "look" or site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
     [lease] = site.sql("SELECT key, pid, expires_at - taken_at AS lasts FROM oncedrop.lease")
     assert (lease.key, lease.pid, lease.lasts.total_seconds()) == (lock_key(site, id), pid, pytest.approx(30, abs=1))
     [row] = [row for row in json.loads(site.run("locks", "--json").out) if row["lock"] == "held"]

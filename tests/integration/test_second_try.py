@@ -290,6 +290,7 @@ def test_a_second_claim_whose_delivery_is_killed(site):
     server.script["EXAMINE"] = lambda *_: wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
     deliveries.append(site.start_delivery(mail, SCUBA))
     assert deliveries[0].finish().exit == -signal.SIGKILL
+    wait_until(lambda: copies(site)[0].attempt == 2, "the claim is committed")
     [copy] = copies(site)
     assert (copy.state, copy.doubt, copy.attempt, copy.error) == ("appending", True, 2, None)
     expect.held(site.deliver(mail, SCUBA))

@@ -12,8 +12,10 @@ answer that is given only once it is written."""
 import json
 import os
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
@@ -405,7 +407,7 @@ def held_up(installed, **more):
     proxy = installed.site.imap_proxy()
     proxy.stall()
     mail = message()
-    running = installed.start("deliver", stdin=mail, **more)
+    running = installed.start(*setgid.DELIVER, stdin=mail, **more)
     wait_until(lambda: proxy.accepted and installed.site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"),
                "the claim")
     return running, proxy, mail
@@ -458,7 +460,7 @@ def test_stopped_it_holds_up_its_message_until_the_deadline(installed):
     proxy = site.imap_proxy()
     proxy.stall()
     mail = message(id=id)
-    stopped = installed.start("deliver", stdin=mail)
+    stopped = installed.start(*setgid.DELIVER, stdin=mail)
     wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE account = %s", (installed.account,)) == 1, "it has claimed")
     stop(stopped)
     site.settings.update({"imap.port": port, "delivery.deadline": "60s"})
@@ -487,7 +489,7 @@ def test_by_two_ways_at_once(installed):
     site.settings["record.level"] = "raw"
     for _ in range(3):
         mail = message()
-        ways = [installed.start("deliver", stdin=mail)]
+        ways = [installed.start(*setgid.DELIVER, stdin=mail)]
         ways += [site.start_delivery(mail, address) for address in (installed.address, f"{OTHER}@example.org")]
         for way in ways:
             assert way.finish().exit in (0, 75)
@@ -572,7 +574,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_started_so_that_the_group_is_not_given(refusing, way):
-    refused(refusing.run("deliver", stdin=message(), words=[*way, refusing.full_program]))
+    refused(refusing.run(*setgid.DELIVER, stdin=message(), words=[*way, refusing.full_program]))
     nothing_stored(refusing)
 
 
@@ -585,3 +587,30 @@ def test_the_front_gives_its_group_to_nobody(installed):
     os.chmod(front, 0o2755)
     done = installed.run("version", words=[front])
     assert os.path.exists(other) and done.exit == 0 and str(installed.gid) not in re.findall(r"\d+", done.out), done
+
+
+# The machine's own service
+
+
+IN_A_RUN_OF_ITS_OWN = 'mount -t tmpfs none /run && mkdir /run/oncedrop && mount --bind "$0" /run/oncedrop && exec "$@"'
+
+
+def test_a_service_of_this_machine_gets_no_mail_of_a_test(installed, monkeypatch):
+    """One listens at the default path, which is seen to count if no socket is named.
+
+    Seen to fail: DELIVER without -S."""
+    directory = installed.site.lab.new_directory("decoy")
+    os.chmod(directory, 0o755)
+    monkeypatch.setattr(setgid, "BECOME", ["unshare", "-m", "sh", "-c", IN_A_RUN_OF_ITS_OWN, directory, *BECOME])
+    with socket.socket(socket.AF_UNIX) as decoy:
+        decoy.bind(os.path.join(directory, "lmtp"))
+        os.chmod(os.path.join(directory, "lmtp"), 0o777)
+        decoy.listen()
+        decoy.setblocking(False)
+        expect.stored(installed.deliver(message()))
+        with pytest.raises(BlockingIOError):
+            decoy.accept()
+        delivery = installed.start("deliver", stdin=message())
+        wait_until(lambda: select.select([decoy], [], [], 0)[0] or delivery.process.poll() is not None, "it comes, or ends")
+        decoy.accept()[0].close()
+        delivery.finish()

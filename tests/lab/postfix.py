@@ -145,6 +145,8 @@ class Postfix(process.Server):
         with open(os.path.join(PIECES, name), encoding="utf-8") as file:
             text = file.read()
         values = {
+            # Not the default socket: there may be a service that is installed on this machine.
+            "/usr/local/bin/oncedrop deliver": f"{self.program} deliver -S {self.service_socket or '/nonexistent'}",
             "/usr/local/bin/oncedrop": self.program,
             "/etc/postfix/": self.path("etc/"),
             "user=oncedrop ": f"user={SERVICE_USER} ",

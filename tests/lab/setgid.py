@@ -17,6 +17,9 @@ from .site import Running
 
 USER, OTHER, GROUP = "games", "news", "mail"     # on every Debian; the user is in no group but its own
 
+# Not to the default socket: there may be a service that is installed on this machine.
+DELIVER = ["deliver", "-S", "/nonexistent"]
+
 BECOME = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
 
 
@@ -126,12 +129,12 @@ class Installed:
 
     def deliver_as_root(self, mail, recipient):
         self.private(self.configuration, self.site.configuration())
-        running = Running([self.program, "deliver"], mail, self.environment(recipient), False)
+        running = Running([self.program, *DELIVER], mail, self.environment(recipient), False)
         self.site.running.append(running)
         return running.finish()
 
     def deliver(self, mail, recipient=None, arguments=(), **more):
-        return self.run("deliver", *arguments, stdin=mail, recipient=recipient, **more)
+        return self.run(*DELIVER, *arguments, stdin=mail, recipient=recipient, **more)
 
     def check_secrets(self, text):
         for secret in (self.site.lab.dovecot.password, f"password={lab_module.DELIVERY}"):
