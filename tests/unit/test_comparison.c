@@ -92,6 +92,28 @@ static void test_other_messages(void **state)
     message_free(&message);
 }
 
+/* Whoever added them, and wherever: but not in the body. */
+static void test_fields_of_the_store(void **state)
+{
+    static const char *const names[] = {"X-UID",  "Status",     "X-Status",      "X-Keywords",
+                                        "X-IMAP", "X-IMAPbase", "Content-Length"};
+    static const char *const ignore[] = {"X-Ours", NULL};
+    struct message *message = message_of(BYTES("Status: RO\nSubject: x\n\nend\n"));
+    struct message_comparison *comparison = message_comparison_new(message, ignore);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char *added = base_printf("X-Ours: 1\r\nSubject: x\r\n%s: 1\r\n 2\r\n\r\nend\r\n", names[i]);
+        char *body = base_printf("Subject: x\r\n\r\n%s: 1\r\nend\r\n", names[i]);
+        assert_int_equal(likeness(comparison, added, strlen(added), 3), MESSAGE_SIMILAR);
+        assert_int_equal(likeness(comparison, body, strlen(body), 3), MESSAGE_OTHER);
+        free(added);
+        free(body);
+    }
+    message_comparison_free(&comparison);
+    message_free(&message);
+}
+
 /* A plain version of the rule: without CRs, without the newlines at the end, the header munged or not. */
 static size_t reference(const char *bytes, size_t size, bool munge, char *out)
 {
@@ -163,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_change_alone_and_all_combined),
         cmocka_unit_test(test_other_messages),
+        cmocka_unit_test(test_fields_of_the_store),
         cmocka_unit_test(test_random_pairs),
         cmocka_unit_test(test_ids),
     };
