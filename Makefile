@@ -129,7 +129,7 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 # The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that answer and
 # read headers are left out.
 SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,answer.o envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
-  $(BUILD)/base/base.o
+  $(BUILD)/base/alias.o $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
 SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make append_copy append_collect append_search quarantine_append quarantine_search sent_report answers_unrecorded outcome_row
 

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/alias.h"
+
 bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made)
 {
     const struct plan_target *plan = &work->plan->targets[place];
@@ -18,17 +20,24 @@ bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, stru
     return result == SEARCH_ABSENT;
 }
 
-/* Whether another copy for this account may still come to the mailbox: of another delivery (plan.c), or of this one, whose
- * server did not say what became of it. A search that does not find it yet would prove nothing. */
+bool fallback_awaits(const struct delivery_work *work, size_t place, const char *mailbox, const struct made *made)
+{
+    const struct ledger_target *list = work->targets.list;
+    bool awaits = false;
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        const char *other = append_mailbox(work, i);
+        awaits |= i != place && (made[i].state == COPY_APPENDING || made[i].doubt) &&
+                  strcmp(list[i].account, list[place].account) == 0 &&
+                  (strcmp(other, mailbox) == 0 || alias_possible(other, mailbox));
+    }
+    return awaits;
+}
+
+/* Of another delivery (plan.c), or of this one. */
 static bool is_fenced(const struct delivery_work *work, size_t place, const char *fallback, const struct made *made)
 {
     const struct plan_target *plan = &work->plan->targets[place];
-    const struct ledger_target *list = work->targets.list;
-    bool fenced = plan->fenced;
-    for (size_t i = 0; plan->beside && i < work->targets.message.target_count; i++)
-        fenced |= i != place && (made[i].state == COPY_APPENDING || made[i].doubt) &&
-                  strcmp(list[i].account, list[place].account) == 0 && strcmp(append_mailbox(work, i), fallback) == 0;
-    return fenced;
+    return plan->fenced || (plan->beside && fallback_awaits(work, place, fallback, made));
 }
 
 void fallback_append(struct delivery_work *work, size_t place, struct made *made)

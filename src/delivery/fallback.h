@@ -24,4 +24,9 @@ bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, stru
  * made: [targets] the results so far; for the others of the account it must be the last one that concerns the inbox. */
 void fallback_append(struct delivery_work *work, size_t place, struct made *made);
 
+/* Whether another copy for the account of this target may still come to the mailbox: one of this delivery, whose server did
+ * not say what became of it. A search that does not find it yet would prove nothing. made: [targets] the results so far. */
+bool fallback_awaits(const struct delivery_work *work, size_t place, const char *mailbox,
+                     const struct made *made) OD_MUST;
+
 #endif

@@ -146,10 +146,23 @@ static void note(struct making *making, size_t target, struct made made)
     making->left--;
 }
 
+/* Instead of a search that would prove nothing. */
+static struct made fenced(const struct delivery_work *work, size_t target)
+{
+    const struct ledger_target *it = &work->targets.list[target];
+    struct made made = {.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
+    report_set(&made.report, OUTCOME_BUSY, "another copy for %s may be on its way to %s", it->account, it->mailbox);
+    return made;
+}
+
 static void search_and_append(struct making *making, size_t target)
 {
     struct delivery_work *work = making->work;
-    note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
+    bool alias = work->plan->targets[target].alias;
+    if (alias && fallback_awaits(work, target, work->targets.list[target].mailbox, making->made))
+        note(making, target, fenced(work, target));
+    else
+        note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
 }
 
 /* The Sent copy's APPEND may be begun too, but nobody waits for that here. */
@@ -303,6 +316,8 @@ bool inboxes_deliver(struct delivery_work *work)
     struct made *made OD_CLEANUP(base_free) = base_alloc((work->targets.message.target_count + 1) * sizeof(*made));
     append_inboxes(work, made);
     report_copies(work, made);
+    work->sent_fenced = sent_is_due(work) && work->plan->targets[work->plan->sent].alias &&
+                        fallback_awaits(work, work->plan->sent, append_mailbox(work, work->plan->sent), made);
     bool with_sent = sent_is_due(work) && sent_take(work, &made[work->plan->sent]);
     delivery_spent(delivery, PHASE_IMAP);
     bool held = settle_inboxes(work, made, with_sent);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/alias.h"
+
 static const char *const texts[] = {
     [WHY_NEW_MESSAGE] = "a new message",
     [WHY_NEW_MAILBOX] = "a new mailbox for a known message",
@@ -70,17 +72,37 @@ static bool is_beside(const struct plan_request *request, const struct ledger_fo
     return beside;
 }
 
+/* Whether the account has another copy by what may be another name of this mailbox, or gets one by this delivery before. */
+static bool is_alias(const struct plan_request *request, const struct ledger_found *found, size_t target)
+{
+    const struct ledger_target *it = &request->targets[target];
+    bool alias = found->copies[target].alias;
+    for (size_t i = 0; i < request->target_count; i++)
+        alias |= i != target && request->targets[i].role == COPY_INBOX &&
+                 strcmp(request->targets[i].account, it->account) == 0 &&
+                 alias_possible(request->targets[i].mailbox, it->mailbox);
+    return alias;
+}
+
+static bool is_fresh(const struct plan_request *request, const struct ledger_found_copy *copy)
+{
+    return copy->beside_age_ms > 0 && copy->beside_age_ms < request->hold_off;
+}
+
 /* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched,
  * except on purpose; and nothing while the delivery of the other copy may still add that, as it does if it has lost its
- * lock. For a folder's copy that matters only if its folder cannot be made (fallback_append). */
+ * lock. For a folder's copy that matters only if its folder cannot be made (fallback_append). The same goes for a copy by
+ * what may be another name of the mailbox. */
 static void plan_beside(const struct plan_request *request, const struct ledger_found *found, size_t target,
                         struct plan *plan)
 {
     struct plan_target *it = &plan->targets[target];
-    it->beside = request->fallbacks != NULL && it->why != WHY_FORCED && is_beside(request, found, target);
-    it->fenced = it->beside && found->copies[target].beside_age_ms > 0 &&
-                 found->copies[target].beside_age_ms < request->hold_off;
-    if (!it->beside || request->fallbacks[target] != NULL || !plan_is_made(it))
+    it->alias = it->why != WHY_FORCED && is_alias(request, found, target);
+    it->beside = it->alias ||
+                 (request->fallbacks != NULL && it->why != WHY_FORCED && is_beside(request, found, target));
+    it->fenced = it->beside && is_fresh(request, &found->copies[target]);
+    bool only_otherwise = !it->alias && it->beside && request->fallbacks[target] != NULL;
+    if (!it->beside || only_otherwise || !plan_is_made(it))
         return;
     if (it->fenced) {
         it->why = WHY_UNDER_WAY;
@@ -116,8 +138,14 @@ static void plan_sent(const struct plan_request *request, const struct ledger_fo
         target->action = PLAN_GIVEN_UP;
     } else if (copy->elsewhere) {
         target->why = WHY_VARIANT;
+    } else if (target->fenced && target->why != WHY_UNDER_WAY) {
+        target->why = WHY_UNDER_WAY;
+        target->action = PLAN_BUSY;
+        plan->sent_waits = true;
     } else if (target->why != WHY_UNDER_WAY) {
         append_or_search(request, copy, COPY_SENT, target);
+        if (target->alias)
+            target->action = PLAN_SEARCH;
     } else {
         target->action = PLAN_BUSY;
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
@@ -143,6 +171,8 @@ struct plan *plan_make(const struct ledger_found *found, const struct plan_reque
         plan->targets[i].why = find_why(found, request, i);
         if (request->targets[i].role == COPY_SENT) {
             plan->sent = i;
+            plan->targets[i].alias = is_alias(request, found, i);
+            plan->targets[i].fenced = plan->targets[i].alias && is_fresh(request, &found->copies[i]);
             continue;
         }
         plan_inbox(request, &found->copies[i], &plan->targets[i]);

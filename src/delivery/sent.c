@@ -191,7 +191,9 @@ void sent_deliver(struct delivery_work *work, bool held, bool first)
     bool sent = sent_is_sent(work);
     if (work->sent_ahead.settled)
         return;
-    if (!held && !sent)
+    if (work->sent_fenced)
+        put_off(work, "another copy may be on its way to its mailbox");
+    else if (!held && !sent)
         put_off(work, "not held");
     else if (!first && !sent && !append_in_time(work->delivery->config))
         put_off(work, "no time was left for it (delivery.deadline)");

@@ -33,7 +33,8 @@ void sent_begin(struct delivery_work *work)
 }
 
 /* Begins the search, or once that has found nothing the APPEND, if the session is there. In doubt the search must be the
- * newest thing that is known before the APPEND, and on a session of its own: that is left to sent_deliver. */
+ * newest thing that is known before the APPEND, and on a session of its own: that is left to sent_deliver; as is a mailbox
+ * that may be one of the inboxes by another name. */
 static void begin_next(struct delivery_work *work)
 {
     struct sessions *sessions = work->delivery->sessions;
@@ -41,7 +42,7 @@ static void begin_next(struct delivery_work *work)
     struct append_ahead *ahead = &work->ahead[place];
     const struct plan_target *plan = &work->plan->targets[place];
     struct fault ignored;
-    if (plan->doubt || quarantine_is_searched(work, place))
+    if (plan->doubt || plan->alias || quarantine_is_searched(work, place))
         return;
     sent_end_opening(work);
     if (!sessions_has_open(sessions, account_of(work), SESSIONS_KEPT))

@@ -42,8 +42,9 @@ struct delivery_work {
     struct ledger_claim *claim;
     struct append_ahead *ahead; /* one for each target */
     struct sent_ahead sent_ahead;
-    bool whole;     /* the message is known to be complete; false again if the reader goes away */
-    bool sent_done; /* nobody must be retried for the Sent copy */
+    bool whole;       /* the message is known to be complete; false again if the reader goes away */
+    bool sent_fenced; /* a copy whose fate is unknown may still come to its mailbox, which has another name then */
+    bool sent_done;   /* nobody must be retried for the Sent copy */
 };
 
 #endif

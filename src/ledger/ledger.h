@@ -82,10 +82,13 @@ struct ledger_found_copy {
     int64_t first_age_ms;   /* since the first attempt began */
     size_t owner;           /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
     bool owner_finished;    /* Postfix will not retry that recipient */
-    bool beside; /* inboxes only: the message has another copy in this account's mailboxes, not counting Sent */
+    bool
+        beside; /* the message has another copy in this account's mailboxes; Sent does not count, except for an alias */
     int64_t
         beside_age_ms; /* since the last attempt at such a copy without a result began, at least 1; 0: there is none */
-    bool elsewhere;    /* Sent only: another content with this Message-ID has the copy, or may still get it */
+    bool alias; /* such a copy, or one in Sent, is in a mailbox whose name may be another one of this (alias.h): it is
+                   beside, too */
+    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
     int64_t uidvalidity, uid; /* 0: unknown */
 };
 

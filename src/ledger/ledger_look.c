@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alias.h"
 #include "ledger/ledger_session.h"
 #include "message/message.h"
 
@@ -121,7 +122,9 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
         if (strcmp(message->targets[i].account, PQgetvalue(result, row, 0)) != 0)
             continue;
         if (strcmp(message->targets[i].mailbox, PQgetvalue(result, row, 1)) != 0) {
-            if (inbox && message->targets[i].role == COPY_INBOX)
+            bool alias = alias_possible(message->targets[i].mailbox, PQgetvalue(result, row, 1));
+            found->copies[i].alias |= alias;
+            if (alias || (inbox && message->targets[i].role == COPY_INBOX))
                 take_beside(result, row, &found->copies[i]);
             continue;
         }
@@ -134,6 +137,7 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .owner = recipient_place(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
             .beside = found->copies[i].beside,
+            .alias = found->copies[i].alias,
             .beside_age_ms = found->copies[i].beside_age_ms,
             .elsewhere = found->copies[i].elsewhere,
             .uidvalidity = pg_int(result, row, 9),
@@ -252,7 +256,7 @@ static void pause_ms(int64_t ms)
 }
 
 /* Whether another delivery claimed one of our copies within this time, or one that may end in the same mailbox
- * (fallback.h): between the COMMIT of its claim and its hold it does not have the lock, but the copy is not ours to make.
+ * (fallback.h, alias.h): between the COMMIT of its claim and its hold it does not have the lock, but the copy is not ours to make.
  * Ignores copies that we would leave to others anyway. */
 static bool just_claimed(const struct ledger *ledger, const struct ledger_message *message,
                          const struct ledger_found *found, int64_t within_ms)
@@ -264,7 +268,7 @@ static bool just_claimed(const struct ledger *ledger, const struct ledger_messag
                            (copy->owner != LEDGER_OTHER && !copy->owner_finished);
         if (concerns_us && copy->state == COPY_APPENDING && copy->attempt_age_ms < within_ms)
             return true;
-        if (folders && copy->beside_age_ms > 0 && copy->beside_age_ms < within_ms)
+        if ((folders || copy->alias) && copy->beside_age_ms > 0 && copy->beside_age_ms < within_ms)
             return true;
     }
     return false;

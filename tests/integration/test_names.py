@@ -665,6 +665,40 @@ def test_check_tells_what_is_below_a_prefix(site, prefixed):
     assert prefixed.mailboxes(scuba) == ["INBOX"]
 
 
+# Two names of one mailbox
+
+
+@pytest.mark.parametrize("sent,detail", [(r"\Sent", "Gesendet"), ("INBOX.Sent", "Sent")])
+@pytest.mark.parametrize("id", [None, False], ids=["Message-ID", "none"])
+@pytest.mark.parametrize("order", ["sent first", "folder first", "together"])
+def test_one_copy_under_two_names(site, prefixed, sent, detail, id, order):
+    """The Sent copy, and the one for whoever sends a copy to the folder."""
+    account = move(site, prefixed)
+    lisa, scuba = account("lisa"), account("scuba")
+    site.settings.update({"route.detail": "folder", "route.sent": sent})
+    with prefixed.session(lisa) as session:
+        session.create("INBOX." + detail)
+    mail, folder = message(sender=lisa, id=id), lisa.replace("@", f"+{detail}@")
+    if order == "together":
+        assert [reply.code for reply in lmtp.start(site).deliver(mail, scuba, folder, sender=lisa)] == [250, 250]
+    for address in [folder, scuba] if order == "folder first" else [scuba, folder]:
+        assert site.deliver(mail, address, sender=lisa).exit == 0
+    assert (prefixed.count(scuba), prefixed.count(lisa, "INBOX." + detail)) == (1, 1)
+
+
+def test_a_copy_under_way_by_another_name_is_waited_for(site):
+    """Of whichever came first, by whichever comes then."""
+    lisa, scuba = site.account(), site.account()
+    site.settings.update({"route.detail": "folder", "route.sent": r"\Sent"})
+    mail, folder = message(sender=lisa), lisa.replace("@", "+Gesendet@")
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = clock_timestamp() WHERE role = 'sent'")
+    expect.deferred(site.deliver(mail, folder, sender=lisa), r"4\.3\.0", "elsewhere")
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE role = 'sent'")
+    expect.stored(site.deliver(mail, folder, sender=lisa), "Gesendet")
+    assert site.count(lisa, "Gesendet") == 1
+
+
 # On other servers, which accept other names
 
 OTHERS = ['a"b', "a\\b", "{3}", "x{3+}", "😀", "a&b", "&2D3eAA-", "x~", "a\x01b", "é", " x", "(x)", "[x]", "NIL", "a^b", "a!b", "a|b",
