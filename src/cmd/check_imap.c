@@ -140,7 +140,8 @@ static void check_missing(const struct config *config, struct mailbox *mailbox, 
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", name);
     else if (try_creation(mailbox, item, &fault))
         check_item(true, item,
-                   "mailbox %s does not exist yet: it is created when needed (another was, and was deleted)", name);
+                   "mailbox %s does not exist yet: it is created when needed (tried with %s, which is deleted again)",
+                   name, PROBE);
     else
         check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, fault.text);
 }

@@ -128,13 +128,13 @@ static void check_rights(const struct config *config, const char *command)
     if (strcmp(socket, config->service.socket) != 0)
         check_warning(
             "postfix",
-            "mailbox_command hands mail over to a service on %s, but service.socket = %s: all mail is deferred;"
+            "mailbox_command hands mail over to a service on %s, but service.socket = %s: mail for local users is deferred;"
             " give deliver the option -S %s",
             socket, config->service.socket, config->service.socket);
     else if (stat(socket, &found) != 0 || !S_ISSOCK(found.st_mode))
         check_warning("postfix",
                       "mailbox_command runs as the recipient, who may not read the configuration, and no service is on"
-                      " %s: all mail is deferred; start oncedrop serve, see oncedrop-postfix(7)",
+                      " %s: mail for local users is deferred; start oncedrop serve, see oncedrop-postfix(7)",
                       socket);
 }
 

@@ -69,7 +69,7 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
     if (result == LEDGER_BUSY)
         fault_set(fault, "the lock is not granted although it is free");
     bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, fault);
-    if (!written)
+    if (!written && result == LEDGER_OK) /* ledger_look has added its own */
         ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
     return written;

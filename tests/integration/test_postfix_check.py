@@ -257,7 +257,7 @@ def test_a_domain_whose_mail_does_not_come_here(site, main, master, words):
 
 
 @pytest.mark.parametrize("setting,command,why", [
-    ("/nonexistent/lmtp", " -S /nonexistent/lmtp", "no service is on /nonexistent/lmtp: all mail is deferred"),
+    ("/nonexistent/lmtp", " -S /nonexistent/lmtp", "no service is on /nonexistent/lmtp: mail for local users is deferred"),
     ("/nonexistent/lmtp", "", "a service on /run/oncedrop/lmtp, but service.socket = /nonexistent/lmtp"),
     ("/run/oncedrop/lmtp", " -S/nonexistent/lmtp", "a service on /nonexistent/lmtp, but service.socket = /run/oncedrop/lmtp"),
 ])

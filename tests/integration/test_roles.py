@@ -126,7 +126,7 @@ def test_a_delivery_says_which_role_it_needs(site):
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "nobody_special")
         expect.deferred(site.deliver(message(), site.account()), r"4\.3\.0", "grant the role oncedrop_delivery")
         done = site.check()
-        assert done.exit == 1 and "grant the role oncedrop_delivery" in " ".join(done.out.split()), done
+        assert done.exit == 1 and " ".join(done.out.split()).count("(grant the role oncedrop_delivery") == 1, done
     finally:
         site.lab.postgres.admin("DROP ROLE nobody_special")
 
