@@ -11,6 +11,7 @@ import expect
 import pytest
 from lab import lab as lab_module, process
 from lab.messages import message, on_the_wire
+from test_role_settings import called, set_traps
 
 FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
 
@@ -82,6 +83,27 @@ def test_all_tables_are_replicated(site):
     assert done.exit == 0, done
     assert not site.sql("SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'oncedrop'::regnamespace AND relkind = 'r'"
                         " AND relreplident = 'd' AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)")
+
+
+@pytest.mark.parametrize("old", [1, 5, 10], indirect=True)
+def test_nothing_of_a_stranger_runs_in_an_upgrade(old):
+    old.sql("""INSERT INTO oncedrop.message (identity, digest, lock_key, sender, size, received_at)
+               SELECT sha256('a'), sha256('b'), 1, 'x', 1, now()""")
+    set_traps(old)
+    done = as_owner(old, "schema", "upgrade")
+    assert done.exit == 0, done
+    old.sql("DELETE FROM oncedrop.message")
+    expect.stored(old.deliver(message(), old.account()))
+    assert old.value("SELECT count(*) FROM oncedrop.inbox") == 1 and called(old) == 0
+    [row] = old.sql("SELECT proconfig FROM pg_proc WHERE pronamespace = 'oncedrop'::regnamespace")
+    assert row.proconfig == ["search_path=pg_catalog, pg_temp"]
+
+
+@pytest.mark.parametrize("old", [10], indirect=True)
+def test_upgrade_by_an_owner_who_reads_only_by_default(old):
+    old.sql(f"ALTER ROLE {lab_module.OWNER} IN DATABASE {old.database} SET default_transaction_read_only = on")
+    done = as_owner(old, "schema", "upgrade")
+    assert done.exit == 0, done
 
 
 def test_a_newer_schema_stays(site):

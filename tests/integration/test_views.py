@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: ISC
 """The views that applications read, and the example that listens for new mail.
 
-Seen to fail with: mail for user+Sent in the view inbox; a view without security_barrier; the state left out of the view inbox; a column without a comment; the index of threads dropped; the
-listener without its look after a lost connection, and without its overlap; a column that is not there in the manual."""
+Seen to fail with: mail for user+Sent in the view inbox; a view without security_barrier; the state left out of the view
+inbox; a column without a comment; the index of threads dropped; the listener without its look after a lost connection,
+and without its overlap; a column that is not there in the manual."""
 
 import os
 import re
