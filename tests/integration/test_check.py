@@ -404,7 +404,10 @@ def test_without_an_account(site):
 
 def test_a_server_that_opens_one_mailbox_for_all(site):
     """Deliveries learn the result at once, bad or good."""
-    ignoring = FakeImap(script={"AUTHENTICATE": lambda client, tag, _: client.send(f"{tag} OK logged in")})
+    ignoring = FakeImap(script={
+        "AUTHENTICATE": lambda client, tag, _: client.send(f"{tag} OK logged in"),
+        "EXAMINE": lambda client, tag, _: client.send(f"* 0 EXISTS\r\n* OK [UIDVALIDITY 1700000007] valid\r\n{tag} OK done"),
+    })
     imap(site, ignoring, **{"imap.tls": "none"})
     failed(check(site, "scuba@example.org"), "identity", "same INBOX", "imap.command")
     assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is False

@@ -445,15 +445,18 @@ class Late(FakeImap):
             client.send(f"{tag} OK [APPENDUID 7 {len(self.appended)}] stored")
 
     def do_uid_search(self, client, tag, arguments):
-        id = re.search(rb'HEADER Message-ID "([^"]*)"', arguments)[1]
-        found = [str(uid) for uid, data in enumerate(self.appended, 1) if id in data.partition(b"\r\n\r\n")[0]]
+        id = re.search(rb'HEADER Message-ID "([^"]*)"', arguments)
+        found = [str(uid) for uid, data in enumerate(self.appended, 1) if not id or id[1] in data.partition(b"\r\n\r\n")[0]]
         client.send(" ".join(["* SEARCH", *found]))
         client.send(f"{tag} OK done")
 
     def do_uid_fetch(self, client, tag, arguments):
-        uid = int(arguments.split()[0])
-        data = self.appended[uid - 1]
-        client.send(f"* {uid} FETCH (UID {uid} BODY[] {{{len(data)}}}\r\n".encode() + data + b")\r\n")
+        for uid in map(int, arguments.split()[0].split(b",")):
+            data, part = self.appended[uid - 1], b""
+            if b"HEADER.FIELDS" in arguments:
+                part = b"HEADER.FIELDS (MESSAGE-ID)"
+                data = re.search(rb"(?im)^Message-ID:.*\r\n", data)[0] + b"\r\n"
+            client.send(b"* %d FETCH (UID %d BODY[%s] {%d}\r\n%s)\r\n" % (uid, uid, part, len(data), data))
         client.send(f"{tag} OK done")
 
 

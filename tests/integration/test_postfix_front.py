@@ -22,8 +22,7 @@ class Served(postfix_module.Postfix):
         os.chmod(self.full_program, 0o755)
         for directory in (site.lab.directory, site.directory):
             os.chmod(directory, 0o755)
-        self.socket = os.path.join(site.directory, "service.socket")
-        self.edit = lambda name, text: text.replace(self.program + " deliver", f"{self.program} deliver -S {self.socket}")
+        self.service_socket = self.socket = os.path.join(site.directory, "service.socket")
         self.service = None
 
     def configure(self):
