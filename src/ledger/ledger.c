@@ -96,9 +96,10 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 
 #define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
-/* All SET LOCAL in one statement, in which every name is qualified. If a site has lowered synchronous_commit, mail could be lost after an answer that was
- * not yet durable, here and on a synchronous standby; that the wait for that was given up is said by a WARNING (pg_connect.c).
- * idle_in_transaction_session_timeout lets the server release the lock of a process that was stopped. */
+/* All SET LOCAL in one statement, in which every name is qualified. If a site has lowered synchronous_commit, mail could be
+ * lost after an answer that was not yet durable, here and on a synchronous standby; that the wait for that was given up is
+ * said by a WARNING (pg_connect.c). idle_in_transaction_session_timeout lets the server release the lock of a process that
+ * was stopped. */
 #define SETTINGS \
     "pg_catalog.set_config('synchronous_commit', CASE WHEN pg_catalog.current_setting('synchronous_commit')" \
     " OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)," \

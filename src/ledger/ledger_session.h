@@ -71,7 +71,8 @@ bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
  * PostgreSQL has only double precision * interval). Set for the transaction, so that a pooler does not hand it on. */
 #define LEDGER_SAFE_PATH "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
 
-/* Runs one statement in the session as it is, under the safe path; role is the role that it needs. NULL with the fault set on trouble. */
+/* Runs one statement in the session as it is, under the safe path; role is the role that it needs. NULL with the fault set on
+ * trouble. */
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
                           const struct pg_param *params, struct fault *fault) OD_MUST;
 
@@ -91,8 +92,8 @@ struct ledger_table;
 /* Converts a result to a new table (ledger_query.h); NULL gives one without rows and columns. */
 struct ledger_table *ledger_table_of(const PGresult *result) OD_MUST;
 
-/* Runs one statement that only reads, outside of any transaction; returns its result as a table (ledger_query.h). NULL with the fault
- * set on trouble. */
+/* Runs one statement that only reads, outside of any transaction; returns its result as a table (ledger_query.h). NULL with
+ * the fault set on trouble. */
 struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
                                   struct fault *fault) OD_MUST;
 

@@ -212,8 +212,8 @@ void mailbox_search_begin(struct mailbox *mailbox, const struct search *search);
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
-/* Whether SEARCH HEADER Message-ID can find this id, and every server returns it as it is: at most 200 printable ASCII characters without blanks,
- * not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
+/* Whether SEARCH HEADER Message-ID can find this id, and every server returns it as it is: at most 200 printable ASCII
+ * characters without blanks, not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
 bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
 
 /* UTF-8 to modified UTF-7 (RFC 3501, 5.1.3). Returns a new string (free(3)), or NULL with the fault set: the name is
