@@ -75,13 +75,13 @@ static int64_t opening_ms(const struct delivery_work *work, const struct round *
     return round->put_off <= 1 ? 0 : share > OPENING_MS ? share : OPENING_MS;
 }
 
-/* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
- * or only slowly: the others are for the next round. False: nothing was begun. */
-static bool begin_round(struct delivery_work *work, const bool *done)
+/* *ret_put_off: the session that was opened last is put off now. False: nothing was begun. */
+static bool begin_some(struct delivery_work *work, const bool *done, bool *ret_put_off)
 {
     const struct round round = round_of(work, done);
     int64_t until = base_now_ms() + OPENING_MS;
-    bool any = false, put_off = false;
+    bool any = false;
+    *ret_put_off = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
         struct append_ahead *ahead = &work->ahead[target];
@@ -92,11 +92,22 @@ static bool begin_round(struct delivery_work *work, const bool *done)
         bool open = append_begin(work, target, SESSIONS_KEPT);
         mailbox_hurry(0);
         any |= ahead->begun;
-        put_off = ahead->put_off && !ahead->begun;
+        *ret_put_off = ahead->put_off && !ahead->begun;
         if (!open || base_now_ms() >= until)
             break;
     }
-    return any || (put_off && begin_round(work, done));
+    return any;
+}
+
+/* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
+ * or only slowly: the others are for the next round. False: nothing was begun. */
+static bool begin_round(struct delivery_work *work, const bool *done)
+{
+    bool any, put_off;
+    do
+        any = begin_some(work, done, &put_off);
+    while (!any && put_off);
+    return any;
 }
 
 void inboxes_begin(struct delivery_work *work)

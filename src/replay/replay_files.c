@@ -186,6 +186,7 @@ static bool is_missed_link(const struct directory *directory, const char *name, 
 static bool add_opened(struct replay_files *files, const struct place *place, int fd, bool in_maildir,
                        struct fault *fault);
 
+// NOLINTNEXTLINE(misc-no-recursion): add_entry ends it at PATH_MAX
 static bool add_entry(struct replay_files *files, const struct directory *directory, const char *name,
                       const struct place *place, struct fault *fault)
 {
@@ -211,6 +212,7 @@ static bool add_entry(struct replay_files *files, const struct directory *direct
     return add_opened(files, place, fd, directory->maildir, fault);
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): add_entry ends it at PATH_MAX
 static bool add_directory(struct replay_files *files, const struct directory *directory, struct fault *fault)
 {
     const struct place *place = directory->place;
@@ -232,6 +234,7 @@ static bool add_directory(struct replay_files *files, const struct directory *di
 }
 
 /* in_maildir: the directory that it stands in is a Maildir. */
+// NOLINTNEXTLINE(misc-no-recursion): add_entry ends it at PATH_MAX
 static bool add_opened(struct replay_files *files, const struct place *place, int fd, bool in_maildir,
                        struct fault *fault)
 {
