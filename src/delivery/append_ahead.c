@@ -124,6 +124,7 @@ void append_cancel(struct delivery_work *work, size_t place)
         sessions_drop(work->delivery->sessions, work->targets.list[place].account);
     ahead->searched = NULL;
     message_comparison_free(&ahead->comparison);
+    message_comparison_free(&ahead->ids);
     if (ahead->begun)
         leave(work, place, APPEND_NOT_SENT);
     base_free(&ahead->pieces);
