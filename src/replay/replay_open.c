@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/temporary.h"
 
 #define MOST_LINKS 40 /* as in the kernel */
 #define MOST_DESCRIPTORS 65536
@@ -153,23 +154,26 @@ int replay_open_input(struct fault *fault)
 {
     char chunk[65536];
     ssize_t n;
-    const char *directory = getenv("TMPDIR");
-    char *name OD_CLEANUP(base_free) = base_printf("%s/oncedrop.XXXXXX", directory != NULL ? directory : "/tmp");
-    int fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(name);
-    while (fd >= 0 && (n = read(STDIN_FILENO, chunk, sizeof(chunk))) != 0) {
+    int fd OD_CLEANUP(base_close) = temporary_open();
+    if (fd < 0) {
+        temporary_fault(fault, "make a", errno);
+        return -1;
+    }
+    while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || write(fd, chunk, (size_t)n) != n) {
+        if (n < 0) {
             fault_set(fault, "standard input: %m");
-            base_close(&fd);
+            return -1;
+        }
+        if (!temporary_write(fd, chunk, (size_t)n)) {
+            temporary_fault(fault, "write the", errno);
             return -1;
         }
     }
-    if (fd < 0)
-        fault_set(fault, "cannot create temporary file %s for standard input: %m", name);
-    return fd;
+    int opened = fd;
+    fd = -1;
+    return opened;
 }
 
 void replay_open_many(void)
