@@ -104,10 +104,12 @@ def test_what_a_search_by_text_does_not_find(site, role):
         if side == CLIENT:
             asked.extend(re.findall(rb"UID SEARCH \S+|UID FETCH \d+ ", data))
         return data.replace(b'HEADER Message-ID "', b'HEADER Message-ID "x') if side == CLIENT else data
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
     site.imap_proxy(miss)
     site.deliver(mail, scuba, sender=lisa)
     assert site.sql("SELECT state, uid, doubt FROM oncedrop.copy WHERE role = %s", (role,)) == [("stored", 1, False)]
     assert site.count(account, mailbox) == made + 1
+    assert b"UID SEARCH HEADER" in asked, asked
     assert len(asked) <= 3      # by id, by date, and one message as a whole, or its piece of the ids
 
 
