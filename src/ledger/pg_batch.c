@@ -167,8 +167,7 @@ static PGresult *next_result(struct pg *pg, struct fault *fault)
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return result;
     pg->skipped = true;
-    if (status ==
-        PGRES_PIPELINE_SYNC) /* the end, before all were answered: which answer belongs to what is not known */
+    if (status == PGRES_PIPELINE_SYNC) /* too early: which answer belongs to what is not known */
         pg_lose(pg, fault, "answers are missing");
     else
         pg_statement_failed(pg, result, fault);

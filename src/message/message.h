@@ -82,7 +82,7 @@ bool message_same_content(const struct message *message, const void *bytes, size
 /* True if a header, as returned by FETCH BODY[HEADER.FIELDS (MESSAGE-ID)], has exactly the message's Message-ID. */
 bool message_same_id(const struct message *message, const void *header, size_t size) OD_MUST;
 
-/* True if such a header has a Message-ID field at all. */
+/* True if such a header tells an id; false also if that is damaged, as after a server has changed it. */
 bool message_has_id(const void *header, size_t size) OD_MUST;
 
 /* Parses the value of a Message-ID field (unfolded or not). Surrounding comments and blanks are removed; the id is what

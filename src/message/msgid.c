@@ -144,8 +144,9 @@ bool message_has_id(const void *header, size_t size)
     struct msgid id;
 
     msgid_of_header(header, size, &id);
+    bool has = id.id != NULL;
     base_free(&id.id);
-    return id.count > 0;
+    return has;
 }
 
 bool message_same_id(const struct message *message, const void *header, size_t size)
