@@ -113,7 +113,7 @@ bool append_search_begin(struct delivery_work *work, size_t place, struct fault 
     const struct delivery *delivery = work->delivery;
     struct append_ahead *ahead = &work->ahead[place];
     enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
-    ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, &ahead->kept, fault);
+    ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, 0, &ahead->kept, fault);
     if (ahead->searched == NULL)
         return false;
     begin_comparing(work, place);
@@ -250,7 +250,7 @@ enum search_result append_search(struct delivery_work *work, size_t place, bool 
 struct made append_now(struct delivery_work *work, size_t place, bool doubt)
 {
     if (!work->ahead[place].begun)
-        append_begin(work, place, SESSIONS_KEPT);
+        append_begin(work, place, SESSIONS_KEPT, 0);
     int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
     append_feed(work, place, until);
     return append_collect(work, place, until, true, doubt);

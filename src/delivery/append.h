@@ -63,7 +63,7 @@ void append_open(struct delivery_work *work, size_t place);
 /* Opens the session and sends the command line. Nothing can be stored by this (mailbox_append_begin), so the claim need
  * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since the
  * sessions of others are in the way, or for lack of time (put_off). */
-bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age);
+bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age, int64_t limit_ms);
 
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */
 void append_feed(struct delivery_work *work, size_t place, int64_t until_ms);

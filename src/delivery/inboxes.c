@@ -88,9 +88,7 @@ static bool begin_some(struct delivery_work *work, const bool *done, bool *ret_p
         if (!is_wanted(work, &round, target) || (ahead->put_off && round.fresh > 0) ||
             !sessions_available(work->delivery->sessions, work->targets.list[target].account))
             continue;
-        mailbox_hurry(opening_ms(work, &round));
-        bool open = append_begin(work, target, SESSIONS_KEPT);
-        mailbox_hurry(0);
+        bool open = append_begin(work, target, SESSIONS_KEPT, opening_ms(work, &round));
         any |= ahead->begun;
         *ret_put_off = ahead->put_off && !ahead->begun;
         if (!open || base_now_ms() >= until)

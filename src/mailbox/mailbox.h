@@ -21,13 +21,12 @@ struct mailbox;
  * account  the owner of the mailboxes; the SASL authorisation id if there is a master user. Control characters are
  *          refused.
  *
- * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout. */
-struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault) OD_MUST;
-
-/* From now on mailbox_open has this long, all in all, until it is called with 0: then imap.timeout for each step again. What
- * is not open by then fails with the code MAILBOX_LATE. */
+ * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout,
+ * and all together limit_ms, which is no limit if it is as long, or 0: what is not open by then fails with the code
+ * MAILBOX_LATE. */
+struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
+                             struct fault *fault) OD_MUST;
 #define MAILBOX_LATE "late"
-void mailbox_hurry(int64_t ms);
 
 /* Opening a session in two steps, so that others can be used in the meantime. `begin` connects, and does not wait for the
  * server's greeting. It does so only if that certainly takes no time: with tls=none, by an address of this host (or
