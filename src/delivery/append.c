@@ -65,7 +65,7 @@ static bool is_searchable(const struct message *message)
            mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
 }
 
-static struct search_reader reader_of(struct message_comparison *comparison)
+struct search_reader append_reader(struct message_comparison *comparison)
 {
     return (struct search_reader){
         .feed = comparison != NULL ? feed_candidate : NULL,
@@ -91,8 +91,8 @@ static struct search search_of(const struct delivery_work *work, size_t place)
         .newest = by_id ? SENT_NEWEST : 0,
         .newest_only = newest_only,
         .by_id = by_id,
-        .whole = reader_of(ahead->comparison),
-        .ids = reader_of(ahead->ids),
+        .whole = append_reader(ahead->comparison),
+        .ids = append_reader(ahead->ids),
     };
 }
 
