@@ -118,7 +118,7 @@ static void check_owned(const struct config *config, struct mailbox *mailbox, co
 static enum mailbox_tried try_folder(const struct config *config, const char *account, const char *name,
                                      struct fault *fault)
 {
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, 0, fault);
     return mailbox != NULL ? mailbox_try_append(mailbox, name, fault) : TRIED_REFUSED;
 }
 
@@ -224,7 +224,7 @@ void check_imap(const struct config *config, const struct check_place *place, bo
                                    : "name an address that has an account, as in: oncedrop check user@example.org");
         return;
     }
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, place->account, &fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, place->account, 0, &fault);
     if (mailbox == NULL) {
         check_item(false, "imap", "%s", fault.text);
         return;

@@ -65,7 +65,7 @@ static bool is_searchable(const struct message *message)
            mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
 }
 
-static struct search_reader reader_of(struct message_comparison *comparison)
+struct search_reader append_reader(struct message_comparison *comparison)
 {
     return (struct search_reader){
         .feed = comparison != NULL ? feed_candidate : NULL,
@@ -91,8 +91,8 @@ static struct search search_of(const struct delivery_work *work, size_t place)
         .newest = by_id ? SENT_NEWEST : 0,
         .newest_only = newest_only,
         .by_id = by_id,
-        .whole = reader_of(ahead->comparison),
-        .ids = reader_of(ahead->ids),
+        .whole = append_reader(ahead->comparison),
+        .ids = append_reader(ahead->ids),
     };
 }
 
@@ -113,7 +113,7 @@ bool append_search_begin(struct delivery_work *work, size_t place, struct fault 
     const struct delivery *delivery = work->delivery;
     struct append_ahead *ahead = &work->ahead[place];
     enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
-    ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, &ahead->kept, fault);
+    ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, 0, &ahead->kept, fault);
     if (ahead->searched == NULL)
         return false;
     begin_comparing(work, place);
@@ -250,7 +250,7 @@ enum search_result append_search(struct delivery_work *work, size_t place, bool 
 struct made append_now(struct delivery_work *work, size_t place, bool doubt)
 {
     if (!work->ahead[place].begun)
-        append_begin(work, place, SESSIONS_KEPT);
+        append_begin(work, place, SESSIONS_KEPT, 0);
     int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
     append_feed(work, place, until);
     return append_collect(work, place, until, true, doubt);

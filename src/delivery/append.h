@@ -47,6 +47,9 @@ enum search_result append_search(struct delivery_work *work, size_t place, bool 
 /* The APPEND alone, of ahead->instead if that is set. doubt: whether an earlier attempt may have stored the copy. */
 struct made append_now(struct delivery_work *work, size_t place, bool doubt) OD_MUST;
 
+/* Compares candidates; NULL: reads nothing. */
+struct search_reader append_reader(struct message_comparison *comparison) OD_MUST;
+
 /* Where all of these search and append: the target's mailbox, or the fallback in its place. */
 static inline const char *append_mailbox(const struct delivery_work *work, size_t place)
 {
@@ -61,9 +64,10 @@ static inline const char *append_mailbox(const struct delivery_work *work, size_
 void append_open(struct delivery_work *work, size_t place);
 
 /* Opens the session and sends the command line. Nothing can be stored by this (mailbox_append_begin), so the claim need
- * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since the
- * sessions of others are in the way, or for lack of time (put_off). */
-bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age);
+ * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since
+ * the sessions of others are in the way, or because it took longer than limit_ms (mailbox_open) for the first time: then
+ * it is put off. */
+bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age, int64_t limit_ms);
 
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */
 void append_feed(struct delivery_work *work, size_t place, int64_t until_ms);

@@ -42,7 +42,7 @@ void append_open(struct delivery_work *work, size_t place)
     struct append_ahead *ahead = &work->ahead[place];
     const char *account = work->targets.list[place].account;
     enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
-    ahead->unreachable = sessions_take(work->delivery->sessions, account, age, &ahead->kept, &ahead->fault) == NULL;
+    ahead->unreachable = sessions_take(work->delivery->sessions, account, age, 0, &ahead->kept, &ahead->fault) == NULL;
     if (!ahead->unreachable)
         sessions_give_back(work->delivery->sessions, account);
 }
@@ -55,12 +55,12 @@ static bool is_for_later(const struct delivery_work *work, struct append_ahead *
     return late || sessions_in_the_way(work->delivery->sessions, &ahead->fault);
 }
 
-bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age)
+bool append_begin(struct delivery_work *work, size_t place, enum sessions_age age, int64_t limit_ms)
 {
     struct append_ahead *ahead = &work->ahead[place];
     set_request(work, place);
-    ahead->mailbox =
-        sessions_take(work->delivery->sessions, work->targets.list[place].account, age, &ahead->kept, &ahead->fault);
+    ahead->mailbox = sessions_take(work->delivery->sessions, work->targets.list[place].account, age, limit_ms,
+                                   &ahead->kept, &ahead->fault);
     ahead->begun = ahead->mailbox != NULL || !is_for_later(work, ahead);
     if (ahead->mailbox != NULL) {
         ahead->put_off = false;
@@ -108,7 +108,7 @@ struct made append_collect(struct delivery_work *work, size_t place, int64_t unt
     enum append_result result = collect(work, place, &made);
     if (result == APPEND_LOST && ahead->kept && (alone || base_now_ms() < until_ms) &&
         append_in_time(work->delivery->config)) {
-        append_begin(work, place, SESSIONS_NEW);
+        append_begin(work, place, SESSIONS_NEW, 0);
         result = collect(work, place, &made);
     }
     append_take_result(work, place, result, doubt, &ahead->fault, &made);

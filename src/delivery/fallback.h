@@ -4,8 +4,8 @@
  *
  * The copy stays the folder's: a copy is (message, account, mailbox), and if that changed from one try to the next, both
  * mailboxes could get the message. So what is in the ledger is that the folder's copy is stored, and why it is not there.
- * Since it may be in the inbox, it is searched for there, too, when in doubt; and whoever has a copy of his own to add to the
- * inbox looks for this one first (plan.c), so that there is one. */
+ * Since it may be in the inbox, it is searched for there, too, when in doubt; and whoever has a copy of his own to add to
+ * the inbox looks for this one first (plan.c), so that there is one. */
 #ifndef ONCEDROP_FALLBACK_H
 #define ONCEDROP_FALLBACK_H
 

@@ -10,7 +10,6 @@
 #include "delivery/sent.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
-#define HALVED(ms, times) ((ms) >> ((times) < 3 ? (times) : 3))
 
 /* Whether this target is an inbox whose copy is to be made. */
 static bool is_made(const struct delivery_work *work, size_t target)
@@ -41,23 +40,23 @@ static size_t first_target(const struct delivery_work *work)
     return work->targets.order[i];
 }
 
-/* What a round is about: those that are not put off, else those that are. */
+/* The targets that are left for this round and those after it. */
 struct round {
-    const bool *done;      /* [targets] leave these out; NULL: none */
-    size_t fresh, put_off; /* that are left: not put off, and put off; */
-    size_t silent;         /* that were put off, and could not be opened then */
+    size_t fresh, put_off; /* not put off, and put off until there are none of those */
+    size_t silent;         /* put off before, and not left: their sessions could not be opened then either */
 };
 
-static bool is_wanted(const struct delivery_work *work, const struct round *round, size_t target)
+static bool is_wanted(const struct delivery_work *work, const bool *done, size_t target)
 {
-    return is_made(work, target) && !is_searched(work, target) && (round->done == NULL || !round->done[target]);
+    return is_made(work, target) && !is_searched(work, target) && (done == NULL || !done[target]);
 }
 
+/* done: [targets] leave these out; NULL: none */
 static struct round round_of(const struct delivery_work *work, const bool *done)
 {
-    struct round round = {.done = done};
+    struct round round = {.fresh = 0};
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        bool put_off = work->ahead[i].put_off, wanted = is_wanted(work, &round, i);
+        bool put_off = work->ahead[i].put_off, wanted = is_wanted(work, done, i);
         round.fresh += wanted && !put_off;
         round.put_off += wanted && put_off;
         round.silent += !wanted && put_off;
@@ -66,47 +65,33 @@ static struct round round_of(const struct delivery_work *work, const bool *done)
 }
 
 /* How long a session may take to open: the less the more were silent, so that many of them do not take up the time of the
- * others. 0: nobody else waits for it. */
+ * others. The first of them has all of it, and one that nobody waits for imap.timeout for each step. */
 static int64_t opening_ms(const struct delivery_work *work, const struct round *round)
 {
-    int64_t share = HALVED(work->delivery->config->imap.timeout, round->silent + 1);
     if (round->fresh > 0 && round->fresh + round->put_off > 1)
-        return HALVED(OPENING_MS, round->put_off);
-    return round->put_off <= 1 ? 0 : share > OPENING_MS ? share : OPENING_MS;
+        return OPENING_MS / (int64_t)(round->put_off + 1);
+    return work->delivery->config->imap.timeout / (int64_t)(round->silent + 1);
 }
 
-/* *ret_put_off: the session that was opened last is put off now. False: nothing was begun. */
-static bool begin_some(struct delivery_work *work, const bool *done, bool *ret_put_off)
+/* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
+ * or only slowly: the others are for the next round. False: nothing was begun or put off. */
+static bool begin_round(struct delivery_work *work, const bool *done)
 {
     const struct round round = round_of(work, done);
     int64_t until = base_now_ms() + OPENING_MS;
     bool any = false;
-    *ret_put_off = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
         struct append_ahead *ahead = &work->ahead[target];
-        if (!is_wanted(work, &round, target) || (ahead->put_off && round.fresh > 0) ||
+        bool put_off = ahead->put_off;
+        if (!is_wanted(work, done, target) || (put_off && round.fresh > 0) ||
             !sessions_available(work->delivery->sessions, work->targets.list[target].account))
             continue;
-        mailbox_hurry(opening_ms(work, &round));
-        bool open = append_begin(work, target, SESSIONS_KEPT);
-        mailbox_hurry(0);
-        any |= ahead->begun;
-        *ret_put_off = ahead->put_off && !ahead->begun;
+        bool open = append_begin(work, target, SESSIONS_KEPT, opening_ms(work, &round));
+        any |= ahead->begun || ahead->put_off != put_off;
         if (!open || base_now_ms() >= until)
             break;
     }
-    return any;
-}
-
-/* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
- * or only slowly: the others are for the next round. False: nothing was begun. */
-static bool begin_round(struct delivery_work *work, const bool *done)
-{
-    bool any, put_off;
-    do
-        any = begin_some(work, done, &put_off);
-    while (!any && put_off);
     return any;
 }
 
@@ -208,19 +193,14 @@ static void finish_round(struct making *making)
     }
 }
 
-static bool is_left(const struct making *making, size_t target)
-{
-    return is_made(making->work, target) && !is_searched(making->work, target) && !making->done[target];
-}
-
-/* Begins another round, if something is left for one, and if there is time. */
+/* Begins another round, if something is left for one, and if there is time. What is put off may leave it empty. */
 static bool next_round(struct making *making)
 {
     struct delivery_work *work = making->work;
     bool any = false, time = making->first || append_in_time(work->delivery->config);
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        any |= is_left(making, i);
-        if (!time && is_left(making, i))
+        any |= is_wanted(work, making->done, i);
+        if (!time && is_wanted(work, making->done, i))
             note(making, i, left_for_later(work, i));
     }
     return any && time && begin_round(work, making->done);

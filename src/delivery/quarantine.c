@@ -82,19 +82,6 @@ static enum candidate end_candidate(void *context)
     return explanation_comparison_end(context) ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-static void feed_id(void *context, const void *bytes, size_t size)
-{
-    message_comparison_feed(context, bytes, size);
-}
-
-static enum candidate end_id(void *context)
-{
-    enum message_likeness likeness = message_comparison_end(context);
-    return likeness == MESSAGE_SAME      ? CANDIDATE_SAME
-           : likeness == MESSAGE_SIMILAR ? CANDIDATE_SIMILAR
-                                         : CANDIDATE_OTHER;
-}
-
 bool quarantine_is_searched(const struct delivery_work *work, size_t place)
 {
     const struct config *config = work->delivery->config;
@@ -121,7 +108,7 @@ enum search_result quarantine_search(struct mailbox *mailbox, const struct deliv
         .internal_date = work->found->received_at,
         .smallest = 1,
         .whole = {.feed = feed_candidate, .end = end_candidate, .context = comparison},
-        .ids = {.feed = feed_id, .end = end_id, .context = ids},
+        .ids = append_reader(ids),
     };
     enum search_result result = mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
     if (result == SEARCH_FOUND)

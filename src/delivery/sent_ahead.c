@@ -50,7 +50,7 @@ static void begin_next(struct delivery_work *work)
     if (plan->action == PLAN_SEARCH && !ahead->absent)
         (void)!append_search_begin(work, place, &ignored);
     else if (ahead->absent)
-        (void)!append_begin(work, place, SESSIONS_KEPT);
+        (void)!append_begin(work, place, SESSIONS_KEPT, 0);
 }
 
 static enum mailbox_ahead go_on_with(struct delivery_work *work, struct mailbox *mailbox)

@@ -152,12 +152,13 @@ bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fa
     return any && strcmp(fault->code, MAILBOX_CROWDED) == 0;
 }
 
-static struct mailbox *open_in_room(const struct sessions *sessions, const char *account, struct fault *fault)
+static struct mailbox *open_in_room(const struct sessions *sessions, const char *account, int64_t limit_ms,
+                                    struct fault *fault)
 {
-    struct mailbox *mailbox = mailbox_open(sessions->config, account, fault);
+    struct mailbox *mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
     for (int tries = 0; mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && tries < NOTICE_TRIES; tries++) {
         (void)poll(NULL, 0, NOTICE_MS);
-        mailbox = mailbox_open(sessions->config, account, fault);
+        mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
     }
     return mailbox;
 }
@@ -173,10 +174,10 @@ static struct mailbox *end_opening(struct session *session, struct fault *fault)
 
 /* begun: the place where a session of this account is being opened; NULL: none is. */
 static struct mailbox *open_session(struct sessions *sessions, const char *account, struct session *begun,
-                                    struct fault *fault)
+                                    int64_t limit_ms, struct fault *fault)
 {
     struct mailbox *mailbox = begun != NULL ? end_opening(begun, fault)
-                                            : mailbox_open(sessions->config, account, fault);
+                                            : mailbox_open(sessions->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
     while (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && (unused = count_unused(sessions)) > 0) {
@@ -186,7 +187,7 @@ static struct mailbox *open_session(struct sessions *sessions, const char *accou
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
         make_room(sessions, closed);
-        mailbox = open_in_room(sessions, account, fault);
+        mailbox = open_in_room(sessions, account, limit_ms, fault);
         tried = true;
     }
     if (mailbox == NULL && tried)
@@ -194,8 +195,8 @@ static struct mailbox *open_session(struct sessions *sessions, const char *accou
     return mailbox;
 }
 
-struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, bool *ret_kept,
-                              struct fault *fault)
+struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, int64_t limit_ms,
+                              bool *ret_kept, struct fault *fault)
 {
     struct session *session = find_session(sessions, account);
     if (session != NULL && !session->out && !session->opening && !usable(sessions, session, age))
@@ -208,7 +209,7 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
     }
     bool ours = is_served(sessions, session, account);
     if (!ours || session->opening) {
-        struct mailbox *mailbox = open_session(sessions, account, ours ? session : NULL, fault);
+        struct mailbox *mailbox = open_session(sessions, account, ours ? session : NULL, limit_ms, fault);
         if (mailbox == NULL)
             return NULL;
         end_session(session);

@@ -35,11 +35,12 @@ enum sessions_age {
  * have refused because of the number of sessions, unused ones are closed, half of them and then the others, to make room
  * for it. sessions_available must be true. Owned by the cache.
  *
+ * limit_ms    for opening a new one (mailbox_open); 0: none
  * *ret_kept   it is from an earlier delivery: the server may have closed it in the meantime
  *
  * NULL with the fault set if no session can be opened. */
-struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, bool *ret_kept,
-                              struct fault *fault) OD_MUST;
+struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, int64_t limit_ms,
+                              bool *ret_kept, struct fault *fault) OD_MUST;
 
 /* Begins to open a session of the account, unless one is kept, without waiting (mailbox_open_begin), and gives it out:
  * mailbox_ahead goes on with it. sessions_give_back ends that; the next sessions_take waits for the rest. Keeps nobody

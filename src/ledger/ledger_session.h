@@ -71,8 +71,8 @@ bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
  * PostgreSQL has only double precision * interval). Set for the transaction, so that a pooler does not hand it on. */
 #define LEDGER_SAFE_PATH "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
 
-/* Runs one statement in the session as it is, under the safe path; role is the role that it needs. NULL with the fault set on
- * trouble. */
+/* Runs one statement in the session as it is, under the safe path; role is the role that it needs. NULL with the fault set
+ * on trouble. */
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
                           const struct pg_param *params, struct fault *fault) OD_MUST;
 

@@ -53,23 +53,17 @@ static void step_on(struct mailbox *mailbox)
         it->step = OPENING_OVER;
 }
 
-static int64_t hurry_ms;
-
-void mailbox_hurry(int64_t ms)
-{
-    hurry_ms = ms;
-}
-
 /* All steps together have this long. */
-static void begin_hurry(struct mailbox *mailbox)
+static void begin_limit(struct mailbox *mailbox, int64_t limit_ms)
 {
-    if (hurry_ms == 0 || hurry_ms >= mailbox->timeout)
+    if (limit_ms == 0 || limit_ms >= mailbox->timeout)
         return;
-    mailbox->timeout = hurry_ms;
-    mailbox->opening.until_ms = mailbox->until_ms = base_now_ms() + hurry_ms;
+    mailbox->timeout = limit_ms;
+    mailbox->opening.until_ms = mailbox->until_ms = base_now_ms() + limit_ms;
 }
 
-static bool end_hurry(struct mailbox *mailbox)
+/* Returns whether it was reached. */
+static bool end_limit(struct mailbox *mailbox)
 {
     int64_t until_ms = mailbox->opening.until_ms;
     if (until_ms == 0)
@@ -82,15 +76,14 @@ static bool end_hurry(struct mailbox *mailbox)
 
 /* Connected, or failed. NULL with the fault set: the account is impossible. */
 static struct mailbox *begin(const struct config *config, const char *account, const char *login, bool ahead,
-                             struct fault *fault)
+                             int64_t limit_ms, struct fault *fault)
 {
     if (!mailbox_login_valid(account, fault))
         return NULL;
     struct mailbox *mailbox = mailbox_setup_new(config);
     struct opening *it = &mailbox->opening;
     *it = (struct opening){.step = OPENING_GREETING, .config = config, .login = base_strdup(login)};
-    if (!ahead)
-        begin_hurry(mailbox);
+    begin_limit(mailbox, limit_ms);
     it->failed = !mailbox_setup_connect(mailbox, config, account, NULL, ahead, &it->why);
     if (it->failed)
         it->step = OPENING_OVER;
@@ -103,7 +96,7 @@ static bool end(struct mailbox **mailbox, bool *ret_refused, struct fault *fault
     struct mailbox *it = *mailbox;
     while (it->opening.step != OPENING_OVER)
         step_on(it);
-    bool late = end_hurry(it);
+    bool late = end_limit(it);
     *ret_refused = it->refused;
     if (!it->opening.failed)
         return true;
@@ -121,13 +114,13 @@ struct mailbox *mailbox_open_as(const struct config *config, const char *account
                                 struct fault *fault)
 {
     *ret_refused = false;
-    struct mailbox *mailbox = begin(config, account, login, false, fault);
+    struct mailbox *mailbox = begin(config, account, login, false, 0, fault);
     return mailbox != NULL && end(&mailbox, ret_refused, fault) ? mailbox : NULL;
 }
 
 struct mailbox *mailbox_open_begin(const struct config *config, const char *account, struct fault *fault)
 {
-    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), true, fault);
+    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), true, 0, fault);
     if (mailbox != NULL && mailbox->opening.failed) {
         *fault = mailbox->opening.why;
         mailbox_close(&mailbox);
@@ -159,10 +152,10 @@ enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox)
     return it->failed ? AHEAD_STUCK : AHEAD_OVER;
 }
 
-struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)
+struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct fault *fault)
 {
-    bool refused;
-    return mailbox_open_as(config, account, mailbox_login_name(config, account), &refused, fault);
+    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), false, limit_ms, fault);
+    return mailbox != NULL && mailbox_open_end(&mailbox, fault) ? mailbox : NULL;
 }
 
 bool mailbox_connected(const struct mailbox *mailbox)

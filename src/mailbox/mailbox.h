@@ -21,18 +21,17 @@ struct mailbox;
  * account  the owner of the mailboxes; the SASL authorisation id if there is a master user. Control characters are
  *          refused.
  *
- * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout. */
-struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault) OD_MUST;
-
-/* From now on mailbox_open has this long, all in all, until it is called with 0: then imap.timeout for each step again. What
- * is not open by then fails with the code MAILBOX_LATE. */
+ * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout,
+ * and all together limit_ms, which is no limit if it is as long, or 0: what is not open by then fails with the code
+ * MAILBOX_LATE. */
+struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
+                             struct fault *fault) OD_MUST;
 #define MAILBOX_LATE "late"
-void mailbox_hurry(int64_t ms);
 
 /* Opening a session in two steps, so that others can be used in the meantime. `begin` connects, and does not wait for the
  * server's greeting. It does so only if that certainly takes no time: with tls=none, by an address of this host (or
- * "localhost"), a unix socket, or imap.command; else, or if that fails, it returns NULL with the fault set, and mailbox_open remains.
- * Then mailbox_ahead may be called. `end` waits, and is like mailbox_open otherwise: on failure the session is ended,
+ * "localhost"), a unix socket, or imap.command; else, or if that fails, it returns NULL with the fault set, and
+ * mailbox_open remains. Then mailbox_ahead may be called. `end` waits, and is like mailbox_open otherwise: on failure the session is ended,
  * *mailbox is NULL, and it returns false with the fault set. Nothing else but mailbox_close is allowed before it. */
 struct mailbox *mailbox_open_begin(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 bool mailbox_open_end(struct mailbox **mailbox, struct fault *fault) OD_MUST;
@@ -207,8 +206,8 @@ void mailbox_search_begin(struct mailbox *mailbox, const struct search *search);
 /* Searches for a message, with EXAMINE, so that nothing changes. Its answer is a new view of the mailbox, whatever the
  * session has seen before (RFC 3501, 6.3.1). Afterwards no mailbox is selected (UNSELECT, RFC 3691; else CLOSE, which
  * removes nothing after EXAMINE), so that the session can append and does not keep an old view; if the server does not
- * agree, or on SEARCH_TROUBLE, the connection is closed. Memory does not grow with what the server sends: more than 100,000 candidates
- * count as trouble. Outputs are set on SEARCH_FOUND only, the fault on SEARCH_TROUBLE only. */
+ * agree, or on SEARCH_TROUBLE, the connection is closed. Memory does not grow with what the server sends: more than
+ * 100,000 candidates count as trouble. Outputs are set on SEARCH_FOUND only, the fault on SEARCH_TROUBLE only. */
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 

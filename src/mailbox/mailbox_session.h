@@ -38,7 +38,7 @@ struct opening {
     char *login;
     bool told; /* the credential was sent with the command */
     int64_t sent_ms;
-    int64_t until_ms; /* mailbox_hurry: it must be over by then; 0: imap.timeout for each step */
+    int64_t until_ms; /* it must be over by then; 0: imap.timeout for each step */
     bool failed;
     struct fault why;
 };

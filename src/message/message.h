@@ -87,7 +87,8 @@ bool message_has_id(const void *header, size_t size) OD_MUST;
 
 /* Parses the value of a Message-ID field (unfolded or not). Surrounding comments and blanks are removed; the id is what
  * is between '<' and the last '>'. Returns false, with the outputs untouched, if the id is empty or there is no such
- * pair. *ret is a new string (free(3)) that may contain any byte, of at most MESSAGE_ID_MOST bytes. A lenient reading of RFC 5322, 3.6.4. */
+ * pair. *ret is a new string (free(3)) of at most MESSAGE_ID_MOST bytes, and may contain any. A lenient reading of
+ * RFC 5322, 3.6.4. */
 bool msgid_parse(const char *value, size_t length, char **ret, size_t *ret_length, bool *ret_folded) OD_MUST;
 
 /* The identity of a message in the ledger: SHA-256 over namespace NUL id, where id is the Message-ID's bytes or,

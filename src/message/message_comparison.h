@@ -15,8 +15,8 @@ enum message_likeness {
 
 /* Compares contents. MESSAGE_SAME: the content digests are equal. MESSAGE_SIMILAR: the digests are equal without CRs
  * and the newlines at the end (Courier drops bare CRs and adds a final line end), taking the message either as it is or
- * with each header byte >= 0x80 replaced by X (Cyrus, munge8bit); and without the fields that mbox stores add (X-UID, Status, ...). Only for the search in doubt: otherwise similar
- * messages are different messages.
+ * with each header byte >= 0x80 replaced by X (Cyrus, munge8bit), and without the fields that mbox stores add (X-UID,
+ * Status, ...). Only for a search before an APPEND: otherwise similar messages are different messages.
  *
  * ignore  as for message_read; it and the message must outlive the comparison */
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -246,7 +247,8 @@ static bool add_opened(struct replay_files *files, const struct place *place, in
     return add_file(files, place, fd, fault);
 }
 
-/* The descriptor of a directory, kept; the last one if that is the same. Takes fd over. */
+/* The descriptor of a directory, kept; the last one if that is the same. Takes fd over. Low numbers are left to IMAP
+ * sessions: libetpan waits with select(2). */
 static int keep_descriptor(struct replay_files *files, int fd)
 {
     struct stat status, kept;
@@ -256,6 +258,11 @@ static int keep_descriptor(struct replay_files *files, int fd)
         kept.st_ino == status.st_ino) {
         base_close(&fd);
         return last;
+    }
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
+    if (high >= 0) {
+        base_close(&fd);
+        fd = high;
     }
     g_array_append_val(all, fd);
     return fd;

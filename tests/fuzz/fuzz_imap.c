@@ -522,7 +522,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     sent_checked = 0;
     server = input;
     server_cuts = cuts;
-    struct mailbox *mailbox = mailbox_open(config, "lisa", &fault);
+    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
     FUZZ_CHECK((mailbox == NULL) == (fault.text[0] != '\0'));
     FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str));
     if (mailbox && options & 128)

@@ -73,6 +73,15 @@ def test_single_files_twice(site, files):
     assert raws(site, scuba) == wires(mails)
 
 
+def test_files_of_very_many_directories(site, files):
+    """A descriptor of each is kept, and the IMAP session's must be a small one: libetpan waits with select(2)."""
+    scuba = site.account()
+    mail = message()
+    paths = [files.write(f"{number}/a.eml", mail) for number in range(1100)]
+    counted(site.run("replay", "-d", scuba, *paths), stored=1, duplicate=1099)
+    assert raws(site, scuba) == wires([mail])
+
+
 def test_what_postfix_delivered_is_known(site, files):
     scuba = site.account()
     mail = message()

@@ -108,14 +108,10 @@ static struct mailbox *new_mailbox(const char *account)
     return mailbox;
 }
 
-void mailbox_hurry(int64_t ms)
-{
-    (void)ms;
-}
-
-struct mailbox *mailbox_open(const struct config *config, const char *account, struct fault *fault)
+struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct fault *fault)
 {
     (void)config;
+    (void)limit_ms;
     set(fault, "IMAP: no connection");
     return log_in() ? new_mailbox(account) : NULL;
 }
@@ -225,7 +221,7 @@ char *mailbox_server(const struct config *config)
 
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
 {
-    struct mailbox *mailbox = mailbox_open(config, account, fault);
+    struct mailbox *mailbox = mailbox_open(config, account, 0, fault);
     if (mailbox == NULL)
         return IDENTITY_UNKNOWN;
     mailbox_close(&mailbox);
