@@ -216,6 +216,25 @@ def test_a_service_that_goes_while_it_is_busy(front):
 # A busy service
 
 
+def test_a_full_queue_of_connections_is_waited_for(front):
+    """The kernel says so at once. Seen to fail with EAGAIN taken for no service."""
+    mail = message()
+    os.rename(front.full_program, front.full_program + ".away")
+    with socket.socket(socket.AF_UNIX) as sock, socket.socket(socket.AF_UNIX) as first:
+        sock.bind(front.socket)
+        sock.listen(0)
+        first.connect(front.socket)
+        running = front.start(mail, "-d", "scuba@example.org")
+        time.sleep(0.5)     # there is nothing to see while it goes on waiting
+        assert running.process.poll() is None
+        sock.accept()[0].close()
+        client, _ = sock.accept()
+        with client:
+            client.sendall(b"220 here\r\n354 1000\r\n250 0 2.1.5 stored\r\n")
+            done = running.finish()
+    assert (done.exit, done.out) == (0, "2.1.5 stored\n"), done
+
+
 @pytest.mark.parametrize("size", ["small", "a memfd", "a file"])
 @pytest.mark.parametrize("how", ["greets late", "asks to come again"])
 def test_a_busy_service_is_waited_for(front, how, size):

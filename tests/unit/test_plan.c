@@ -166,6 +166,80 @@ static void test_beside(void **state)
     }
 }
 
+/* Two folders whose names may be of one mailbox, one of the account's Sent too. What follows for the first, and for Sent. */
+static void test_alias(void **state)
+{
+    static const struct ledger_target names[] = {
+        {.account = "scuba", .mailbox = "Lists", .role = COPY_INBOX},
+        {.account = "scuba", .mailbox = "\\Sent", .role = COPY_SENT},
+        {.account = "scuba", .mailbox = "INBOX.Lists", .role = COPY_INBOX},
+    };
+    static const struct ledger_target of_others[] = {
+        {.account = "scuba", .mailbox = "Lists", .role = COPY_INBOX},
+        {.account = "doug", .mailbox = "\\Sent", .role = COPY_SENT},
+        {.account = "lisa", .mailbox = "INBOX.Lists", .role = COPY_INBOX},
+    };
+    static const struct ledger_target unlike[] = {
+        {.account = "scuba", .mailbox = "Lists", .role = COPY_INBOX},
+        {.account = "scuba", .mailbox = "Sent", .role = COPY_SENT},
+        {.account = "scuba", .mailbox = "News", .role = COPY_INBOX},
+    };
+    static const char *const fallbacks[] = {"INBOX", NULL, "INBOX"};
+    static const struct {
+        const struct ledger_target *targets;
+        enum copy_state state;
+        enum delivery_again again;
+        bool folders, recorded;
+        int64_t age;
+        enum plan_action action, sent;
+        bool alias, fenced, waits;
+    } rows[] = {
+        /* clang-format off */
+        {unlike, COPY_NONE, AGAIN_NO, false, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
+        {of_others, COPY_NONE, AGAIN_NO, true, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
+        {unlike, COPY_NONE, AGAIN_NO, true, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
+        /* by this delivery */
+        {names, COPY_NONE, AGAIN_NO, false, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {names, COPY_NONE, AGAIN_NO, true, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {names, COPY_PENDING, AGAIN_NO, false, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {names, COPY_STORED, AGAIN_NO, false, false, 0, PLAN_DUPLICATE, PLAN_DUPLICATE, true, false, false},
+        {names, COPY_STORED, AGAIN_FORCE, false, false, 0, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
+        /* by another */
+        {unlike, COPY_NONE, AGAIN_NO, false, true, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {unlike, COPY_NONE, AGAIN_NO, true, true, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {unlike, COPY_NONE, AGAIN_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_NONE, AGAIN_NO, true, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_NONE, AGAIN_NO, false, true, HOLD_OFF - 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_NONE, AGAIN_NO, false, true, HOLD_OFF, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {unlike, COPY_PENDING, AGAIN_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_STORED, AGAIN_NO, false, true, 1, PLAN_DUPLICATE, PLAN_DUPLICATE, true, true, false},
+        {unlike, COPY_FAILED, AGAIN_NO, false, true, 1, PLAN_BUSY, PLAN_GIVEN_UP, true, true, false},
+        {unlike, COPY_STORED, AGAIN_FORCE, false, true, 1, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
+        /* clang-format on */
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct situation it;
+        prepare(&it);
+        it.recipients[1] = 2;
+        it.request.targets = rows[i].targets;
+        it.request.fallbacks = rows[i].folders ? fallbacks : NULL;
+        it.request.again = rows[i].again;
+        for (size_t target = 0; target < 2; target++) {
+            it.found->copies[target].state = rows[i].state;
+            it.found->copies[target].beside = it.found->copies[target].alias = rows[i].recorded;
+            it.found->copies[target].beside_age_ms = rows[i].age;
+        }
+        const struct plan *plan = make(&it);
+        assert_int_equal(plan->targets[0].action, rows[i].action);
+        assert_int_equal(plan->targets[0].alias, rows[i].alias);
+        assert_int_equal(plan->targets[0].fenced, rows[i].fenced);
+        assert_int_equal(plan->targets[1].action, rows[i].sent);
+        assert_int_equal(plan->sent_waits, rows[i].waits);
+        clear(&it);
+    }
+}
+
 static void test_sent(void **state)
 {
     static const struct {
@@ -281,8 +355,9 @@ static void test_new_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inbox),      cmocka_unit_test(test_beside), cmocka_unit_test(test_sent),
-        cmocka_unit_test(test_sent_owner), cmocka_unit_test(test_search), cmocka_unit_test(test_new_message),
+        cmocka_unit_test(test_inbox),       cmocka_unit_test(test_beside),     cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_sent),        cmocka_unit_test(test_sent_owner), cmocka_unit_test(test_search),
+        cmocka_unit_test(test_new_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
