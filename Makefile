@@ -120,6 +120,7 @@ comma := ,
 FUZZ_WRAP_decode := internet_address_list_parse
 FUZZ_WRAP_imap := mailstream_socket_open_timeout mailbox_connect mailbox_tls_start
 FUZZ_WRAP_lmtp := read poll
+FUZZ_WRAP_search := mailstream_socket_open_timeout mailbox_connect
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
