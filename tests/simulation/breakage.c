@@ -32,6 +32,7 @@ const struct breakage_row breakages[BREAKAGES] = {
                                        "a claim that takes over a cut-off one does not search"},
     [BREAK_FAILED_SEARCH_IS_ABSENT] = {"FAILED_SEARCH_IS_ABSENT",
                                        "a search that failed is taken for one that found nothing"},
+    [BREAK_MISS_IS_BELIEVED] = {"MISS_IS_BELIEVED", "what a search by text does not find is absent"},
     [BREAK_LOST_IS_STORED] = {"LOST_IS_STORED", "a lost connection behind the literal is taken for stored"},
     [BREAK_VARIANT_IS_DUPLICATE] = {"VARIANT_IS_DUPLICATE", "another content with the Message-ID is a duplicate"},
     [BREAK_VARIANTS_UNSEEN] = {"VARIANTS_UNSEEN", "a Sent copy under way for another content is not seen"},
