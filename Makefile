@@ -120,6 +120,7 @@ comma := ,
 FUZZ_WRAP_decode := internet_address_list_parse
 FUZZ_WRAP_imap := mailstream_socket_open_timeout mailbox_connect mailbox_tls_start
 FUZZ_WRAP_lmtp := read poll
+FUZZ_WRAP_search := mailstream_socket_open_timeout mailbox_connect
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -131,7 +132,7 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,answer.o envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/alias.o $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
-SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make append_copy append_collect append_search quarantine_append quarantine_search sent_report answers_unrecorded outcome_row
+SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make append_copy append_collect append_search fallback_append fallback_search quarantine_append quarantine_search sent_report answers_unrecorded outcome_row
 
 $(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SIMULATION_OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIMULATION_WRAP)) \

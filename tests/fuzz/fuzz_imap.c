@@ -4,13 +4,11 @@
  * every result: no "stored" without the tagged OK to our APPEND, no "absent" without an answer to the search, no
  * credential before TLS, greeting and capabilities allow it.
  *
- * There is no connection: libetpan's stream gets our own lower end, and TLS only counts as started. */
-#include "fuzz.h"
+ * TLS only counts as started. */
+#include "fuzz_stream.h"
 
 #include <ctype.h>
 #include <glib.h>
-
-#include "mailbox/mailbox_session.h"
 
 #define PASSWORD "correct-horse-battery"
 #define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
@@ -155,45 +153,13 @@ static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
     return (ssize_t)n;
 }
 
-static int low_nothing(mailstream_low *low)
+static void low_opened(void)
 {
-    (void)low;
-    return -1;
-}
-
-static void low_free(mailstream_low *low)
-{
-    free(low);
-}
-
-mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout);
-int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
-                           struct fault *fault);
-bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault);
-
-int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
-                           struct fault *fault)
-{
-    (void)config, (void)where, (void)ms, (void)at_once, (void)fault;
-    *ret_local = true;
-    return 0;
-}
-
-mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout)
-{
-    static mailstream_low_driver driver = {
-        .mailstream_read = low_read,
-        .mailstream_write = low_write,
-        .mailstream_close = low_nothing,
-        .mailstream_get_fd = low_nothing,
-        .mailstream_free = low_free,
-    };
-
-    (void)fd, (void)timeout;
     dialogue.said_before_tls = said->len;
     dialogue.tls_begun = false;
-    return mailstream_new(mailstream_low_new(NULL, &driver), 8192);
 }
+
+bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault);
 
 bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault)
 {

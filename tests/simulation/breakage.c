@@ -32,6 +32,7 @@ const struct breakage_row breakages[BREAKAGES] = {
                                        "a claim that takes over a cut-off one does not search"},
     [BREAK_FAILED_SEARCH_IS_ABSENT] = {"FAILED_SEARCH_IS_ABSENT",
                                        "a search that failed is taken for one that found nothing"},
+    [BREAK_MISS_IS_BELIEVED] = {"MISS_IS_BELIEVED", "what a search by text does not find is absent"},
     [BREAK_LOST_IS_STORED] = {"LOST_IS_STORED", "a lost connection behind the literal is taken for stored"},
     [BREAK_VARIANT_IS_DUPLICATE] = {"VARIANT_IS_DUPLICATE", "another content with the Message-ID is a duplicate"},
     [BREAK_VARIANTS_UNSEEN] = {"VARIANTS_UNSEEN", "a Sent copy under way for another content is not seen"},
@@ -44,6 +45,13 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_REFUSAL_TRUSTED] = {"REFUSAL_TRUSTED",
                                "an explanation is appended without looking whether the refused message was stored"},
     [BREAK_EXPLANATION_BOUNCES] = {"EXPLANATION_BOUNCES", "a refused explanation bounces the message"},
+    [BREAK_FALLBACK_UNFENCED] = {"FALLBACK_UNFENCED",
+                                 "a copy falls back to the inbox while another delivery's may still come there"},
+    [BREAK_FALLBACK_UNFENCED_WITHIN] =
+        {"FALLBACK_UNFENCED_WITHIN", "a copy falls back to the inbox while this delivery's own may still come there"},
+    [BREAK_FALLBACK_UNSOUGHT] = {"FALLBACK_UNSOUGHT",
+                                 "a copy falls back to the inbox without looking for the one there"},
+    [BREAK_FALLBACK_FORGOTTEN] = {"FALLBACK_FORGOTTEN", "in doubt, a folder's copy is not looked for in the inbox"},
     [BREAK_FED_IS_RETRIED] = {"FED_IS_RETRIED", "a kept session lost behind the literal is taken for one lost before"},
 };
 

@@ -6,6 +6,7 @@
 #include "breakage.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "delivery/sent.h"
 #include "world.h"
@@ -24,6 +25,10 @@ enum search_result __real_append_search(struct delivery_work *work, size_t place
 enum search_result __wrap_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made);
 void __real_quarantine_append(struct delivery_work *work, size_t place, struct made *made);
 void __wrap_quarantine_append(struct delivery_work *work, size_t place, struct made *made);
+bool __real_fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made);
+bool __wrap_fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made);
+void __real_fallback_append(struct delivery_work *work, size_t place, struct made *made);
+void __wrap_fallback_append(struct delivery_work *work, size_t place, struct made *made);
 void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
 void __real_answers_unrecorded(struct delivery_work *work, const char *text);
@@ -38,6 +43,15 @@ static void first_waits(const struct ledger_found *found, const struct plan_requ
     for (size_t i = request->recipient_count; i-- > 0;)
         if (plan->sent_waits && plan_goes_on(plan, request->recipients[i]))
             plan->sent_owner = i;
+}
+
+/* Of copies for one account, in its folder and its inbox. */
+static void plan_beside(struct plan_target *target)
+{
+    if (breakage == BREAK_FALLBACK_UNSOUGHT)
+        target->beside = false;
+    if (breakage == BREAK_FALLBACK_UNFENCED)
+        target->fenced = false;
 }
 
 static void tell_plan(const struct plan *plan, const struct plan_request *request)
@@ -64,6 +78,8 @@ struct plan *__wrap_plan_make(const struct ledger_found *found, const struct pla
             target->action = by_id ? PLAN_SEARCH : PLAN_APPEND;
         }
     }
+    for (size_t i = 0; i < request->target_count; i++)
+        plan_beside(&plan->targets[i]);
     if (breakage == BREAK_NO_OWNER)
         plan->sent_waits = false;
     if (breakage == BREAK_FIRST_WAITS)
@@ -113,6 +129,25 @@ void __wrap_quarantine_append(struct delivery_work *work, size_t place, struct m
         made->state = COPY_FAILED;
         made->report.outcome = OUTCOME_REFUSED_BOUNCE;
     }
+}
+
+bool __wrap_fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made)
+{
+    if (breakage != BREAK_FALLBACK_FORGOTTEN)
+        return __real_fallback_search(work, place, doubt, made);
+    *doubt = false;
+    return true;
+}
+
+/* The others seem to have become nothing for certain. */
+void __wrap_fallback_append(struct delivery_work *work, size_t place, struct made *made)
+{
+    struct made seen[TARGETS] = {0};
+    seen[place] = made[place];
+    bool blind = breakage == BREAK_FALLBACK_UNFENCED_WITHIN;
+    __real_fallback_append(work, place, blind ? seen : made);
+    if (blind)
+        made[place] = seen[place];
 }
 
 /* If a hold fails, the deferral is reported twice: to the copy's owner, and to all recipients whose result could not be

@@ -8,17 +8,36 @@
 
 bool checker_strict;
 
-static const char *box_name(enum box box)
+/* Whether any job brings it to this mailbox itself, not instead of another. */
+static bool is_meant(const struct content *content, unsigned account, enum box box)
 {
-    return box == BOX_SENT ? "Sent" : "INBOX";
+    bool meant = false;
+    for (size_t i = 0; i < world.job_count; i++)
+        for (size_t k = 0; k < world.jobs[i].count && world.jobs[i].content == content; k++)
+            meant |= world_account_of(world.jobs[i].addresses[k]) == account &&
+                     world_box_of(world.jobs[i].addresses[k]) == box;
+    return meant;
 }
 
+/* What is meant for a folder only is there or in the INBOX, never in both. */
 void checker_stored(const struct content *content, unsigned account, enum box box)
 {
     size_t count = imap_count(account, box, content, box == BOX_SENT);
-    if (count > 1 + (box == BOX_INBOX ? content->forced : 0))
-        world_violation("doubled", "message %u is %zu times in %s of %s", content->number, count, box_name(box),
-                        world_account(account));
+    bool both = box != BOX_SENT && !is_meant(content, account, BOX_INBOX);
+    if (both)
+        count += imap_count(account, box == BOX_INBOX ? BOX_FOLDER : BOX_INBOX, content, false);
+    size_t forced = box == BOX_SENT ? 0 : content->forced;
+    if (count > 1 + (world.folders > 0 ? 2 * forced : forced))
+        world_violation("doubled", "message %u is %zu times in %s%s of %s", content->number, count, world_box_name(box),
+                        both ? ", or what takes its place," : "", world_account(account));
+}
+
+/* In the mailbox of an address, or in the one that takes its place. */
+static bool is_there(const struct content *content, unsigned address)
+{
+    unsigned account = world_account_of(address);
+    return imap_count(account, BOX_INBOX, content, false) > 0 ||
+           (world_box_of(address) == BOX_FOLDER && imap_count(account, BOX_FOLDER, content, false) > 0);
 }
 
 static bool is_finished(struct key key, const char *address)
@@ -29,10 +48,11 @@ static bool is_finished(struct key key, const char *address)
 
 static void check_success(const struct content *content, const struct delivery_recipient *recipient)
 {
-    unsigned account = world_account_of(world_number(recipient->address));
+    unsigned address = world_number(recipient->address);
+    uint8_t account = (uint8_t)world_account_of(address), box = (uint8_t)world_box_of(address);
     struct key key = {content->identity, content->digest};
-    const struct row *row = tables_row(key, (struct place){(uint8_t)account, BOX_INBOX, COPY_INBOX});
-    if (imap_count(account, BOX_INBOX, content, false) == 0)
+    const struct row *row = tables_row(key, (struct place){account, box, COPY_INBOX});
+    if (!is_there(content, address))
         world_violation(recipient->report.outcome == OUTCOME_DUPLICATE ? "false duplicate" : "lost",
                         "%s is told \"%s\", but message %u is not there", recipient->address, recipient->report.text,
                         content->number);
@@ -91,8 +111,9 @@ void checker_end(void)
     for (size_t i = 0; i < world.job_count; i++) {
         const struct job *job = &world.jobs[i];
         for (size_t k = 0; k < job->count && !job->off && !job->content->bounced; k++)
-            if (imap_count(world_account_of(job->addresses[k]), BOX_INBOX, job->content, false) == 0)
-                world_violation("lost", "message %u is not in INBOX of %s", job->content->number,
+            if (!is_there(job->content, job->addresses[k]))
+                world_violation("lost", "message %u is not in %s of %s", job->content->number,
+                                world_box_name(world_box_of(job->addresses[k])),
                                 world_account(world_account_of(job->addresses[k])));
     }
     for (size_t i = 0; i < world.content_count; i++) {

@@ -66,7 +66,7 @@ static void tell_settling(const struct statements *it)
 {
     static const char *const states[] = {"none", "pending", "appending", "stored", "failed"};
     for (size_t i = 0; i < it->settled_count; i++)
-        TELL("settles %s of %s: %s%s", it->settled[i].place.box == BOX_SENT ? "Sent" : "INBOX",
+        TELL("settles %s of %s: %s%s", world_box_name(it->settled[i].place.box),
              world_account(it->settled[i].place.account), states[it->settled[i].state],
              it->settled[i].doubt ? " in doubt" : "");
 }

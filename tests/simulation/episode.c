@@ -43,6 +43,8 @@ static void make_settings(struct dice *dice)
     config->delivery.rejected = dice_percent(dice, 50) ? REJECTED_QUARANTINE : REJECTED_BOUNCE;
     world.hold_off = config->delivery.hold_off * MS;
     world.late_most = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
+    world.folders = dice_percent(dice, 70) ? 0 : dice_percent(dice, 50) ? 100 : 50;
+    config->route.detail = world.folders > 0 ? DETAIL_FOLDER : DETAIL_OFF;
     world.lookups = dice_percent(dice, 20);
     world.delegates = dice_percent(dice, 10);
     if (breakage == BREAK_NO_HOLD_OFF)
@@ -101,10 +103,11 @@ static void make_recipients(struct dice *dice, struct job *job, bool narrow)
 {
     bool one = job->kind == JOB_PIPE || dice_percent(dice, narrow ? 20 : 40);
     unsigned first = (unsigned)dice_below(dice, narrow || dice_percent(dice, 60) ? 2 : ADDRESSES);
-    unsigned step = dice_percent(dice, 30) ? 3 : 1; /* 0, 3, 6: the last is another address of the first */
+    unsigned step = dice_percent(dice, 30) ? 3 : 1;     /* 0, 3, 6: the last is another address of the first */
+    unsigned second = world.folders > 0 ? ACCOUNTS : 1; /* another account, or the first one's folder */
     job->count = one ? 1 : narrow ? 2 : (size_t)dice_between(dice, 2, RECIPIENTS);
     for (unsigned i = 0; i < job->count; i++)
-        job->addresses[i] = narrow ? (first + i) % 2 : (first + step * i) % ADDRESSES;
+        job->addresses[i] = narrow ? (first + i) % 2 * second : (first + step * i) % ADDRESSES;
 }
 
 static void make_job(struct dice *dice, unsigned number, bool narrow)

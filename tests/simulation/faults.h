@@ -25,6 +25,7 @@ enum fault_kind {
     FAULT_APPEND_LATE,    /* ... stored later */
     FAULT_APPEND_NO,      /* NO after the literal: stored or not */
     FAULT_SEARCH_FAILED,
+    FAULT_SEARCH_MISSES, /* by text it finds nothing */
     FAULT_DECODER,
     FAULT_READER_GONE, /* Postfix was stopped */
     FAULT_PROMOTION,   /* the database's replica takes over: all sessions end, and its clock differs */

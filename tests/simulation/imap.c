@@ -17,6 +17,7 @@
 static struct box_content boxes[ACCOUNTS][BOXES];
 static struct flight flights[FLIGHTS];
 static size_t flight_count;
+static bool folder_made[ACCOUNTS];
 static unsigned epoch;
 static uint32_t next_uid;
 
@@ -25,6 +26,7 @@ void imap_clear(void)
     for (unsigned account = 0; account < ACCOUNTS; account++)
         for (unsigned box = 0; box < BOXES; box++)
             boxes[account][box].count = 0;
+    memset(folder_made, 0, sizeof(folder_made));
     flight_count = 0;
     next_uid = 0;
 }
@@ -61,7 +63,7 @@ void imap_store(struct flight *flight)
     counts.copies++;
     const struct content *explained = flight->content->explains;
     TELL("  (server: %s %u is stored in %s of %s)", explained != NULL ? "the explanation of message" : "message",
-         flight->content->number, flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
+         flight->content->number, world_box_name(flight->box), world_account(flight->account));
     checker_stored(explained != NULL ? explained : flight->content, flight->account, flight->box);
 }
 
@@ -226,6 +228,14 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
         return IDENTITY_UNKNOWN;
     mailbox_close(&mailbox);
     return IDENTITY_COUNTS;
+}
+
+bool imap_make(const struct mailbox *mailbox, struct dice *dice)
+{
+    bool *made = &folder_made[mailbox->account];
+    if (world_box(mailbox->append.mailbox) != BOX_FOLDER)
+        return true;
+    return *made = *made || !dice_percent(dice, world.folders);
 }
 
 struct flight *imap_new_flight(const struct mailbox *mailbox)

@@ -105,6 +105,8 @@ static bool ready(struct mailbox *mailbox)
     } else if (!mailbox->append.wanted(mailbox->append.context)) {
         mailbox->broken = true;
         end(mailbox, APPEND_NOT_SENT, "no longer wanted");
+    } else if (!imap_make(mailbox, &call->dice)) {
+        end(mailbox, APPEND_NEVER, "NO to CREATE");
     }
     return mailbox->step == STEP_BEGUN;
 }
@@ -118,7 +120,7 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
     struct flight *flight = mailbox->flight = imap_new_flight(mailbox);
     struct call *call = &mailbox->call;
     *call = call_begin(CALL_LITERAL);
-    TELL("sends the message to %s of %s", flight->box == BOX_SENT ? "Sent" : "INBOX", world_account(flight->account));
+    TELL("sends the message to %s of %s", world_box_name(flight->box), world_account(flight->account));
     if (!call_pass(call, 0)) {
         if (call->fault != FAULT_STOP || call->half != 0) /* otherwise its deadline is the first thing it notices */
             imap_leave(flight, &call->dice, false);

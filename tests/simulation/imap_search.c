@@ -20,6 +20,8 @@ static bool is_named(const struct search *search, const struct stored *stored)
 
 static bool is_dated(const struct search *search, const struct stored *stored)
 {
+    if (breakage == BREAK_MISS_IS_BELIEVED && search->message_id != NULL)
+        return false;
     int64_t size = (int64_t)stored->content->message.size;
     int64_t apart = stored->internal_date - search->internal_date;
     return !search->newest_only && apart >= -86400 && apart <= 86400 &&
@@ -52,7 +54,7 @@ static enum search_result search_now(struct mailbox *mailbox, const struct searc
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
         return SEARCH_TROUBLE;
-    enum search_result result = look_through(account, search, true, ret_uid);
+    enum search_result result = look_through(account, search, call.fault == FAULT_SEARCH_MISSES, ret_uid);
     if (!call_pass(&call, 1))
         return SEARCH_TROUBLE;
     world.current->certain = true;

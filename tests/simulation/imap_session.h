@@ -43,6 +43,9 @@ struct mailbox {
 /* Goes on with the search that was begun. */
 void imap_search_on(struct mailbox *mailbox);
 
+/* The mailbox to append to is there, or can be made. */
+bool imap_make(const struct mailbox *mailbox, struct dice *dice) OD_MUST;
+
 struct flight *imap_new_flight(const struct mailbox *mailbox) OD_MUST;
 
 /* The server never stores what it refuses. */

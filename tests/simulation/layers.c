@@ -191,12 +191,14 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
                              struct route *ret, struct fault *fault)
 {
     char *account;
+    enum box box = world_box_of(world_number(address->address));
     if (find_account(config, ledger, address->address, &account, fault) != ROUTE_OK)
         return ROUTE_TROUBLE;
     *ret = (struct route){.address = base_strdup(address->address),
                           .domain = base_strdup("example.org"),
                           .account = account,
-                          .inbox = base_strdup("INBOX"),
+                          .inbox = base_strdup(world_box_name(box)),
+                          .fallback = box == BOX_FOLDER ? base_strdup("INBOX") : NULL,
                           .sent = base_strdup("Sent")};
     return ROUTE_OK;
 }
@@ -216,6 +218,7 @@ void route_clear(struct route *route)
     base_free(&route->domain);
     base_free(&route->account);
     base_free(&route->inbox);
+    base_free(&route->fallback);
     base_free(&route->sent);
 }
 

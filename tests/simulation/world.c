@@ -39,7 +39,18 @@ unsigned world_number(const char *name)
 
 enum box world_box(const char *mailbox)
 {
-    return mailbox[0] == 'S' ? BOX_SENT : BOX_INBOX;
+    return mailbox[0] == 'S' ? BOX_SENT : mailbox[0] == 'F' ? BOX_FOLDER : BOX_INBOX;
+}
+
+const char *world_box_name(enum box box)
+{
+    static const char *const names[BOXES] = {[BOX_INBOX] = "INBOX", [BOX_SENT] = "Sent", [BOX_FOLDER] = "Folder"};
+    return names[box];
+}
+
+enum box world_box_of(unsigned address)
+{
+    return world.folders > 0 && address >= ACCOUNTS ? BOX_FOLDER : BOX_INBOX;
 }
 
 void world_violation(const char *kind, const char *format, ...)

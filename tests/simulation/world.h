@@ -43,7 +43,7 @@ enum {
     NOBODY = 255,
 };
 
-enum box { BOX_INBOX, BOX_SENT, BOXES };
+enum box { BOX_INBOX, BOX_SENT, BOX_FOLDER, BOXES };
 
 /* The server's verdict on a content, whenever it is delivered. */
 enum verdict { VERDICT_GOOD, VERDICT_REFUSED, VERDICT_TOO_BIG };
@@ -121,6 +121,7 @@ struct world {
     struct config config;
     int64_t hold_off;  /* the required value, us */
     int64_t late_most; /* how long after its client's end a server may still store what it received */
+    int folders;       /* the last addresses name a folder, which cannot be made so often (percent); 0: they do not */
     bool lookups;      /* routes are looked up in the database */
     bool delegates;    /* one credential opens every account (delivery/server.h) */
     struct content contents[MESSAGES], explanations[MESSAGES];
@@ -143,6 +144,8 @@ const char *world_account(unsigned number);
 unsigned world_account_of(unsigned address); /* two addresses belong to an account that also has another */
 unsigned world_number(const char *name);     /* of an address or an account */
 enum box world_box(const char *mailbox);
+const char *world_box_name(enum box box);
+enum box world_box_of(unsigned address); /* where its mail goes, or to the INBOX instead */
 
 /* Only the first one counts. */
 void world_violation(const char *kind, const char *format, ...) OD_PRINTF(2, 3);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Searches in the mailbox of a server whose answers are legal but wrong (fuzz_server.h), as deliveries make them.
+ *
+ * A message that was there all the time is never absent, and what is found is that message. Only a server that left
+ * something out is an excuse for not knowing. */
+#include "fuzz_server.h"
+#include "message/message_comparison.h"
+
+static void feed(void *context, const void *bytes, size_t size)
+{
+    message_comparison_feed(context, bytes, size);
+}
+
+static enum candidate end(void *context)
+{
+    static const enum candidate candidates[] = {
+        [MESSAGE_OTHER] = CANDIDATE_OTHER,
+        [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR,
+        [MESSAGE_SAME] = CANDIDATE_SAME,
+    };
+
+    return candidates[message_comparison_end(context)];
+}
+
+/* As deliveries search (delivery/append.c). */
+static struct search search_of(const struct message *message)
+{
+    bool by_id = has_id && draw(2), newest_only = by_id && draw(2), searchable = has_id && !seldom();
+
+    return (struct search){
+        .mailbox = "INBOX",
+        .message_id = searchable && !newest_only ? ID : NULL,
+        .internal_date = RECEIVED,
+        .smallest = has_id ? 1 : (int64_t)message->content_size / 2,
+        .largest = has_id ? 0 : (int64_t)message->size + 1024,
+        .newest = by_id ? (draw(2) ? 1 + draw(8) : 500) : 0,
+        .newest_only = newest_only,
+        .by_id = by_id,
+        .whole = {feed, end, message_comparison_new(message, NULL)},
+        .ids = {has_id ? feed : NULL, end, message_comparison_new_id(message)},
+    };
+}
+
+static bool is_it(const struct search *search, const struct mail *mail)
+{
+    return mail->kind == KIND_SAME || (search->by_id && mail->kind == KIND_VARIANT);
+}
+
+/* Nothing that was there from the beginning to the end, where it is looked for. */
+static void check_absent(const struct search *search)
+{
+    size_t examined = 0, place = 0;
+
+    for (const struct mail *mail = mails; mail < mails + mail_count; mail++)
+        examined += mail->examined;
+    for (const struct mail *mail = mails; mail < mails + examined; mail++, place++) {
+        bool dated = mail->received >= RECEIVED - DAY && mail->received <= RECEIVED + DAY;
+        bool among = search->newest_only ? examined - place <= search->newest : dated;
+
+        FUZZ_CHECK(mail->gone || !among || !is_it(search, mail));
+    }
+}
+
+static void check_found(const struct search *search, uint32_t uidvalidity, uint32_t uid)
+{
+    const struct mail *mail = mails;
+
+    while (mail < mails + mail_count && mail->uid != uid)
+        mail++;
+    FUZZ_CHECK(uidvalidity == UIDVALIDITY && mail < mails + mail_count && is_it(search, mail));
+}
+
+static void search_and_check(struct mailbox *mailbox, const struct message *message)
+{
+    struct search search = search_of(message);
+    struct message_comparison *whole = search.whole.context, *ids = search.ids.context;
+    uint32_t uidvalidity = 7, uid = 7;
+    struct fault fault = {.text = ""};
+    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &fault);
+
+    if (result == SEARCH_FOUND)
+        check_found(&search, uidvalidity, uid);
+    else if (result == SEARCH_ABSENT)
+        check_absent(&search);
+    else
+        FUZZ_CHECK(excusable);
+    message_comparison_free(&whole);
+    message_comparison_free(&ids);
+}
+
+static struct config *settings(void)
+{
+    struct config *config = config_defaults();
+
+    config->imap.tls = IMAP_TLS_NONE;
+    free(config->imap.host);
+    config->imap.host = base_strdup("mail.example");
+    free(config->imap.password);
+    config->imap.password = base_strdup("secret");
+    return config;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct config *config = settings();
+    struct fault fault = {.text = ""};
+    struct message *message = NULL;
+    GString *text;
+
+    input = (struct fuzz_input){bytes, size};
+    cuts = fuzz_cuts(&input);
+    asked = g_string_new(NULL);
+    answer = g_string_new(NULL);
+    answer_read = mail_count = 0;
+    excusable = false;
+    has_id = draw(4) != 3;
+    text = text_of(KIND_SAME, 0, false);
+    make_mails();
+    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, NULL, &message, &fault) == MESSAGE_OK);
+    struct mailbox *mailbox = mailbox_open(config, "lisa", &fault);
+    FUZZ_CHECK(mailbox != NULL);
+    search_and_check(mailbox, message);
+    mailbox_close(&mailbox);
+    message_free(&message);
+    for (size_t i = 0; i < mail_count; i++)
+        g_string_free(mails[i].text, TRUE);
+    g_string_free(text, TRUE);
+    g_string_free(asked, TRUE);
+    g_string_free(answer, TRUE);
+    config_free(&config);
+    return 0;
+}
