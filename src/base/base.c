@@ -24,6 +24,13 @@ void base_free(void *pointer)
     memcpy(pointer, &memory, sizeof memory);
 }
 
+void base_free_secret(char **secret)
+{
+    if (*secret != NULL)
+        explicit_bzero(*secret, strlen(*secret));
+    base_free(secret);
+}
+
 void base_close(int *fd)
 {
     int kept = errno;

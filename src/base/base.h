@@ -13,8 +13,9 @@
 #define OD_CLEANUP(function) __attribute__((cleanup(function)))
 
 /* Cleanup functions for OD_CLEANUP; each resets its variable to NULL or -1. */
-void base_free(void *pointer); /* free(3) of what *pointer points to */
-void base_close(int *fd);      /* close(2) when *fd >= 0; keeps errno */
+void base_free(void *pointer);        /* free(3) of what *pointer points to */
+void base_free_secret(char **secret); /* the same for text, which is overwritten first */
+void base_close(int *fd);             /* close(2) when *fd >= 0; keeps errno */
 
 /* Memory. These never return NULL: out of memory, the process aborts, and Postfix defers the mail (it treats death by a
  * signal as EX_TEMPFAIL, pipe_command.c). */

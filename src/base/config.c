@@ -23,15 +23,9 @@ struct config *config_defaults(void)
     for (const struct setting *setting = config_table; setting->group; setting++)
         if (!config_value_set(config, setting, setting->text, &fault))
             abort();
-    config->imap.password = base_strdup("");
+    config->imap.password = base_alloc(sizeof *config->imap.password);
+    config->imap.password->text = base_strdup("");
     return config;
-}
-
-static void free_secret(char **secret)
-{
-    if (*secret)
-        explicit_bzero(*secret, strlen(*secret));
-    base_free(secret);
 }
 
 void config_free(struct config **config)
@@ -40,7 +34,8 @@ void config_free(struct config **config)
         return;
     for (const struct setting *setting = config_table; setting->group; setting++)
         config_value_free(*config, setting);
-    free_secret(&(*config)->imap.password);
+    base_free_secret(&(*config)->imap.password->text);
+    base_free(&(*config)->imap.password);
     base_free(config);
 }
 
@@ -206,33 +201,35 @@ static void prefer_credential(struct config *config)
     }
 }
 
-static bool read_password(struct config *config, const struct config_origin *origins, struct fault *fault)
+static bool read_password(const struct config *config, struct fault *fault)
 {
-    const struct setting *setting = config_table_find("imap", "password_file");
-    const char *set_by = origins->set_by[setting - config_table];
+    const char *file = config->imap.password_file;
     char *content = NULL;
     size_t size = 0;
 
-    if (*config->imap.command || !*config->imap.password_file)
+    if (*config->imap.command || !*file)
         return true;
-    if (!config_file_read(config->imap.password_file, SECRET_LIMIT, &content, &size, fault)) {
-        fault_prefix(fault, "%s: [imap] password_file", set_by);
+    if (!config_file_read(file, SECRET_LIMIT, &content, &size, fault))
         return false;
-    }
     size_t length = strcspn(content, "\n");
     bool nul = length < size && content[length] == '\0';
     while (length > 0 && content[length - 1] == '\r')
         length--;
-    free_secret(&config->imap.password);
-    config->imap.password = base_strndup(content, length);
+    bool good = !nul && length > 0;
+    if (good) {
+        base_free_secret(&config->imap.password->text);
+        config->imap.password->text = base_strndup(content, length);
+    } else {
+        fault_set(fault, "%s: the first line %s", file, nul ? "contains a NUL byte" : "is empty");
+    }
     explicit_bzero(content, size);
     base_free(&content);
-    if (nul || length == 0) {
-        fault_set(fault, "%s: [imap] password_file: %s: the first line %s", set_by, config->imap.password_file,
-                  nul ? "contains a NUL byte" : "is empty");
-        return false;
-    }
-    return true;
+    return good;
+}
+
+bool config_renew_password(const struct config *config, struct fault *fault)
+{
+    return base_is_privileged() || read_password(config, fault);
 }
 
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
@@ -247,7 +244,10 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     if (!config_check(config, &origins, fault))
         return NULL;
     prefer_credential(config);
-    if (!read_password(config, &origins, fault))
+    if (!read_password(config, fault)) {
+        const char *origin = set_by[config_table_find("imap", "password_file") - config_table];
+        fault_prefix(fault, "%s: [imap] password_file", origin);
         return NULL;
+    }
     return g_steal_pointer(&config);
 }

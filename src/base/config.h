@@ -27,6 +27,11 @@ enum record_level { RECORD_ENVELOPE, RECORD_HEADERS, RECORD_TEXT, RECORD_RAW };
 enum log_to { LOG_TO_SYSLOG, LOG_TO_STDERR };
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
+/* What may change while the configuration is in use: config_renew_password. */
+struct config_password {
+    char *text; /* "": none */
+};
+
 /* Strings are never NULL ("" when empty) and belong to the struct; times are milliseconds, sizes bytes. */
 struct config {
     struct {
@@ -50,7 +55,8 @@ struct config {
         char *user;        /* login name; "": the account. See config_is_shared */
         char *master_user; /* authentication id, if it is not the account */
         char *password_file;
-        char *password;   /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
+        struct config_password
+            *password;    /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
         int64_t timeout;  /* for connecting, and for each read and write */
         int64_t sessions; /* kept by a process */
         int64_t idle;     /* how long an unused one is kept */
@@ -111,6 +117,11 @@ struct config {
  * unreadable or accessible to others, a group or setting is unknown, a value is out of range, or a secret cannot be
  * read. */
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
+
+/* Reads the password again, from the same file and by the same rules as config_load; from now on config->imap.password is
+ * what the file says. Does nothing if no password is used, and where the program runs set-group-ID: it has given up the
+ * right to read the file. False with the fault set: the password remains as it was. */
+bool config_renew_password(const struct config *config, struct fault *fault) OD_MUST;
 
 /* Whether one login, imap.user, opens everybody's mailboxes: route.inbox then names whose, with the variables of
  * route.account. */

@@ -86,11 +86,18 @@ static bool check_rights(const struct mailbox_rights *rights, const char *item, 
         return true;
     if (strchr(rights->letters, 'i') == NULL || strchr(rights->letters, 'r') == NULL)
         return check_item(false, item,
-                          "imap.user has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
+                          "the login has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
                           rights->letters, name);
     if (sent && strchr(rights->letters, 's') == NULL)
-        check_warning(item, "imap.user does not have the right s in mailbox %s: copies there will be unread", name);
+        check_warning(item, "the login does not have the right s in mailbox %s: copies there will be unread", name);
     return true;
+}
+
+/* No more is claimed than the server tells. */
+static void check_present(const struct mailbox_rights *rights, const char *item, const char *name, bool sent)
+{
+    if (check_rights(rights, item, name, sent))
+        check_item(true, item, "mailbox %s exists%s", name, rights->known ? ", and the login may use it" : "");
 }
 
 /* Where one login opens everybody's mailboxes. */
@@ -101,25 +108,17 @@ static void check_owned(const struct config *config, struct mailbox *mailbox, co
     struct fault fault;
     if (!mailbox_rights(mailbox, name, &rights, &fault))
         check_item(false, item, "%s: %s", name, fault.text);
-    else if (rights.exists && check_rights(&rights, item, name, !inbox))
-        check_item(true, item, "mailbox %s exists%s", name, rights.known ? ", and imap.user may use it" : "");
-    else if (!rights.exists && inbox)
+    else if (rights.exists)
+        check_present(&rights, item, name, !inbox);
+    else if (inbox)
         check_item(false, item,
                    "mailbox %s does not exist, or imap.user has no rights there; oncedrop never creates an inbox",
                    name);
-    else if (!rights.exists)
+    else
         check_item(config->imap.create, item, "mailbox %s does not exist%s", name,
                    config->imap.create
                        ? " yet, or imap.user has no rights there: it is created when needed (imap.create)"
                        : ", and imap.create = no: create it");
-}
-
-/* Tries what a delivery does to a mailbox, short of storing a message: on a session of its own, which this ends. */
-static enum mailbox_tried try_folder(const struct config *config, const char *account, const char *name,
-                                     struct fault *fault)
-{
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, account, 0, fault);
-    return mailbox != NULL ? mailbox_try_append(mailbox, name, fault) : TRIED_REFUSED;
 }
 
 /* Whether a mailbox can be created there, by creating one. */
@@ -146,10 +145,11 @@ static void check_missing(const struct config *config, struct mailbox *mailbox, 
         check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, fault.text);
 }
 
-static void check_folder(const struct config *config, struct mailbox *mailbox, const char *account, const char *item,
-                         const char *name)
+static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
+                         bool sent)
 {
     struct mailbox_folder folder;
+    struct mailbox_rights rights;
     struct fault fault;
     bool by_use = strcasecmp(name, "\\Sent") == 0;
     if (!mailbox_folder(mailbox, name, &folder, &fault)) {
@@ -161,11 +161,10 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
                       "no mailbox has the special use Sent: copies go to %s; give a mailbox that use, or set route.sent"
                       " to a name",
                       folder.name);
-    enum mailbox_tried tried = try_folder(config, account, name, &fault);
-    if (tried == TRIED_TAKEN)
-        check_item(true, item, "mailbox %s exists, and takes messages", folder.name);
-    else if (tried == TRIED_REFUSED || folder.exists || strcasecmp(name, "INBOX") == 0)
+    if (!mailbox_rights(mailbox, name, &rights, &fault))
         check_item(false, item, "%s", fault.text);
+    else if (rights.exists)
+        check_present(&rights, item, folder.name, sent);
     else
         check_missing(config, mailbox, item, folder.name);
 }
@@ -239,9 +238,9 @@ void check_imap(const struct config *config, const struct check_place *place, bo
             check_owned(config, mailbox, "sent", place->sent, false);
         return;
     }
-    check_folder(config, mailbox, place->account, "inbox", place->inbox);
+    check_folder(config, mailbox, "inbox", place->inbox, false);
     if (copies)
-        check_folder(config, mailbox, place->account, "sent", place->sent);
+        check_folder(config, mailbox, "sent", place->sent, true);
     if (config->route.detail == DETAIL_FOLDER)
         check_details(config, mailbox);
 }

@@ -53,13 +53,20 @@ static void step_on(struct mailbox *mailbox)
         it->step = OPENING_OVER;
 }
 
-/* All steps together have this long. */
-static void begin_limit(struct mailbox *mailbox, int64_t limit_ms)
+/* When opening must have ended; 0: each step has imap.timeout. */
+static int64_t until_of(const struct config *config, int64_t limit_ms)
 {
-    if (limit_ms == 0 || limit_ms >= mailbox->timeout)
+    return limit_ms == 0 || limit_ms >= config->imap.timeout ? 0 : base_now_ms() + limit_ms;
+}
+
+/* All steps together have until then. */
+static void begin_limit(struct mailbox *mailbox, int64_t until_ms)
+{
+    int64_t left = until_ms - base_now_ms();
+    if (until_ms == 0)
         return;
-    mailbox->timeout = limit_ms;
-    mailbox->opening.until_ms = mailbox->until_ms = base_now_ms() + limit_ms;
+    mailbox->timeout = left > 1 ? left : 1;
+    mailbox->opening.until_ms = mailbox->until_ms = until_ms;
 }
 
 /* Returns whether it was reached. */
@@ -74,28 +81,62 @@ static bool end_limit(struct mailbox *mailbox)
     return base_now_ms() >= until_ms;
 }
 
-/* Connected, or failed. NULL with the fault set: the account is impossible. */
+/* Connected, or failed. */
 static struct mailbox *begin(const struct config *config, const char *account, const char *login, bool ahead,
-                             int64_t limit_ms, struct fault *fault)
+                             int64_t until_ms)
 {
-    if (!mailbox_login_valid(account, fault))
-        return NULL;
     struct mailbox *mailbox = mailbox_setup_new(config);
     struct opening *it = &mailbox->opening;
-    *it = (struct opening){.step = OPENING_GREETING, .config = config, .login = base_strdup(login)};
-    begin_limit(mailbox, limit_ms);
+    *it = (struct opening){
+        .step = OPENING_GREETING,
+        .config = config,
+        .login = base_strdup(login),
+        .password = base_strdup(config->imap.password->text),
+    };
+    begin_limit(mailbox, until_ms);
     it->failed = !mailbox_setup_connect(mailbox, config, account, NULL, ahead, &it->why);
     if (it->failed)
         it->step = OPENING_OVER;
     return mailbox;
 }
 
+static void go_on(struct mailbox *mailbox)
+{
+    while (mailbox->opening.step != OPENING_OVER)
+        step_on(mailbox);
+}
+
+/* Whether it was refused with a password that its file no longer has. */
+static bool is_outdated(struct mailbox *mailbox)
+{
+    struct opening *it = &mailbox->opening;
+    struct fault unread;
+    if (!it->failed || !mailbox->refused)
+        return false;
+    if (!config_renew_password(it->config, &unread)) {
+        fault_set(&it->why, "%s; imap.password_file was read again: %s", it->why.text, unread.text);
+        return false;
+    }
+    return strcmp(it->config->imap.password->text, it->password) != 0;
+}
+
+/* With the present password, in what is left of the time. The account only matters where there is no password. */
+static void open_again(struct mailbox **mailbox)
+{
+    const struct opening old = (*mailbox)->opening;
+    char *login OD_CLEANUP(base_free) = base_strdup(old.login);
+    mailbox_close(mailbox);
+    *mailbox = begin(old.config, login, login, false, old.until_ms);
+    go_on(*mailbox);
+}
+
 /* The result, once there is nothing left to wait for. */
 static bool end(struct mailbox **mailbox, bool *ret_refused, struct fault *fault)
 {
+    go_on(*mailbox);
+    if (is_outdated(*mailbox))
+        open_again(mailbox);
     struct mailbox *it = *mailbox;
-    while (it->opening.step != OPENING_OVER)
-        step_on(it);
     bool late = end_limit(it);
     *ret_refused = it->refused;
     if (!it->opening.failed)
@@ -114,14 +155,18 @@ struct mailbox *mailbox_open_as(const struct config *config, const char *account
                                 struct fault *fault)
 {
     *ret_refused = false;
-    struct mailbox *mailbox = begin(config, account, login, false, 0, fault);
-    return mailbox != NULL && end(&mailbox, ret_refused, fault) ? mailbox : NULL;
+    if (!mailbox_login_valid(account, fault))
+        return NULL;
+    struct mailbox *mailbox = begin(config, account, login, false, 0);
+    return end(&mailbox, ret_refused, fault) ? mailbox : NULL;
 }
 
 struct mailbox *mailbox_open_begin(const struct config *config, const char *account, struct fault *fault)
 {
-    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), true, 0, fault);
-    if (mailbox != NULL && mailbox->opening.failed) {
+    if (!mailbox_login_valid(account, fault))
+        return NULL;
+    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), true, 0);
+    if (mailbox->opening.failed) {
         *fault = mailbox->opening.why;
         mailbox_close(&mailbox);
     }
@@ -154,8 +199,11 @@ enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox)
 
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct fault *fault)
 {
-    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), false, limit_ms, fault);
-    return mailbox != NULL && mailbox_open_end(&mailbox, fault) ? mailbox : NULL;
+    if (!mailbox_login_valid(account, fault))
+        return NULL;
+    int64_t until_ms = until_of(config, limit_ms);
+    struct mailbox *mailbox = begin(config, account, mailbox_login_name(config, account), false, until_ms);
+    return mailbox_open_end(&mailbox, fault) ? mailbox : NULL;
 }
 
 bool mailbox_connected(const struct mailbox *mailbox)
@@ -205,6 +253,7 @@ void mailbox_close(struct mailbox **mailbox)
     free(it->farewell);
     free(it->bytes);
     free(it->opening.login);
+    base_free_secret(&it->opening.password);
     mailbox_search_forget(it);
     free(it->appending.name);
     free(it);

@@ -219,7 +219,7 @@ bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
  * empty, longer than 1000 bytes, invalid UTF-8, or has control characters (CR, LF or NUL would end the command). */
 char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
 
-/* For `check` (mailbox_describe.c). */
+/* For `check`. */
 
 /* The capabilities of a server that matter to a delivery. */
 struct mailbox_abilities {
@@ -247,12 +247,11 @@ struct mailbox_probe {
 bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_folder {
-    bool exists;
     bool is_sent;   /* it has the attribute \Sent */
     char name[256]; /* as written by the server (modified UTF-7) */
 };
 
-/* Looks up a mailbox; `name` as in struct append. False with the fault set if there is no answer. */
+/* Looks up its name; `name` as in struct append. False with the fault set if there is no answer. */
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_rights {
@@ -261,18 +260,9 @@ struct mailbox_rights {
     char letters[64]; /* l lookup, r read, s seen, w flags, i insert, k create, ... (RFC 4314, 2.1) */
 };
 
-/* Looks up a mailbox of somebody else. False with the fault set if there is no answer. */
+/* Looks up a mailbox, which stores nothing there. False with the fault set if there is no answer, or the answer is that it
+ * cannot be opened, or that no such mailbox can be. */
 bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
-/* Experiments (mailbox_try.c). */
-
-enum mailbox_tried {
-    TRIED_REFUSED, /* fault set */
-    TRIED_MISSING, /* refused, perhaps since the mailbox does not exist; fault set */
-    TRIED_TAKEN,   /* the server is ready for a message; the connection is closed, so that it gets none */
-};
-
-/* Begins to append a message. Nothing is stored or created. */
-enum mailbox_tried mailbox_try_append(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
 /* Creates a mailbox, as far as the settings allow it, and deletes it. The name must be one that nobody uses. False with the
  * fault set if it cannot be created. *ret_left: it could not be deleted, or was there before; set on true only. */

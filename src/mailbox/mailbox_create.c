@@ -118,3 +118,20 @@ enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, stru
         subscribe(mailbox, name);
     return made;
 }
+
+bool mailbox_try_create(struct mailbox *mailbox, const char *name, bool *ret_left, struct fault *fault)
+{
+    struct mailbox_reply reply;
+    struct fault minor;
+    bool subscribe = mailbox->subscribe;
+    char *quoted OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, name, fault);
+    if (quoted == NULL)
+        return false;
+    mailbox->subscribe = false;
+    enum mailbox_made made = mailbox_create(mailbox, quoted, fault);
+    mailbox->subscribe = subscribe;
+    *ret_left = made == MADE_EXISTS ||
+                (made == MADE_CREATED &&
+                 !mailbox_dialogue_ask(mailbox, "DELETE", NULL, NULL, &reply, &minor, "DELETE %s", quoted));
+    return made >= MADE_EXISTS;
+}

@@ -112,7 +112,7 @@ static void note_folder(void *context, struct mailbox_reply *reply)
     struct reply_list list;
     if (!mailbox_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, sought->name, false))
         return;
-    sought->folder = (struct mailbox_folder){.exists = true, .is_sent = list.sent};
+    sought->folder = (struct mailbox_folder){.is_sent = list.sent};
     snprintf(sought->folder.name, sizeof sought->folder.name, "%.*s", (int)list.name_size, list.name);
 }
 

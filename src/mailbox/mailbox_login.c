@@ -13,15 +13,8 @@ struct identity {
     const char *login;  /* the owner of the mailboxes */
     const char *master; /* "": login itself authenticates */
     const char *password;
+    const char *file; /* that has the password */
 };
-
-static void free_secret(char **secret)
-{
-    if (*secret != NULL)
-        explicit_bzero(*secret, strlen(*secret));
-    free(*secret);
-    *secret = NULL;
-}
 
 static bool has_control(const char *text)
 {
@@ -132,8 +125,8 @@ static void explain(const struct identity *identity, const char *said, const cha
     bool master = *identity->master != '\0';
     fault_set(fault,
               "IMAP login of %s%s%s %s (%scheck that this account exists, imap.user, imap.master_user and"
-              " imap.password_file)",
-              identity->login, master ? " as master user " : "", identity->master, said, doubt);
+              " imap.password_file = %s)",
+              identity->login, master ? " as master user " : "", identity->master, said, doubt, identity->file);
 }
 
 static void explain_refusal(const struct identity *identity, const char *secret, const struct mailbox_reply *reply,
@@ -167,11 +160,12 @@ static struct identity identity_of(const struct opening *opening)
     return (struct identity){
         .login = opening->login,
         .master = config->imap.master_user,
-        .password = config->imap.password != NULL ? config->imap.password : "",
+        .password = opening->password,
+        .file = config->imap.password_file,
     };
 }
 
-/* What the password looks like on the wire; free_secret. */
+/* What the password looks like on the wire; base_free_secret. */
 static char *secret_of(const struct config *config, const struct identity *identity)
 {
     return config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_quote(identity->password)
@@ -184,7 +178,7 @@ bool mailbox_login_send(struct mailbox *mailbox, struct fault *fault)
     const struct identity identity = identity_of(&mailbox->opening);
     if (!check_method(mailbox, config, &identity, fault))
         return false;
-    char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
+    char *secret OD_CLEANUP(base_free_secret) = secret_of(config, &identity);
     mailbox->opening.sent_ms = base_now_ms();
     bool sent =
         config->imap.auth == IMAP_AUTH_LOGIN
@@ -200,7 +194,7 @@ bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault)
     const struct config *config = mailbox->opening.config;
     const struct identity identity = identity_of(&mailbox->opening);
     struct mailbox_reply reply;
-    char *secret OD_CLEANUP(free_secret) = secret_of(config, &identity);
+    char *secret OD_CLEANUP(base_free_secret) = secret_of(config, &identity);
     bool answered = config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault)
                                                          : take_authenticate(mailbox, secret, &reply, fault);
     if (!answered) {

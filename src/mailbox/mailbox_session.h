@@ -36,7 +36,8 @@ struct opening {
     enum opening_step step; /* the next one */
     const struct config *config;
     char *login;
-    bool told; /* the credential was sent with the command */
+    char *password; /* as it was when this began */
+    bool told;      /* the credential was sent with the command */
     int64_t sent_ms;
     int64_t until_ms; /* it must be over by then; 0: imap.timeout for each step */
     bool failed;

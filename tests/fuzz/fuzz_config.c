@@ -95,7 +95,7 @@ static void check_config(const struct config *config, bool knows_password)
     other = printed(again, CONFIG_PRINT_ALL);
     FUZZ_CHECK(strcmp(text, other) == 0);
     FUZZ_CHECK(knows_password || !strstr(text, PASSWORD));
-    FUZZ_CHECK(strcmp(config->imap.password, again->imap.password) == 0);
+    FUZZ_CHECK(strcmp(config->imap.password->text, again->imap.password->text) == 0);
     FUZZ_CHECK(config->delivery.hold_off > config->delivery.deadline && config->lock.wait < config->delivery.deadline);
     FUZZ_CHECK(g_utf8_validate(text, -1, NULL));
     for (const struct setting *setting = config_table; setting->group; setting++)

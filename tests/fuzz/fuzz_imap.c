@@ -440,7 +440,7 @@ static struct config *settings(uint8_t options, uint8_t more)
     config->imap.tls = dialogue.tls = tls[options & 3];
     config->imap.auth = methods[options >> 2 & 3];
     set(&config->imap.host, "mail.example");
-    set(&config->imap.password, PASSWORD);
+    set(&config->imap.password->text, PASSWORD);
     if ((options >> 2 & 3) == 3)
         set(&config->imap.master_user, "master");
     config->imap.create = options & 16;

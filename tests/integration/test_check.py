@@ -422,8 +422,7 @@ def test_an_account_without_inbox(site):
     """One is never created, and nothing else there."""
     def missing(client, tag, _arguments):
         client.send(f"{tag} NO [TRYCREATE] Mailbox does not exist")
-    server = FakeImap(script={"LIST": lambda client, tag, _: client.send(f"{tag} OK done"), "APPEND": missing,
-                              "STATUS": missing})
+    server = FakeImap(script={"LIST": lambda client, tag, _: client.send(f"{tag} OK done"), "STATUS": missing})
     imap(site, server, **{"imap.tls": "none"})
     said = check(site, "scuba@example.org")
     says(said, "inbox", "failed", "no INBOX")
@@ -431,20 +430,54 @@ def test_an_account_without_inbox(site):
     assert "CREATE" not in [name for name, _ in server.commands]
 
 
+def no_status(client, tag, arguments):
+    """Only of the INBOX."""
+    client.send(f"{tag} OK done" if arguments.startswith(b'"INBOX"') else f"{tag} NO [NONEXISTENT] none")
+
+
+def listed(client, tag, arguments):
+    client.send(f'* LIST () "/" {arguments.split()[1].decode()}')
+    client.send(f"{tag} OK done")
+
+
+@pytest.mark.parametrize("rights,status,word", [
+    ("lrswi", "ok", "may use it"), ("lrsw", "failed", "needs i"), ("lsi", "failed", "needs i"),
+    (None, "ok", "exists"),
+])
+@pytest.mark.parametrize("opens", [True, False])
+def test_the_rights_in_a_mailbox_of_ones_own(site, rights, status, word, opens):
+    """Where the server tells them. What is not told is not claimed, and no message is announced: to withdraw that, the
+    session has to be closed, which a proxy may keep for the next client."""
+    def myrights(client, tag, arguments):
+        client.send(f"* MYRIGHTS {arguments.decode()} {rights}\r\n{tag} OK done" if rights else f"{tag} NO no")
+
+    def refused(client, tag, _arguments):
+        client.send(f"{tag} NO [NOPERM] may not be read")
+    server = imap(site, FakeImap(capabilities=CAPABILITIES + " ACL", script={"MYRIGHTS": myrights, "LIST": listed}),
+                  **{"imap.tls": "none"})
+    if not opens:
+        server.script["STATUS"] = refused
+    said = check(site, "scuba@example.org")
+    told = opens or rights
+    for item in ("inbox", "sent"):
+        says(said, item, status if told else "failed", word if told else "may not be read")
+        assert bool(rights) == any("may use it" in text or "the rights" in text for _, text in said[item])
+    assert "APPEND" not in [name for name, _ in server.commands]
+
+
 def test_what_becomes_of_missing_mailboxes_is_tried(site):
     """Nothing is left of that. A server that does not accept a name, or any, shows it."""
     scuba = site.account()
     site.settings.update({"route.detail": "folder", "route.sent": "Filed"})
     said = check(site, scuba)
-    says(said, "inbox", "ok", "takes messages")
+    says(said, "inbox", "ok", "exists")
     says(said, "sent", "ok", "created when needed")
     says(said, "detail", "ok", "deleted")
     assert site.lab.dovecot.mailboxes(scuba) == ["INBOX"]
     assert site.count(scuba) == 0
     site.settings["route.sent"] = "~x"
     failed(check(site, scuba), "sent", "Begins with '~'")
-    server = FakeImap(script={"CREATE": lambda client, tag, _: client.send(f"{tag} NO [NOPERM] not you"),
-                              "APPEND": lambda client, tag, _: client.send(f"{tag} NO [TRYCREATE] none")})
+    server = FakeImap(script={"CREATE": lambda client, tag, _: client.send(f"{tag} NO [NOPERM] not you"), "STATUS": no_status})
     server.do_list = lambda client, tag, _: client.send(f"{tag} OK done")
     imap(site, server, **{"imap.tls": "none"})
     site.settings.update({"route.sent": "Sent", "route.inbox": "Lists"})

@@ -136,7 +136,7 @@ static void test_defaults(void **state)
     assert_int_equal(c->imap.tls, IMAP_TLS_IMAPS);
     assert_string_equal(c->imap.command, "");
     assert_int_equal(c->imap.auth, IMAP_AUTH_PLAIN);
-    assert_string_equal(c->imap.password, "");
+    assert_string_equal(c->imap.password->text, "");
     assert_int_equal(c->imap.timeout, 30000);
     assert_int_equal(c->imap.search, IMAP_SEARCH_DOUBT);
     assert_true(c->imap.create);
@@ -201,7 +201,7 @@ static void test_values_are_literal(void **state)
     assert_false(c->imap.create);
     assert_true(c->imap.subscribe);
     assert_int_equal(c->imap.tls, IMAP_TLS_STARTTLS);
-    assert_string_equal(c->imap.password, "open sesame");
+    assert_string_equal(c->imap.password->text, "open sesame");
 }
 
 static void test_overrides(void **state)
@@ -525,7 +525,7 @@ static void test_password(void **state)
         if ((config != NULL) != (cases[i].password != NULL))
             fail_msg("case %zu: %s", i, fault.text);
         if (config)
-            assert_string_equal(config->imap.password, cases[i].password);
+            assert_string_equal(config->imap.password->text, cases[i].password);
         else if (!strstr(fault.text, cases[i].want))
             fail_msg("case %zu: %s", i, fault.text);
     }
