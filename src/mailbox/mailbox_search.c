@@ -3,24 +3,13 @@
  * Searches for a message. The result is "absent" only if the server was asked and answered. */
 #include "mailbox/mailbox_session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DAY 86400
-#define CANDIDATES_MOST 100000 /* no deadline is long enough to compare more */
 
 struct examined {
     uint32_t uidvalidity;
     uint32_t exists;
     bool has_exists;
-};
-
-struct candidates {
-    uint32_t *uids;
-    size_t count;
-    bool told; /* there was an answer, even if empty */
-    bool damaged;
 };
 
 /* Which answer comes next; STEP_NAME, STEP_REFUSED: none, but something has to be asked for. */
@@ -48,7 +37,7 @@ struct searching {
     bool again; /* EXAMINE was repeated */
     struct examined examined;
     enum look look;
-    struct candidates found;
+    struct mailbox_hits hits;
     struct mailbox_ids ids; /* LOOK_NEWEST: a part of them, from the newest on */
     enum search_result result;
     uint32_t uid;
@@ -64,66 +53,6 @@ static void note_examined(void *context, struct mailbox_reply *reply)
         (void)!mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
 }
 
-/* The search keys. SINCE and BEFORE ignore time and zone, so there is an extra day on each side for the server's
- * zone. */
-static char *criteria(const struct search *search, enum look look)
-{
-    char larger[32] = "", smaller[32] = "";
-    char since[MAILBOX_DATE_SIZE], before[MAILBOX_DATE_SIZE];
-    if (look == LOOK_ID)
-        return base_printf("HEADER Message-ID \"%s\"", search->message_id);
-    mailbox_date(search->internal_date - 2 * DAY, false, since);
-    mailbox_date(search->internal_date + 3 * DAY, false, before);
-    if (search->smallest > 0)
-        snprintf(larger, sizeof larger, " LARGER %lld", (long long)search->smallest - 1);
-    if (search->largest > 0)
-        snprintf(smaller, sizeof smaller, " SMALLER %lld", (long long)search->largest + 1);
-    return base_printf("SINCE %s BEFORE %s%s%s", since, before, larger, smaller);
-}
-
-static void note_candidates(void *context, struct mailbox_reply *reply)
-{
-    struct candidates *candidates = context;
-    if (reply->status != STATUS_NONE || strncasecmp(reply->data, "SEARCH", 6) != 0)
-        return;
-    candidates->told = true;
-    if (candidates->count <= CANDIDATES_MOST && !mailbox_reply_search(reply, &candidates->uids, &candidates->count))
-        candidates->damaged = true;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a;
-    uint32_t right = *(const uint32_t *)b;
-    return (left < right) - (left > right);
-}
-
-/* RFC 3501, 6.4.4: the untagged answer is mandatory, even if empty. Servers that leave out an empty one (hoodiecrow) say
- * nothing but the tagged OK; behind anything else there may be one in a form that we do not know. */
-static bool told_candidates(const struct mailbox *mailbox, const struct candidates *found, struct fault *fault)
-{
-    bool told = found->told || mailbox->responses == 1;
-    if (told && !found->damaged && found->count <= CANDIDATES_MOST)
-        return true;
-    fault_set(fault, "%s: the answer to UID SEARCH %s", mailbox->where,
-              !told            ? "is missing"
-              : found->damaged ? "cannot be read"
-                               : "has too many messages");
-    return false;
-}
-
-bool mailbox_searchable(const char *id, size_t length, bool folded)
-{
-    if (folded || length == 0 || length > 200)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        bool encoded_word = id[i] == '=' && i + 1 < length && id[i + 1] == '?';
-        if (id[i] <= 0x20 || id[i] >= 0x7f || id[i] == '"' || id[i] == '\\' || encoded_word)
-            return false;
-    }
-    return true;
-}
-
 static void send_examine(struct mailbox *mailbox)
 {
     struct searching *it = mailbox->searching;
@@ -135,10 +64,7 @@ static void send_examine(struct mailbox *mailbox)
 static void send_search(struct mailbox *mailbox)
 {
     struct searching *it = mailbox->searching;
-    char *keys OD_CLEANUP(base_free) = criteria(&it->search, it->look);
-    it->found.count = 0;
-    it->found.told = false;
-    bool sent = mailbox_dialogue_send(mailbox, "UID SEARCH", &it->why, "UID SEARCH %s", keys);
+    bool sent = mailbox_hits_send(mailbox, &it->search, it->look == LOOK_ID, &it->hits, &it->why);
     it->step = sent ? STEP_SEARCH : STEP_OVER;
 }
 
@@ -230,19 +156,13 @@ static void take_examine(struct mailbox *mailbox)
 static void take_search(struct mailbox *mailbox)
 {
     struct searching *it = mailbox->searching;
-    struct mailbox_reply reply;
-    mailbox->response_max = MAILBOX_SEARCH_RESPONSE_MAX;
-    bool answered = mailbox_dialogue_take(mailbox, note_candidates, &it->found, &reply, &it->why);
-    mailbox->response_max = MAILBOX_RESPONSE_MAX;
     it->step = STEP_OVER;
-    if (!answered || !told_candidates(mailbox, &it->found, &it->why))
+    if (!mailbox_hits_take(mailbox, &it->hits, &it->why))
         return;
-    if (it->found.count == 0) {
+    if (it->hits.count == 0)
         look_on(mailbox);
-        return;
-    }
-    qsort(it->found.uids, it->found.count, sizeof *it->found.uids, newest_first);
-    it->step = STEP_COMPARE;
+    else
+        it->step = STEP_COMPARE;
 }
 
 static void take_newest(struct mailbox *mailbox)
@@ -315,7 +235,7 @@ static void take_step(struct mailbox *mailbox)
         break;
     case STEP_COMPARE:
         take_compared(mailbox, mailbox_candidates(mailbox, &it->search, it->search.by_id || it->look == LOOK_DATE,
-                                                  it->found.uids, it->found.count, &it->uid, &it->why));
+                                                  it->hits.uids, it->hits.count, &it->uid, &it->why));
         break;
     case STEP_NEWEST:
         take_newest(mailbox);
@@ -361,7 +281,7 @@ void mailbox_search_forget(struct mailbox *mailbox)
     if (mailbox->searching == NULL)
         return;
     free(mailbox->searching->name);
-    free(mailbox->searching->found.uids);
+    free(mailbox->searching->hits.uids);
     base_free(&mailbox->searching);
 }
 

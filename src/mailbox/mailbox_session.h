@@ -237,6 +237,18 @@ enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awa
 enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox) OD_MUST;
 enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox) OD_MUST;
 
+/* mailbox_hits.c: UID SEARCH by text (the Message-ID), or else by date and size; and what it finds, newest first. */
+struct mailbox_hits {
+    uint32_t *uids; /* free(3) */
+    size_t count;
+    bool told; /* there was an answer, even if empty */
+    bool damaged;
+};
+
+bool mailbox_hits_send(struct mailbox *mailbox, const struct search *search, bool by_text, struct mailbox_hits *hits,
+                       struct fault *fault) OD_MUST;
+bool mailbox_hits_take(struct mailbox *mailbox, struct mailbox_hits *hits, struct fault *fault) OD_MUST;
+
 #define MAILBOX_IDS_MOST 100 /* messages in one FETCH: for its line (RFC 2683, 3.2.1.5), and its answer is read ahead */
 
 /* mailbox_ids.c: the Message-ID fields of some messages. */
