@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* Whether two different names may be of one mailbox: \Sent stands for any; a name may have the prefix of the server's
+/* Whether two names may be of one mailbox: \Sent stands for any; a name may have the prefix of the server's
  * namespace or not, another separator, letter case, or normal form of Unicode. INBOX has no other name. */
 bool alias_possible(const char *a, const char *b) OD_MUST;
 

@@ -79,8 +79,9 @@ static struct search search_of(const struct delivery_work *work, size_t place)
 {
     const struct message *message = work->delivery->message;
     const struct append_ahead *ahead = &work->ahead[place];
+    const struct plan_target *plan = &work->plan->targets[place];
     bool by_id = is_by_id(work, place);
-    bool newest_only = by_id && !work->plan->targets[place].doubt;
+    bool newest_only = by_id && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
     bool sized = ahead->ids == NULL && message->content_size > 1;
     return (struct search){
         .mailbox = append_mailbox(work, place),

@@ -24,12 +24,9 @@ bool fallback_awaits(const struct delivery_work *work, size_t place, const char 
 {
     const struct ledger_target *list = work->targets.list;
     bool awaits = false;
-    for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        const char *other = append_mailbox(work, i);
+    for (size_t i = 0; i < work->targets.message.target_count; i++)
         awaits |= i != place && (made[i].state == COPY_APPENDING || made[i].doubt) &&
-                  strcmp(list[i].account, list[place].account) == 0 &&
-                  (strcmp(other, mailbox) == 0 || alias_possible(other, mailbox));
-    }
+                  strcmp(list[i].account, list[place].account) == 0 && alias_possible(append_mailbox(work, i), mailbox);
     return awaits;
 }
 

@@ -17,6 +17,7 @@ import expect
 import psycopg2
 import pytest
 from lab import lab as lab_module, locks
+from lab.lmtp import start, stored
 from lab.messages import message, new_id
 from lab.postgres import Postgres
 from lab.process import free_port, wait_until
@@ -252,6 +253,26 @@ def test_no_transaction_stays_open(site):
         expect.held(site.deliver(message(id=id), scuba))
     assert states.keys() == {b"I"} and states[b"I"] > 10, states
     assert site.sql("SELECT * FROM oncedrop.lease") == []
+
+
+@pytest.mark.parametrize("method,table", [("lease", "copy"), ("lease", "lease"), ("advisory", "copy")])
+def test_a_batch_that_fails_leaves_no_transaction_open(site, method, table):
+    """A statement that fails takes the COMMIT or ROLLBACK behind it along; the kept session goes on without."""
+    locks.agree(site, method)
+    scuba, mail = site.account(), message()
+    states = []
+
+    def watch(_connection, side, data):
+        states.extend(re.findall(b"Z\0\0\0\5([ITE])", data) if side == SERVER else [])
+        return data
+    site.database_proxy(watch)
+    session = start(site)
+    site.sql("CREATE FUNCTION oncedrop.fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'failed'; END$$")
+    site.sql(f"CREATE TRIGGER fail BEFORE INSERT OR DELETE ON oncedrop.{table} EXECUTE FUNCTION oncedrop.fail()")
+    assert session.deliver(mail, scuba)[0].code == 451
+    assert b"E" in states and states[-1] == b"I", states
+    site.sql(f"DROP TRIGGER fail ON oncedrop.{table}")
+    stored(session.deliver(mail, scuba)[0])
 
 
 def test_a_lease_that_has_expired_is_nobodys(site):

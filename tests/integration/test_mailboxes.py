@@ -69,6 +69,19 @@ def test_a_sent_copy_in_doubt_is_looked_for_everywhere(site):
     assert site.count(lisa, "Sent") == made + 1
 
 
+def test_a_copy_by_another_name_is_looked_for_everywhere(site):
+    """It was stored before, however many messages came after it."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    site.settings.update({"route.detail": "folder", "route.sent": r"\Sent"})
+    mail = message(sender=lisa)
+    expect.stored(site.deliver(mail, lisa.replace("@", "+Gesendet@"), sender=lisa, options=["-o", "route.sent_copy=off"]),
+                  "Gesendet")
+    made = fill(site, lisa, "Gesendet", message(sender=lisa), 512)
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    assert site.sql("SELECT state, uid FROM oncedrop.copy WHERE role = 'sent'") == [("stored", 1)]
+    assert site.count(lisa, "Gesendet") == made + 1
+
+
 def test_what_others_filed_is_looked_for_among_the_newest(site):
     """The 500th from the end counts as the Sent copy, the 501st does not."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
