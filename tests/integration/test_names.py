@@ -417,6 +417,22 @@ def test_lock_wait_is_for_the_other_copy_too(site):
     assert site.count(scuba) == 1
 
 
+def test_lock_wait_is_for_a_copy_by_another_name_too(site):
+    """Seen to fail with lock.wait for folders only."""
+    site.settings.update({"lock.wait": "50s", "route.inbox": "Sent", "route.sent": r"\Sent"})
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail = message(sender=lisa)
+    expect.stored(site.deliver(mail, scuba, sender=lisa), "Sent")
+    site.sql(CLAIMED + " WHERE role = 'sent'", ("0 s",))
+    tries = []
+    site.database_proxy(lambda _connection, side, data: tries.extend([True] * (side == CLIENT and b"try_advisory" in data)) or data)
+    delivery = site.start_delivery(mail, lisa)
+    wait_until(lambda: len(tries) > 1, "it tries again")
+    site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = now()")
+    expect.stored(delivery.finish(), "Sent")
+    assert site.count(lisa, "Gesendet") + site.count(lisa, "Sent") == 1
+
+
 class Late(FakeImap):
     """A server that has only INBOX, makes no folder, and is slow: of the first message, or of the first explanation instead of one,
     it does not say what became of it. It is stored when the test says so."""
@@ -478,6 +494,40 @@ def test_a_copy_whose_fate_is_unknown_keeps_a_fallback_from_the_inbox(site, deta
     replies = to(site, mail, *addresses)
     assert [reply.code for reply in replies] == [250, 250], replies
     assert len(server.appended) == 1
+
+
+class LateByAnyName(Late):
+    """All names are of one mailbox."""
+
+    def do_append(self, client, tag, arguments):
+        super().do_append(client, tag, b"INBOX " + arguments.split(b" ", 1)[1])
+
+    def do_examine(self, client, tag, _arguments):
+        client.send(f"* {len(self.appended)} EXISTS\r\n* OK [UIDVALIDITY 7] valid\r\n{tag} OK done")
+
+    def do_fetch(self, client, tag, arguments):
+        """UIDs are sequence numbers here."""
+        first, last = map(int, arguments.split()[0].split(b":"))
+        self.do_uid_fetch(client, tag, b",".join(b"%d" % n for n in range(first, last + 1)) + b" HEADER.FIELDS")
+
+
+@pytest.mark.parametrize("details,sender", [(["+lists", "+INBOX^lists"], "x@elsewhere.example"), (["+Sent"], SCUBA)],
+                         ids=["two folders", "folder and Sent"])
+@pytest.mark.parametrize("answer", [None, "NO [UNAVAILABLE] my backend does not answer"], ids=["lost", "refused"])
+def test_a_copy_whose_fate_is_unknown_keeps_others_from_its_mailbox(site, details, sender, answer):
+    """By any name that may be another one of it. Seen to fail without what fences an inbox, and what fences Sent."""
+    server = site.use(LateByAnyName(answer, False))
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "route.detail": "folder", "route.sent": r"\Sent"})
+    addresses, mail = [SCUBA.replace("@", f"{detail}@") for detail in details], message(sender=sender)
+    for stored in (0, 1):
+        replies = lmtp.start(site).deliver(mail, *addresses, sender=sender)
+        assert [reply.code for reply in replies] == [250 if stored else 451] * len(details), replies
+        assert len(server.appended) == stored
+        if not stored:
+            server.appended.append(server.late)
+            site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+    assert site.sql("SELECT DISTINCT state FROM oncedrop.copy") == [("stored",)]
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 2
 
 
 def cannot(client, tag, _arguments):
