@@ -31,13 +31,13 @@ static void end_by_signal(int signal)
     _exit(75);
 }
 
-static unsigned crowded(const void *context)
+static bool all_busy(const void *context)
 {
     const struct lmtp_service_load *load = context;
     for (size_t i = 0; i < load->workers; i++)
         if (!atomic_load(&load->worker[i].busy))
-            return 0;
-    return atomic_load(&load->taken);
+            return false;
+    return true;
 }
 
 /* Takes a place for a client that is not believed; false: there is none for it now. Of two that come at the same moment
@@ -80,7 +80,7 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
         .is_local = peer.is_local,
         .stop_fd = stop_fd,
         .others_fd = listen_fd,
-        .crowded = crowded,
+        .all_busy = all_busy,
         .context = load,
     };
     lmtp_serve(config, fd, fd, &terms, kept);
@@ -127,7 +127,6 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
         if (fd >= 0) {
             atomic_store(&load->worker[number].busy, true);
-            atomic_fetch_add(&load->taken, 1);
             serve(config, fd, listen_fd, stop_fd, load, number, &kept);
             atomic_store(&load->worker[number].uid, 0);
             atomic_store(&load->worker[number].busy, false);

@@ -11,7 +11,6 @@
 /* Which workers have a client, in memory that they share. A worker that dies cannot say so: its parent does. */
 struct lmtp_service_load {
     size_t workers;
-    _Atomic unsigned taken; /* connections so far, from 1 */
     struct {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of a client that is not believed, plus 1; 0: there is none */
