@@ -140,8 +140,8 @@ static bool renew(struct front_replies *replies)
     return renewed;
 }
 
-/* As open_session, again and again while the service is busy. *ret_sent: the message was sent, which is done early if it
- * fits into the socket, but only once: a busy service would not read it. */
+/* As open_session, again and again while the service is busy. *ret_sent: the message was sent, which is done early if
+ * it fits into the socket, but only once: a busy service would not read it. */
 static enum step take_turn(struct front_replies *replies, const struct front_request *request,
                            const struct front_message *message, int64_t started_ms, bool *ret_sent)
 {

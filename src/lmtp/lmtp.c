@@ -46,6 +46,13 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
         lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
 }
 
+/* XCONFIG config_digest, from `check`: whether that is the configuration in force. */
+static void do_xconfig(struct lmtp *lmtp, const char *arguments)
+{
+    char *ours OD_CLEANUP(base_free) = config_digest(lmtp->config);
+    lmtp_stream_reply(lmtp->stream, strcmp(arguments, ours) == 0 ? "250 2.0.0 the same" : LMTP_OTHER_CONFIG);
+}
+
 /* False: the session is over. */
 static bool do_data(struct lmtp *lmtp)
 {
@@ -91,6 +98,11 @@ static bool do_line(struct lmtp *lmtp, const char *line)
             break;
         lmtp_deliver(lmtp, arguments);
         return false;
+    case LMTP_XCONFIG:
+        if (!lmtp->terms->is_local || lmtp->terms->only_login != NULL)
+            break;
+        do_xconfig(lmtp, arguments);
+        return true;
     case LMTP_QUIT:
         lmtp_stream_reply(lmtp->stream, "221 2.0.0 %s bye", lmtp->host);
         return false;

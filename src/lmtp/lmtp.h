@@ -16,8 +16,9 @@ struct lmtp_times {
 };
 #define LMTP_TIMES ((struct lmtp_times){.session = LMTP_SESSION_MS, .last_data = 100000, .idle = 300000})
 
-#define LMTP_LINE_MAX 4096 /* longest command, including its line end */
-#define LMTP_ERRORS_MAX 20 /* commands refused before the session ends */
+#define LMTP_LINE_MAX 4096                    /* longest command, including its line end */
+#define LMTP_OTHER_CONFIG "550 5.0.0 another" /* to XCONFIG, a local and believed client's question */
+#define LMTP_ERRORS_MAX 20                    /* commands refused before the session ends */
 
 /* What lives on from one connection to the next: the session with the database, those with the IMAP server and how far
  * it is trusted, and the process that decodes, which is the program's own (message/decoding.h). */

@@ -537,3 +537,31 @@ def test_check_looks_at_the_service(site):
     assert done.exit == 1 and f"{service.socket}: Connection refused" in " ".join(done.out.split()), done
     os.unlink(service.socket)
     assert "service " not in site.check().out
+
+
+OTHER_CONFIGURATION = "runs with another configuration or password than this one"
+
+
+def test_check_sees_that_the_service_runs_with_another_configuration(site):
+    service = Service(site, workers=1)
+    site.settings.update(service.settings)
+    assert OTHER_CONFIGURATION not in " ".join(site.check().out.split())
+    site.settings["delivery.deadline"] = "61s"
+    done = site.check()
+    assert OTHER_CONFIGURATION in " ".join(done.out.split()) and "SIGHUP" in done.out, done
+    service.reload()
+    assert OTHER_CONFIGURATION not in " ".join(site.check().out.split())
+    with open(site.password_file, "r+", encoding="ascii") as file:
+        password = file.read().strip()
+        file.seek(0)
+        file.write(f"{password}x\n")
+    done = site.check()
+    assert OTHER_CONFIGURATION in " ".join(done.out.split()) and password not in done.out, done
+
+
+def test_only_who_is_believed_learns_the_configuration_in_force(site):
+    service = Service(site, workers=1)
+    assert service.connect().command("XCONFIG x").code == 550
+    assert site.run("lmtp", stdin=b"XCONFIG x\r\n").out.splitlines()[1].startswith("500 ")
+    if os.getuid() == 0:
+        assert service.connect(user="nobody").command("XCONFIG x").code == 500
