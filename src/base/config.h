@@ -139,6 +139,10 @@ enum config_print { CONFIG_PRINT_ALL, CONFIG_PRINT_NON_DEFAULT, CONFIG_PRINT_DEF
  * a password inside database.conninfo is shown as "***". */
 void config_print(FILE *out, const struct config *config, enum config_print which);
 
+/* SHA-256, in hex, of all settings and the IMAP password, but not of the name of its file, which may be systemd's. To
+ * be compared, and not shown: it depends on secrets. To be freed by the caller. */
+char *config_digest(const struct config *config) OD_MUST;
+
 /* Parses "90s", "2m", "1h", "7d", "500ms" or "0" (a bare number is seconds) to milliseconds. On false *ret is
  * untouched. */
 bool config_parse_duration(const char *text, int64_t *ret) OD_MUST;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * Settings as text, and a connection string without its password. When in doubt, more is hidden rather than less. */
+ * Settings as text, a connection string without its password, and a digest. When in doubt, more is hidden rather than
+ * less. */
 #include "base/config_table.h"
 
 #include <glib.h>
+#include <stddef.h>
 #include <string.h>
 
 static const char blanks[] = " \t\n\r\f\v";
@@ -108,4 +110,17 @@ void config_print(FILE *out, const struct config *config, enum config_print whic
         }
         fprintf(out, "%s.%s =%s%s\n", setting->group, setting->name, *value ? " " : "", value);
     }
+}
+
+char *config_digest(const struct config *config)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
+        char *value OD_CLEANUP(base_free) = config_value_text(config, setting);
+        if (setting->offset != offsetof(struct config, imap.password_file))
+            g_checksum_update(sum, (const guchar *)value, (gssize)strlen(value) + 1);
+    }
+    if (config->imap.password != NULL)
+        g_checksum_update(sum, (const guchar *)config->imap.password, -1);
+    return base_strdup(g_checksum_get_string(sum));
 }

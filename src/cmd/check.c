@@ -182,7 +182,10 @@ static void step_route(void *context)
 static void step_imap(void *context)
 {
     const struct check *check = context;
-    check_imap(check->config, &check->place, check->fits);
+    struct config config = *check->config;
+    if (config.imap.timeout > IMAP_ANSWER_MS)
+        config.imap.timeout = IMAP_ANSWER_MS; /* a delivery waits longer */
+    check_imap(&config, &check->place, check->fits);
 }
 
 static void step_service(void *context)
@@ -252,8 +255,6 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     check_begin(json, colour);
     check_configuration(options, config);
     check_times(config);
-    if (config->imap.timeout > IMAP_ANSWER_MS)
-        config->imap.timeout = IMAP_ANSWER_MS; /* only after check_times: a delivery waits longer */
     *check = (struct check){.config = config, .address = optind < argc ? argv[optind] : NULL, .postfix = postfix};
     run_steps(check);
     return check_end();

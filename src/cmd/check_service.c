@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/check_report.h"
+#include "lmtp/lmtp.h"
 
 /* Names that nobody has are warned of: a client by that name would be told to try again. */
 static void check_clients(const struct config *config)
@@ -22,8 +23,8 @@ static void check_clients(const struct config *config)
             check_warning("service", "service.clients: there is no user %s", *name);
 }
 
-/* Reads the greeting; returns its length, 0 if the connection ended, negative on an error. */
-static ssize_t greeting(int fd, char *line, size_t size)
+/* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
+static ssize_t read_line(int fd, char *line, size_t size)
 {
     ssize_t n;
     do
@@ -32,6 +33,19 @@ static ssize_t greeting(int fd, char *line, size_t size)
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\r\n")] = '\0';
     return n;
+}
+
+/* Only a service that believes us says so. */
+static void check_in_force(const struct config *config, int fd)
+{
+    char line[512];
+    char *digest OD_CLEANUP(base_free) = config_digest(config);
+    char *question OD_CLEANUP(base_free) = base_printf("XCONFIG %s\r\n", digest);
+    if (write(fd, question, strlen(question)) > 0 && read_line(fd, line, sizeof(line)) > 0 &&
+        strcmp(line, LMTP_OTHER_CONFIG) == 0)
+        check_warning("service",
+                      "it runs with another configuration or password than this one: after a change, "
+                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, start it anew");
 }
 
 void check_service(const struct config *config)
@@ -48,11 +62,12 @@ void check_service(const struct config *config)
                    strerror(errno));
         return;
     }
-    if (greeting(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
+    if (read_line(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
         check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
     else
         check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,
                    config->service.clients[0] != '\0' ? " and " : "", config->service.clients);
+    check_in_force(config, fd);
     (void)!write(fd, "QUIT\r\n", 6);
     check_clients(config);
 }

@@ -6,8 +6,8 @@
 
 #include "base/config.h"
 
-/* Whether the service answers on its unix socket, and whom it believes. Reports nothing if there is no socket, since a
- * service need not run. May wait for long. */
+/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
+ * nothing if there is no socket, since a service need not run. May wait for long. */
 void check_service(const struct config *config);
 
 #endif

@@ -109,8 +109,7 @@ static bool send_message(int fd, const struct front_request *request, const stru
                          int64_t started_ms, int64_t until_ms)
 {
     char rest[96];
-    int length = snprintf(rest, sizeof(rest), " AGE=%lld\r\nBDAT %zu\r\n", (long long)(base_now_ms() - started_ms),
-                          message->size);
+    int length = snprintf(rest, sizeof(rest), " SINCE=%lld\r\nBDAT %zu\r\n", (long long)started_ms, message->size);
     struct iovec pieces[] = {
         {.iov_base = (char *)(uintptr_t)request->command, .iov_len = request->length}, /* not modified */
         {.iov_base = rest, .iov_len = (size_t)length},
@@ -119,15 +118,14 @@ static bool send_message(int fd, const struct front_request *request, const stru
     return send_bytes(fd, pieces, 3, until_ms) && (message->fd < 0 || send_file(fd, message, until_ms));
 }
 
-/* Up to the greeting, with all of a message that fits into the socket: it need not wait for it. */
+/* Up to the greeting. early: sends the message before it. */
 static enum step open_session(struct front_replies *replies, const struct front_request *request,
-                              const struct front_message *message, int64_t started_ms, int64_t until_ms)
+                              const struct front_message *message, int64_t started_ms, bool early, int64_t until_ms)
 {
     enum step step = connect_to(replies->fd, request->socket);
     if (step != STEP_ON)
         return step;
-    bool sent = message->fd >= 0 ||
-                send_message(replies->fd, request, message, started_ms, base_now_ms() + FRONT_HAND_OVER_MS);
+    bool sent = !early || send_message(replies->fd, request, message, started_ms, base_now_ms() + FRONT_HAND_OVER_MS);
     step = await_greeting(replies, until_ms); /* also says why nothing could be sent */
     return step == STEP_ON && !sent ? STEP_NOT_TAKEN : step;
 }
@@ -142,15 +140,18 @@ static bool renew(struct front_replies *replies)
     return renewed;
 }
 
-/* As open_session, again and again while the service is busy. */
+/* As open_session, again and again while the service is busy. *ret_sent: the message was sent, which is done early if
+ * it fits into the socket, but only once: a busy service would not read it. */
 static enum step take_turn(struct front_replies *replies, const struct front_request *request,
-                           const struct front_message *message, int64_t started_ms)
+                           const struct front_message *message, int64_t started_ms, bool *ret_sent)
 {
     const int64_t until = base_now_ms() + FRONT_TURN_MS;
+    *ret_sent = message->fd < 0;
     for (int pause_ms = FIRST_PAUSE_MS;; pause_ms += pause_ms < LAST_PAUSE_MS ? pause_ms / 2 : 0) {
-        enum step step = open_session(replies, request, message, started_ms, until);
+        enum step step = open_session(replies, request, message, started_ms, *ret_sent, until);
         if (step != STEP_AGAIN || base_now_ms() + pause_ms >= until)
             return step;
+        *ret_sent = false;
         (void)poll(NULL, 0, pause_ms);
         if (output_reader_gone())
             return STEP_GONE;
@@ -159,13 +160,11 @@ static enum step take_turn(struct front_replies *replies, const struct front_req
     }
 }
 
-/* Learns that the service takes the message, which is sent unless that was done before, and how long that may take. */
-static bool is_taken(struct front_replies *replies, const struct front_request *request,
-                     const struct front_message *message, int64_t started_ms, int64_t until_ms, int64_t *ret_ms)
+/* Learns that the service takes the message, and how long that may take. */
+static bool is_taken(struct front_replies *replies, int64_t until_ms, int64_t *ret_ms)
 {
     char *line;
-    return (message->fd < 0 || send_message(replies->fd, request, message, started_ms, until_ms)) &&
-           front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
+    return front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
 }
 
 /* The last chance to see that the message may be cut short. FRONT_SERVICE_UNKNOWN: the mark was sent. */
@@ -187,17 +186,18 @@ enum front_service front_service_deliver(int fd, const struct front_request *req
     struct fault fault;
     char *line;
     int64_t ms;
+    bool sent;
     ret->replies.fd = fd;
     ret->replies.used = ret->replies.end = 0;
     if (!deadline_arm(FRONT_TURN_MS + FRONT_HAND_OVER_MS, &fault))
         return FRONT_SERVICE_NOT_TAKEN;
-    enum step step = take_turn(&ret->replies, request, message, started_ms);
+    enum step step = take_turn(&ret->replies, request, message, started_ms, &sent);
     if (step != STEP_ON)
         return step == STEP_GONE    ? FRONT_SERVICE_GONE
                : step == STEP_AGAIN ? FRONT_SERVICE_BUSY
                                     : FRONT_SERVICE_NOT_TAKEN;
     const int64_t until = base_now_ms() + FRONT_HAND_OVER_MS;
-    if (!is_taken(&ret->replies, request, message, started_ms, until, &ms) ||
+    if ((!sent && !send_message(fd, request, message, started_ms, until)) || !is_taken(&ret->replies, until, &ms) ||
         !deadline_arm(until - base_now_ms() + ms + FRONT_REPLY_MS, &fault))
         return FRONT_SERVICE_NOT_TAKEN;
     enum front_service result = send_final_mark(fd, until);

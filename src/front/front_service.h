@@ -9,8 +9,8 @@
  *    front     BDAT 0 LAST          the final mark
  *    service   250 STATUS D.S.N text
  *
- * See lmtp_deliver.h. XDELIVER and BDAT are sent in one write. Nothing is stored if the connection ends before the final
- * mark; from then on only the reply counts. */
+ * See lmtp_deliver.h. XDELIVER and BDAT are sent in one write; before the greeting only once, since a busy service does
+ * not read them. Nothing is stored if the connection ends before the final mark; from then on only the reply counts. */
 #ifndef ONCEDROP_FRONT_SERVICE_H
 #define ONCEDROP_FRONT_SERVICE_H
 

@@ -11,12 +11,9 @@
 #include "lmtp/lmtp_deliver.h"
 #include "lmtp/lmtp_session.h"
 
-/* How long a client may be silent while others wait, and how long it may come back for more, in milliseconds. */
-#define PATIENCE_MS 500           /* between transactions */
-#define PATIENCE_BEGUN_MS 20000   /* within one, or when one is expected */
-#define PATIENCE_STOPPING_MS 2000 /* for one that is expected */
-#define TURN_MS 1000
-#define GLANCE_MS 100 /* others who wait for that long are not about to be served */
+/* How long a client may be silent when the service stops or others wait. */
+#define MOMENT_MS 100
+#define EXPECTED_MS 2000 /* if it is expected to begin a transaction */
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -47,6 +44,13 @@ static void do_mail(struct lmtp *lmtp, const char *arguments)
         reply_error(lmtp, "503 5.5.1 send LHLO first");
     else
         lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
+}
+
+/* XCONFIG config_digest, from `check`: whether that is the configuration in force. */
+static void do_xconfig(struct lmtp *lmtp, const char *arguments)
+{
+    char *ours OD_CLEANUP(base_free) = config_digest(lmtp->config);
+    lmtp_stream_reply(lmtp->stream, strcmp(arguments, ours) == 0 ? "250 2.0.0 the same" : LMTP_OTHER_CONFIG);
 }
 
 /* False: the session is over. */
@@ -94,6 +98,11 @@ static bool do_line(struct lmtp *lmtp, const char *line)
             break;
         lmtp_deliver(lmtp, arguments);
         return false;
+    case LMTP_XCONFIG:
+        if (!lmtp->terms->is_local || lmtp->terms->only_login != NULL)
+            break;
+        do_xconfig(lmtp, arguments);
+        return true;
     case LMTP_QUIT:
         lmtp_stream_reply(lmtp->stream, "221 2.0.0 %s bye", lmtp->host);
         return false;
@@ -107,17 +116,21 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     return true;
 }
 
-/* lmtp_terms.crowded if other clients wait, else 0. */
-static unsigned others_wait(struct lmtp *lmtp)
+static bool is_readable(int fd)
 {
-    struct pollfd others = {.fd = lmtp->terms->others_fd, .events = POLLIN};
-    return others.fd >= 0 && poll(&others, 1, 0) > 0 ? lmtp->terms->crowded(lmtp->terms->context) : 0;
+    struct pollfd waited = {.fd = fd, .events = POLLIN};
+    return fd >= 0 && poll(&waited, 1, 0) > 0;
 }
 
-static bool is_stopping(struct lmtp *lmtp)
+/* Why a client between transactions should leave; NULL: it need not. */
+static const char *reason_to_leave(const struct lmtp *lmtp)
 {
-    struct pollfd stop = {.fd = lmtp->terms->stop_fd, .events = POLLIN};
-    return stop.fd >= 0 && poll(&stop, 1, 0) > 0;
+    const struct lmtp_terms *terms = lmtp->terms;
+    if (is_readable(terms->stop_fd))
+        return "4.3.2 the service is stopping or starting anew, open another connection";
+    if (is_readable(terms->others_fd) && terms->all_busy(terms->context))
+        return "4.3.2 others are waiting, open another connection";
+    return NULL;
 }
 
 static bool end(struct lmtp *lmtp, const char *reason)
@@ -125,9 +138,6 @@ static bool end(struct lmtp *lmtp, const char *reason)
     lmtp_stream_reply(lmtp->stream, "421 %s", reason);
     return false;
 }
-
-#define STOPPING "4.3.2 the service is stopping or starting anew, open another connection"
-#define OTHERS "4.3.2 others are waiting, open another connection"
 
 /* As lmtp_stream_wait, and rests in the meantime. */
 static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_t until_ms)
@@ -142,49 +152,23 @@ static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_
     return result;
 }
 
-/* Between transactions: a client that was just accepted, or that asked first, gets the time for one transaction even when
- * the service stops, since Postfix would defer the message whose MAIL is refused. */
-static bool is_expected(const struct lmtp *lmtp)
-{
-    return lmtp->messages == 0 || lmtp->expected;
-}
-
-/* Waits for the next command; false: the session is over. */
+/* Waits for the next command; false: the session is over. A client that was just accepted, or that asked first, gets
+ * the time to begin a transaction, since Postfix would defer the message whose MAIL is refused. */
 static bool await_line(struct lmtp *lmtp, int64_t until_ms)
 {
-    bool begun = lmtp->transaction.sender != NULL, expected = is_expected(lmtp), stopping = false;
-    int64_t patience_ms = base_now_ms() + (begun || lmtp->expected ? PATIENCE_BEGUN_MS : PATIENCE_MS);
-    int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = -1;
-    unsigned taken;
-    for (;;) {
-        bool patient = others_fd < 0 && lmtp->terms->others_fd >= 0 && patience_ms < until_ms;
-        switch (rest(lmtp, stop_fd, others_fd, patient ? patience_ms : until_ms)) {
-        case LMTP_WAIT_INPUT:
+    bool begun = lmtp->transaction.sender != NULL;
+    int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = begun ? -1 : lmtp->terms->others_fd;
+    int64_t moment_ms = lmtp->messages == 0 || lmtp->expected ? EXPECTED_MS : MOMENT_MS;
+    while (base_now_ms() < until_ms && rest(lmtp, stop_fd, others_fd, until_ms) == LMTP_WAIT_EVENT) {
+        const char *before = reason_to_leave(lmtp);
+        int64_t end_ms = base_now_ms() + moment_ms;
+        if (lmtp_stream_wait(lmtp->stream, -1, -1, end_ms < until_ms ? end_ms : until_ms) == LMTP_WAIT_INPUT)
             return true;
-        case LMTP_WAIT_STOP:
-            if (!expected)
-                return end(lmtp, STOPPING);
-            stopping = true;
-            stop_fd = -1;
-            if (until_ms > base_now_ms() + PATIENCE_STOPPING_MS)
-                until_ms = base_now_ms() + PATIENCE_STOPPING_MS;
-            break;
-        case LMTP_WAIT_OTHERS:
-            taken = others_wait(lmtp);
-            if (lmtp_stream_wait(lmtp->stream, -1, -1, base_now_ms() + GLANCE_MS) == LMTP_WAIT_INPUT)
-                return true;
-            if (taken != 0 && others_wait(lmtp) == taken) /* the same ones wait all the time */
-                return end(lmtp, OTHERS);
-            break;
-        case LMTP_WAIT_TIMEOUT:
-            if (!patient && stopping)
-                return end(lmtp, STOPPING);
-            if (!patient)
-                return true; /* lmtp_stream_line finds the same */
-            others_fd = lmtp->terms->others_fd;
-            break;
-        }
+        const char *reason = reason_to_leave(lmtp);
+        if (before != NULL && reason != NULL)
+            return end(lmtp, reason);
     }
+    return true; /* lmtp_stream_line finds the same */
 }
 
 /* Between transactions: NULL if this command is to be served, else why the session ends instead. */
@@ -192,15 +176,13 @@ static const char *reason_to_end(struct lmtp *lmtp, const char *line)
 {
     const char *arguments;
     enum lmtp_verb verb = lmtp_command_verb(line, &arguments);
+    bool asks = verb == LMTP_RSET || verb == LMTP_NOOP;
     if (verb == LMTP_QUIT)
         return NULL;
     if (base_now_ms() >= lmtp->end_ms)
         return "4.3.2 session time limit reached, open another";
-    bool probe = verb == LMTP_RSET || verb == LMTP_NOOP;
-    if (is_stopping(lmtp) && lmtp->messages > 0 && (probe || !lmtp->expected))
-        return STOPPING;
-    if (probe && lmtp->messages > 0 && base_now_ms() >= lmtp->begun_ms + TURN_MS && others_wait(lmtp) != 0)
-        return OTHERS;
+    if (lmtp->messages > 0 && (asks || (!lmtp->expected && is_readable(lmtp->terms->stop_fd))))
+        return reason_to_leave(lmtp);
     return NULL;
 }
 
@@ -253,15 +235,13 @@ void lmtp_kept_clear(struct lmtp_kept *kept)
 void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept)
 {
     struct lmtp_stream *stream = lmtp_stream_new(in, out);
-    int64_t now = base_now_ms();
     struct lmtp lmtp = {
         .config = config,
         .terms = terms,
         .kept = kept,
         .stream = stream,
         .fd = in,
-        .begun_ms = now,
-        .end_ms = now + terms->times.session,
+        .end_ms = base_now_ms() + terms->times.session,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
     lmtp_stream_limit(stream, lmtp.end_ms + terms->times.last_data);

@@ -16,8 +16,9 @@ struct lmtp_times {
 };
 #define LMTP_TIMES ((struct lmtp_times){.session = LMTP_SESSION_MS, .last_data = 100000, .idle = 300000})
 
-#define LMTP_LINE_MAX 4096 /* longest command, including its line end */
-#define LMTP_ERRORS_MAX 20 /* commands refused before the session ends */
+#define LMTP_LINE_MAX 4096                    /* longest command, including its line end */
+#define LMTP_OTHER_CONFIG "550 5.0.0 another" /* to XCONFIG, a local and believed client's question */
+#define LMTP_ERRORS_MAX 20                    /* commands refused before the session ends */
 
 /* What lives on from one connection to the next: the session with the database, those with the IMAP server and how far
  * it is trusted, and the process that decodes, which is the program's own (message/decoding.h). */
@@ -38,13 +39,11 @@ void lmtp_kept_clear(struct lmtp_kept *kept);
 /* What holds for one connection. */
 struct lmtp_terms {
     struct lmtp_times times;
-    const char *only_login; /* see delivery.h; NULL: the client may deliver to everybody */
-    bool is_local;          /* on a unix socket: `deliver` may hand over to us */
-    int stop_fd;            /* readable: no new transaction; -1: none */
-    int others_fd;          /* readable: other clients wait; -1: there are none */
-    /* How many clients this process and those beside it have taken up so far, of which none is free now; 0: one is free.
-     * Needed if there is others_fd. */
-    unsigned (*crowded)(const void *context);
+    const char *only_login;                /* see delivery.h; NULL: the client may deliver to everybody */
+    bool is_local;                         /* on a unix socket: `deliver` may hand over to us */
+    int stop_fd;                           /* readable: no new transaction; -1: none */
+    int others_fd;                         /* readable: other clients wait; -1: there are none */
+    bool (*all_busy)(const void *context); /* this process and all beside it; needed if there is others_fd */
     const void *context;
 };
 
@@ -53,10 +52,10 @@ struct lmtp_terms {
 
 /* Serves until QUIT, the end of input, or a limit. Every command and message gets its reply; there is no result.
  *
- * A client that only waits gets 421 and is left when stop_fd becomes readable, and soon when others wait. A transaction
- * that was begun is finished. Postfix tries a kept connection by RSET before it uses it again, so a 421 in answer to
- * that makes it connect anew, while one in answer to MAIL defers the message: as far as possible, only the former is
- * given. */
+ * A client that is silent between two transactions gets 421 after a moment, if the service stops or all are busy and
+ * others wait. A transaction that was begun is finished. Postfix tries a kept connection by RSET before it uses it
+ * again, so a 421 in answer to that makes it connect anew, while one in answer to MAIL defers the message: as far as
+ * possible, only the former is given. */
 void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept);
 
 /* Greets with 421 and this text, if the session cannot be served. */

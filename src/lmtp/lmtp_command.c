@@ -13,9 +13,10 @@ enum lmtp_verb lmtp_command_verb(const char *line, const char **ret_arguments)
         const char *name;
         enum lmtp_verb verb;
     } verbs[] = {
-        {"LHLO", LMTP_LHLO},         {"MAIL", LMTP_MAIL},         {"RCPT", LMTP_RCPT}, {"DATA", LMTP_DATA},
-        {"RSET", LMTP_RSET},         {"NOOP", LMTP_NOOP},         {"QUIT", LMTP_QUIT}, {"VRFY", LMTP_VRFY},
-        {"XFORWARD", LMTP_XFORWARD}, {"XDELIVER", LMTP_XDELIVER}, {"HELO", LMTP_HELO}, {"EHLO", LMTP_HELO},
+        {"LHLO", LMTP_LHLO},         {"MAIL", LMTP_MAIL},         {"RCPT", LMTP_RCPT},       {"DATA", LMTP_DATA},
+        {"RSET", LMTP_RSET},         {"NOOP", LMTP_NOOP},         {"QUIT", LMTP_QUIT},       {"VRFY", LMTP_VRFY},
+        {"XFORWARD", LMTP_XFORWARD}, {"XDELIVER", LMTP_XDELIVER}, {"XCONFIG", LMTP_XCONFIG}, {"HELO", LMTP_HELO},
+        {"EHLO", LMTP_HELO},
     };
     size_t length = strcspn(line, " \t");
     *ret_arguments = line + length + strspn(line + length, " \t");

@@ -18,6 +18,7 @@ enum lmtp_verb {
     LMTP_VRFY,
     LMTP_XFORWARD,
     LMTP_XDELIVER,
+    LMTP_XCONFIG,
     LMTP_HELO, /* HELO and EHLO: SMTP, which RFC 2033 forbids here */
 };
 

@@ -47,7 +47,7 @@ static char **string_field(struct envelope *envelope, const char *name)
 }
 
 /* False: a parameter is unknown or invalid. */
-static bool parse_parameters(const char *arguments, struct envelope *envelope, int64_t *ret_age)
+static bool parse_parameters(const char *arguments, struct envelope *envelope, int64_t *ret_since)
 {
     for (;;) {
         char *name OD_CLEANUP(base_free) = NULL;
@@ -55,7 +55,7 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
         if (!lmtp_command_parameter(&arguments, &name, &value))
             return true;
         char **field = string_field(envelope, name);
-        int64_t *number = strcmp(name, "SIZE") == 0 ? &envelope->size : strcmp(name, "AGE") == 0 ? ret_age : NULL;
+        int64_t *number = strcmp(name, "SIZE") == 0 ? &envelope->size : strcmp(name, "SINCE") == 0 ? ret_since : NULL;
         if (field != NULL && lmtp_command_xtext(value)) {
             base_free(field);
             *field = value;
@@ -137,8 +137,8 @@ static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct lmtp_in
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
 {
     struct envelope envelope OD_CLEANUP(envelope_clear) = {.only_login = base_strdup(lmtp->terms->only_login)};
-    int64_t age = 0, now = base_now_ms();
-    if (!parse_parameters(arguments, &envelope, &age)) {
+    int64_t now = base_now_ms(), since = now;
+    if (!parse_parameters(arguments, &envelope, &since)) {
         lmtp_stream_reply(lmtp->stream, "501 5.5.4 unknown or invalid parameter");
         return;
     }
@@ -150,7 +150,7 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
     lmtp_stream_reply(lmtp->stream, "354 %lld", longest);
     front_fd = lmtp->fd;
     if (receive(lmtp, &incoming)) {
-        deliver(lmtp, &envelope, &incoming, now - (age < OLDEST_MS ? age : OLDEST_MS));
+        deliver(lmtp, &envelope, &incoming, since <= now && since >= now - OLDEST_MS ? since : now);
         lmtp->messages++;
     }
 }

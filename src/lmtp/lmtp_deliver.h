@@ -5,7 +5,7 @@
  * was read: not every message on standard input can pass through DATA unchanged.
  *
  *    XDELIVER [NAME=xtext]...       SENDER, RECIPIENT, ORIGINAL, QUEUEID, LOGIN: what command line and environment say;
- *                                   SIZE: bytes to expect; AGE: milliseconds since the delivery began
+ *                                   SIZE: bytes to expect; SINCE: base_now_ms() when the delivery began
  *    BDAT n, n bytes                as in RFC 3030, but there is no reply
  *    354 milliseconds               the delivery may take so long from the final mark on
  *    BDAT 0 LAST                    the final mark

@@ -153,8 +153,7 @@ static void forget(struct running *running, pid_t pid)
     for (guint i = 0; i < running->places->len; i++)
         if (place_at(running, i)->pid == pid) {
             place_at(running, i)->pid = 0;
-            atomic_store(&running->load->worker[i].busy, false);
-            atomic_store(&running->load->worker[i].uid, 0);
+            lmtp_service_leave(running->load, i);
             delay(place_at(running, i), base_now_ms());
             return;
         }

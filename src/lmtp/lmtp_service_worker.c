@@ -31,29 +31,42 @@ static void end_by_signal(int signal)
     _exit(75);
 }
 
-static unsigned crowded(const void *context)
+static bool all_busy(const void *context)
 {
     const struct lmtp_service_load *load = context;
     for (size_t i = 0; i < load->workers; i++)
         if (!atomic_load(&load->worker[i].busy))
-            return 0;
-    return atomic_load(&load->taken);
+            return false;
+    return true;
 }
 
-/* Takes a place for a client that is not believed; false: there is none for it now. Of two that come at the same moment
- * neither may get it. */
+/* Takes a place for a client that is not believed; false: there is none for it now. Of several that come at the same
+ * moment only the one that gets through the door looks for a place. */
 static bool take_place(struct lmtp_service_load *load, size_t number, uid_t uid)
 {
     const int64_t ours = (int64_t)uid + 1;
-    size_t places = 1;
+    size_t open = 0, places = 1;
     bool first = true;
-    atomic_store(&load->worker[number].uid, ours);
+    if (!atomic_compare_exchange_strong(&load->door, &open, number + 1))
+        return false;
     for (size_t i = 0; i < load->workers; i++) {
-        int64_t other = i == number ? 0 : atomic_load(&load->worker[i].uid);
+        int64_t other = atomic_load(&load->worker[i].uid);
         places += other != 0;
         first = first && other != ours;
     }
-    return first && (places == 1 || places <= load->workers / 2);
+    bool taken = first && (places == 1 || places <= load->workers / 2);
+    if (taken)
+        atomic_store(&load->worker[number].uid, ours);
+    atomic_store(&load->door, 0);
+    return taken;
+}
+
+void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
+{
+    size_t ours = number + 1;
+    (void)atomic_compare_exchange_strong(&load->door, &ours, 0);
+    atomic_store(&load->worker[number].uid, 0);
+    atomic_store(&load->worker[number].busy, false);
 }
 
 static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_service_load *load,
@@ -80,7 +93,7 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
         .is_local = peer.is_local,
         .stop_fd = stop_fd,
         .others_fd = listen_fd,
-        .crowded = crowded,
+        .all_busy = all_busy,
         .context = load,
     };
     lmtp_serve(config, fd, fd, &terms, kept);
@@ -127,10 +140,8 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
         int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
         if (fd >= 0) {
             atomic_store(&load->worker[number].busy, true);
-            atomic_fetch_add(&load->taken, 1);
             serve(config, fd, listen_fd, stop_fd, load, number, &kept);
-            atomic_store(&load->worker[number].uid, 0);
-            atomic_store(&load->worker[number].busy, false);
+            lmtp_service_leave(load, number);
             (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;
         } else if (n == 0) {

@@ -11,12 +11,15 @@
 /* Which workers have a client, in memory that they share. A worker that dies cannot say so: its parent does. */
 struct lmtp_service_load {
     size_t workers;
-    _Atomic unsigned taken; /* connections so far, from 1 */
+    _Atomic size_t door; /* the number, plus 1, of the worker that looks for a place for a user; 0: none */
     struct {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of a client that is not believed, plus 1; 0: there is none */
     } worker[];
 };
+
+/* Says that a worker has no client. */
+void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
 
 /* Accepts connections until stop_fd is readable, and finishes the transaction under way; then returns. SIGTERM and the
  * deadline of a delivery end the process with status 75. To be called in a process of its own.

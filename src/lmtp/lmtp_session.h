@@ -13,8 +13,8 @@ struct lmtp {
     struct lmtp_kept *kept;
     struct lmtp_stream *stream;
     char host[256];
-    int64_t begun_ms, end_ms; /* of the session, by base_now_ms() */
-    uint64_t messages;        /* received */
+    int64_t end_ms;    /* of the session, by base_now_ms() */
+    uint64_t messages; /* received */
     int errors;
     int fd; /* of the connection; what the client sends */
     bool greeted;

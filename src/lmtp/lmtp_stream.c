@@ -102,9 +102,7 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
             continue;
         if (n == 0)
             return LMTP_WAIT_TIMEOUT;
-        if (n < 0 || waited[0].revents != 0)
-            return LMTP_WAIT_INPUT;
-        return waited[1].revents != 0 ? LMTP_WAIT_STOP : LMTP_WAIT_OTHERS;
+        return n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
     }
 }
 

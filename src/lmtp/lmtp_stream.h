@@ -24,8 +24,7 @@ enum lmtp_read {
 
 enum lmtp_wait {
     LMTP_WAIT_INPUT, /* there is something to read, or its end */
-    LMTP_WAIT_STOP,
-    LMTP_WAIT_OTHERS,
+    LMTP_WAIT_EVENT, /* one of the other descriptors is readable */
     LMTP_WAIT_TIMEOUT,
 };
 

@@ -13,6 +13,7 @@ import resource
 import signal
 import subprocess
 import threading
+import time
 
 import expect
 import pytest
@@ -258,8 +259,8 @@ def test_only_on_a_unix_socket(site):
     assert done.out.splitlines()[1].startswith("500 "), done
 
 
-@pytest.mark.parametrize("line", ["XDELIVER X=y", "XDELIVER SIZE=many", "XDELIVER AGE=-1", "XDELIVER RECIPIENT=a+0", "XDELIVER SENDER",
-                                  "XDELIVER AGE=" + "9" * 30])
+@pytest.mark.parametrize("line", ["XDELIVER X=y", "XDELIVER SIZE=many", "XDELIVER SINCE=-1", "XDELIVER RECIPIENT=a+0", "XDELIVER SENDER",
+                                  "XDELIVER SINCE=" + "9" * 30])
 def test_parameters_that_are_refused(site, line):
     service = Service(site, workers=1)
     client = service.connect()
@@ -282,6 +283,18 @@ def test_nothing_is_stored_without_the_final_mark(site, rest):
     client.close()
     service.connect().close()       # the worker is free again
     assert site.count(scuba) == site.value("SELECT count(*) FROM oncedrop.message") == 0
+
+
+def test_the_logged_delay_counts_the_wait_for_a_worker(site):
+    """Also if the message was sent before it."""
+    served, scuba = Served(site), site.account()
+    held = served.service.connect()
+    held.envelope([scuba])
+    running = served.start(message(), "-d", scuba)
+    time.sleep(2)       # what is to be counted, and its start
+    held.close()
+    expect.stored(running.finish())
+    assert float(re.search(r"delay=([\d.]+)", served.service.log())[1]) >= 1
 
 
 def test_chunks(site):

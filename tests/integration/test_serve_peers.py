@@ -111,6 +111,18 @@ def test_a_user_gets_one_connection_and_all_users_half_of_the_workers(site, user
     wait_until(lambda: service.connect(hello=False, user=USER).reply().code == 220, "the place is free again")
 
 
+def test_of_several_at_the_same_moment_one_is_greeted(site):
+    """Seen to fail where each gave way to the others, with a pause between its claim and its look at them."""
+    service = Service(site, workers=4)
+    for _ in range(100):
+        clients = [service.connect(hello=False, user=USER) for _ in range(3)]
+        greeted = [client for client in clients if client.reply().code == 220]
+        assert len(greeted) == 1
+        greeted[0].command("QUIT")
+        for client in clients:
+            assert client.rest() == b""     # the place is free before that
+
+
 def test_the_place_of_a_worker_that_died_is_free(site, users):
     service = Service(site, workers=2)
     held = service.connect(user=USER)

@@ -3,7 +3,8 @@
  * LMTP's times, by a simulated clock: what a session waits for, and for how long, whatever this machine is doing.
  *
  * Seen to fail: the idle time counted from DATA on; a transaction in progress refused at the session's end; no time
- * after that for its message; a command awaited beyond the session's end. */
+ * after that for its message; a command awaited beyond the session's end; a client sent away within a transaction, or
+ * after one look at those who wait. */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -33,6 +34,7 @@ static struct {
     int64_t now, tick;
     int server, client;
     const struct piece *next; /* ends with one without text */
+    int64_t delivery_ms;      /* pass at once when the database is asked */
 } simulated;
 
 int clock_gettime(clockid_t clock, struct timespec *ret)
@@ -63,7 +65,8 @@ int our_poll(struct pollfd *fds, nfds_t count, int ms)
         simulated.now += ms;
         return 0;
     }
-    if (ready == 0 && simulated.next->text != NULL && simulated.next->at_ms <= simulated.now + ms) {
+    bool due = simulated.next->text != NULL && simulated.next->at_ms <= simulated.now + (ready == 0 ? ms : 0);
+    if (fds[0].revents == 0 && due) {
         if (simulated.now < simulated.next->at_ms)
             simulated.now = simulated.next->at_ms;
         assert_true(write(simulated.client, simulated.next->text, strlen(simulated.next->text)) > 0);
@@ -73,6 +76,16 @@ int our_poll(struct pollfd *fds, nfds_t count, int ms)
         simulated.now += ms;
     }
     return ready;
+}
+
+/* connect(2), to the database: the delivery has begun. */
+int our_connect(int fd, const struct sockaddr *address, socklen_t size) __asm__("connect");
+
+int our_connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+    simulated.now += simulated.delivery_ms;
+    simulated.delivery_ms = 0;
+    return (int)syscall(SYS_connect, fd, address, size);
 }
 
 static void begin(const struct piece *pieces, int64_t tick)
@@ -134,17 +147,16 @@ static void test_idle(void **state)
 }
 
 /* Serves a client that sends `pieces`; there is no database. Stores the replies up to the session's end. */
-static void converse(const struct piece *pieces, struct lmtp_times times, int64_t tick, char *replies, size_t size)
+static void converse_on(const struct piece *pieces, const struct lmtp_terms *terms, int64_t tick, char *replies,
+                        size_t size)
 {
     struct config *config = config_defaults();
     size_t length = 0;
     base_free(&config->database.conninfo);
     config->database.conninfo = base_strdup("host=/nonexistent");
     begin(pieces, tick);
-    struct lmtp_terms terms = LMTP_ALONE;
-    terms.times = times;
     struct lmtp_kept kept = lmtp_kept_new(config);
-    lmtp_serve(config, simulated.server, simulated.server, &terms, &kept);
+    lmtp_serve(config, simulated.server, simulated.server, terms, &kept);
     lmtp_kept_clear(&kept);
     simulated.on = false;
     close(simulated.server);
@@ -153,6 +165,13 @@ static void converse(const struct piece *pieces, struct lmtp_times times, int64_
     replies[length] = '\0';
     close(simulated.client);
     config_free(&config);
+}
+
+static void converse(const struct piece *pieces, struct lmtp_times times, int64_t tick, char *replies, size_t size)
+{
+    struct lmtp_terms terms = LMTP_ALONE;
+    terms.times = times;
+    converse_on(pieces, &terms, tick, replies, size);
 }
 
 #define ENVELOPE "MAIL FROM:<>\r\nRCPT TO:<a@x>\r\nDATA\r\n"
@@ -218,6 +237,79 @@ static void test_waits_for_commands(void **state)
     }
 }
 
+/* A delivery may take longer than the rest of the session: it still gets its reply. Seen to fail with nothing written
+ * after the session's end. */
+static void test_a_delivery_that_outlasts_the_session(void **state)
+{
+    static const struct piece pieces[] = {{1000000, "LHLO x\r\n" ENVELOPE "a: b\r\n\r\nc\r\n"},
+                                          {1000900, ".\r\n"},
+                                          {0, NULL}};
+    const struct lmtp_times times = {.session = 1000, .last_data = 0, .idle = 1000};
+    char replies[2048];
+    (void)state;
+    simulated.delivery_ms = 70000;
+    converse(pieces, times, 0, replies, sizeof(replies));
+    assert_int_equal(simulated.delivery_ms, 0);
+    assert_non_null(strstr(replies, TAKEN));
+}
+
+/* The looks at which all are busy, as bits from the first one on. */
+static bool busy_by_bits(const void *context)
+{
+    unsigned *looks = (unsigned *)(uintptr_t)context; /* ours, not modified by others */
+    bool busy = *looks & 1;
+    *looks >>= 1;
+    return busy;
+}
+
+#define MESSAGE "a: b\r\n\r\nc\r\n.\r\n"
+#define ALWAYS 0xffff
+
+/* Others wait from the beginning. Whoever is silent between two transactions leaves after a moment in which all are busy;
+ * within a transaction, and while one is free, only the idle time counts. */
+static void test_others_wait(void **state)
+{
+    static const struct {
+        const char *first, *second; /* at once, and 50 ms later */
+        unsigned busy;
+        int64_t ended;
+        const char *reply;
+    } cases[] = {
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, ALWAYS, 100, "421 4.3.2 others"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 1, 1000, "421 4.4.2"}, /* at the second look one is free */
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 2, 1000, "421 4.4.2"}, /* at the first */
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 12, 200, "421 4.3.2 others"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, "RSET\r\n", ALWAYS, 50, "421 4.3.2 others"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, "RSET\r\n", 1, 1050, "421 4.4.2"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, ENVELOPE, ALWAYS, 1050, "421 4.4.2"},
+        {"LHLO x\r\nMAIL FROM:<>\r\n", NULL, ALWAYS, 1000, "421 4.4.2"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE ENVELOPE MESSAGE, NULL, ALWAYS, 100, "421 4.3.2 others"},
+        {"LHLO x\r\n", NULL, ALWAYS, 2000, "421 4.3.2 others"},
+        {"", NULL, ALWAYS, 2000, "421 4.3.2 others"},
+    };
+    int others[2];
+    (void)state;
+    assert_int_equal(pipe(others), 0);
+    assert_int_equal(write(others[1], "", 1), 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct piece pieces[] = {{1000000, cases[i].first}, {1000050, cases[i].second}, {0, NULL}};
+        unsigned looks = cases[i].busy;
+        struct lmtp_terms terms = LMTP_ALONE;
+        terms.times = (struct lmtp_times){.session = 60000, .last_data = 60000, .idle = 1000};
+        if (cases[i].ended > 1050)
+            terms.times.idle = 3000;
+        terms.others_fd = others[0];
+        terms.all_busy = busy_by_bits;
+        terms.context = &looks;
+        char replies[2048];
+        converse_on(cases[i].first[0] == '\0' ? pieces + 2 : pieces, &terms, 0, replies, sizeof(replies));
+        assert_int_equal(simulated.now - 1000000, cases[i].ended);
+        assert_non_null(strstr(replies, cases[i].reply));
+    }
+    close(others[0]);
+    close(others[1]);
+}
+
 /* A client that sends and never reads is left at the end of the session, however long a write may take. Seen to fail
  * without that limit. */
 static void test_a_client_that_never_reads(void **state)
@@ -250,6 +342,8 @@ int main(void)
         cmocka_unit_test(test_the_end_within_a_transaction),
         cmocka_unit_test(test_the_end_within_a_message),
         cmocka_unit_test(test_waits_for_commands),
+        cmocka_unit_test(test_a_delivery_that_outlasts_the_session),
+        cmocka_unit_test(test_others_wait),
         cmocka_unit_test(test_a_client_that_never_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
