@@ -26,14 +26,14 @@ HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := libpq glib-2.0 gnutls jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0 libseccomp))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
-GMIME_LIBS = $(eval GMIME_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0))$(GMIME_LIBS)
+MODULE_LIBS = $(eval MODULE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(MODULE_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
 # With the decoder, where it is not a module.
-TEST_LIBS = $(LIBS) $(GMIME_LIBS)
+TEST_LIBS = $(LIBS) $(MODULE_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -56,7 +56,7 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What decode_module.h says about the module.
-MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_content.o decode_entity.o decode_part.o decode_words.o)
+MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_confine.o decode_content.o decode_entity.o decode_part.o decode_words.o)
 MODULE_SYMBOLS := src/message/decode_module.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
@@ -64,7 +64,7 @@ $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS
 	  $(filter %.o,$^) $(LIBS)
 
 $(BUILD)/oncedrop-decode.so: $(MODULE_OBJECTS)
-	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(GMIME_LIBS)
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(MODULE_LIBS)
 
 $(MODULE_OBJECTS): PIC := -fPIC
 

@@ -219,8 +219,19 @@ static void step_decoder(void *context)
 {
     struct fault fault;
     (void)context;
-    if (decode_module_load(&fault) == NULL)
+    const struct decode_module *module = decode_module_load(&fault);
+    if (module == NULL) {
         check_item(false, "decoder", "%s", fault.text);
+        return;
+    }
+#ifndef __SANITIZE_ADDRESS__
+    int error = module->confine(NULL);
+    if (error != 0)
+        check_warning("decoder",
+                      "a filter of its system calls cannot be set, so a flaw in a library that decodes could "
+                      "reach files and servers: %s",
+                      strerror(error));
+#endif
 }
 
 static void run_steps(struct check *check)

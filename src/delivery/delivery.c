@@ -14,6 +14,16 @@
 #include "delivery/sent.h"
 #include "delivery/server.h"
 
+/* Once, for it has the same cause each time. */
+static void report_unconfined(int error)
+{
+    static bool reported;
+    if (error == 0 || reported)
+        return;
+    reported = true;
+    log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
+}
+
 /* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
  * trouble, which is reported. */
 static bool wait_for_decoding(struct delivery_work *work)
@@ -21,6 +31,7 @@ static bool wait_for_decoding(struct delivery_work *work)
     struct delivery *delivery = work->delivery;
     decoding_result(delivery->decoding);
     const char *fault = decoding_fault(delivery->decoding);
+    report_unconfined(decoding_unconfined(delivery->decoding));
     if (decoding_cut_off(delivery->decoding)) {
         answers_rest(work, OUTCOME_TROUBLE, fault);
         return false;

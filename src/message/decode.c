@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "decode_build.h"
+#include "message/decode_confine.h"
 #include "message/decode_internal.h"
+#include "message/decode_module.h"
 
 /* Read by decode_module.c. */
 extern const char decode_module_build[];
 const char decode_module_build[] = DECODE_BUILD;
+const struct decode_module decode_module = {decode_message_steps, decode_confine};
 
 char *decode_field(const struct decode_header *header, const char *name, size_t max)
 {
@@ -146,23 +149,24 @@ static void part_done(void *context)
     done(context, DECODE_PART);
 }
 
-/* GLib and gmime would write to stderr, where Postfix reads our answer. */
-static GLogFunc begin(void)
+void decode_init(void)
 {
     static bool ready;
-    GLogFunc log = g_log_set_default_handler(drop_log, NULL);
 
     if (!ready)
         g_mime_init();
     ready = true;
     decode_charset_guard();
-    return log;
 }
 
 struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
                                      void *context)
 {
-    GLogFunc log = begin();
+    // GLib and gmime would write to stderr, where Postfix reads our answer
+    GLogFunc log = g_log_set_default_handler(drop_log, NULL);
+
+    decode_init();
+
     struct work work = {decoded_new(), header_of(message), new_options(), step, context};
 
     decode_fields(&work);

@@ -6,10 +6,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "message/decode_internal.h"
 
 #define KEY_MAX 32
+#define FORESEEN_MAX 1000 /* names in a message that are looked up in advance */
 
 /* key: letters and digits of the name, in lower case. name: what the C library gets, often a superset of the set
  * named. */
@@ -86,15 +88,22 @@ static bool make_key(const char *name, char key[KEY_MAX])
     return true;
 }
 
-const char *decode_charset(const char *name)
+static const struct charset *find(const char *name)
 {
     char key[KEY_MAX];
 
     if (make_key(name, key))
         for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
             if (strcmp(charsets[i].key, key) == 0)
-                return charsets[i].name;
+                return &charsets[i];
     return NULL;
+}
+
+const char *decode_charset(const char *name)
+{
+    const struct charset *charset = find(name);
+
+    return charset ? charset->name : NULL;
 }
 
 static bool guarded;
@@ -102,6 +111,77 @@ static bool guarded;
 void decode_charset_guard(void)
 {
     guarded = true;
+}
+
+/* Whether files cannot be opened any more; which converters can be opened nevertheless. */
+static bool sealed;
+static bool kept[G_N_ELEMENTS(charsets)];
+
+/* The C library does not unload the code of a converter that is open. */
+static void keep(const struct charset *charset)
+{
+    if (kept[charset - charsets])
+        return;
+    (void)iconv_open("UTF-8", charset->name); // one that fails now would fail later
+    for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
+        if (strcmp(charsets[i].name, charset->name) == 0)
+            kept[i] = true;
+}
+
+static void keep_named(const char *name)
+{
+    const struct charset *charset = find(name);
+
+    if (charset)
+        keep(charset);
+}
+
+/* The place of a name that the '=' at `at` comes before; NULL if none is expected there. */
+static const char *name_after(const char *start, const char *at, const char *end)
+{
+    static const char word[] = "charset";
+    const size_t length = sizeof word - 1;
+
+    if (end - at > 1 && at[1] == '?')
+        return at + 2;
+    if (at > start && at[-1] == '*')
+        return at + 1;
+    if ((size_t)(at - start) < length || g_ascii_strncasecmp(at - length, word, length) != 0)
+        return NULL;
+    return end - at > 1 && at[1] == '"' ? at + 2 : at + 1;
+}
+
+/* Encoded words, charset=, and extended parameters. */
+static void keep_all_named(const char *start, const char *end)
+{
+    char name[2 * KEY_MAX];
+    size_t names = 0;
+
+    for (const char *at = start; names < FORESEEN_MAX && (at = memchr(at, '=', (size_t)(end - at))); at++) {
+        const char *c = name_after(start, at, end);
+        size_t length = 0;
+
+        while (c && c < end && length + 1 < sizeof name && (g_ascii_isalnum(*c) || (*c && strchr("-_.:", *c))))
+            name[length++] = *c++;
+        name[length] = '\0';
+        if (length == 0)
+            continue;
+        keep_named(name);
+        names++;
+    }
+}
+
+void decode_charset_keep(const struct message *message)
+{
+    decode_charset_guard();
+    keep_named("utf-8");
+    keep_named("windows-1252");
+    if (message)
+        keep_all_named((const char *)message->data, (const char *)message->data + message->size);
+    else
+        for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
+            keep(&charsets[i]);
+    sealed = true;
 }
 
 /* function: a pointer to the function pointer to set. ISO C has no conversion from an object pointer. */
@@ -123,10 +203,12 @@ iconv_t iconv_open(const char *to, const char *from)
 
     find_real("iconv_open", &real);
     if (guarded) {
-        const char *utf8 = decode_charset(to);
+        const struct charset *utf8 = find(to), *charset = find(from);
 
-        name = utf8 && strcmp(utf8, "UTF-8") == 0 ? decode_charset(from) : NULL;
+        name = utf8 && charset && strcmp(utf8->name, "UTF-8") == 0 ? charset->name : NULL;
         to = "UTF-8";
+        if (name && sealed && !kept[charset - charsets])
+            _exit(DECODE_CHARSET_MISSING);
     }
     if (!real || !name) {
         errno = EINVAL;

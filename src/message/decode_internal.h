@@ -66,6 +66,17 @@ const char *decode_charset(const char *name) OD_MUST;
  * iconv(3) does not fail once its input is consumed. */
 void decode_charset_guard(void);
 
+/* For a process that will not be able to open files: opens the converters that most mail needs, and those whose names
+ * are in this message (NULL: all), and keeps them, so that they can be opened again. If another is needed later, since
+ * its name was assembled from pieces or comes with another message, the process ends with status
+ * DECODE_CHARSET_MISSING. */
+void decode_charset_keep(const struct message *message);
+
+#define DECODE_CHARSET_MISSING 77
+
+/* Makes gmime ready, if it is not. */
+void decode_init(void);
+
 /* A new string: text of that character set as UTF-8, at most `max` bytes, no character cut. If charset is NULL or
  * unknown to decode_charset, the text is read as UTF-8 if it is valid, else as windows-1252. */
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max) OD_MUST;

@@ -15,7 +15,7 @@
 #define INSTALLED LIBEXECDIR "/oncedrop/" NAME
 
 /* NULL unless the module is linked to the program. */
-#pragma weak decode_message_steps
+#pragma weak decode_module
 
 /* Whether only root can put files there. */
 static bool is_roots(const char *directory)
@@ -44,16 +44,17 @@ static void *open_beside(void)
     return dlopen(path, RTLD_NOW);
 }
 
-decode_module_steps decode_module_load(struct fault *fault)
+const struct decode_module *decode_module_load(struct fault *fault)
 {
-    static decode_module_steps steps;
-    void *module, *symbol;
+    static const struct decode_module *loaded;
+    const struct decode_module *linked = &decode_module;
+    void *module;
     const char *build;
 
-    if (decode_message_steps)
-        return decode_message_steps;
-    if (steps)
-        return steps;
+    if (linked)
+        return linked;
+    if (loaded)
+        return loaded;
     module = open_beside();
     if (!module)
         module = dlopen(INSTALLED, RTLD_NOW);
@@ -63,11 +64,11 @@ decode_module_steps decode_module_load(struct fault *fault)
         return NULL;
     }
     build = dlsym(module, "decode_module_build");
-    symbol = dlsym(module, "decode_message_steps");
-    if (!build || !symbol || strcmp(build, DECODE_BUILD) != 0) {
+    loaded = dlsym(module, "decode_module");
+    if (!build || !loaded || strcmp(build, DECODE_BUILD) != 0) {
+        loaded = NULL;
         fault_set(fault, "%s belongs to another build of oncedrop", NAME);
         return NULL; // not closed: this process is about to end, or to say so
     }
-    memcpy(&steps, &symbol, sizeof steps); // ISO C has no conversion from an object pointer
-    return steps;
+    return loaded;
 }

@@ -2,8 +2,8 @@
  *
  * Decodes in a separate process, so that a message that cannot be decoded can still be delivered: if its decoder
  * aborts, crashes, hangs or takes too much memory, what was decoded before is recorded. The process is a forked child
- * with limits (processor, memory, no files, no core dump, no descriptor but the one to us) and default signal
- * dispositions; it dies with its parent. None of its output is trusted (decode_wire.h).
+ * with limits (processor, memory, no files, no core dump, no descriptor but the one to us; decode_confine.h) and
+ * default signal dispositions; it dies with its parent. None of its output is trusted (decode_wire.h).
  *
  * Where there are many messages (LMTP, replay), a child is reused as long as it works well and the messages are small:
  * forking for each would take half of the time of a delivery. After anything unusual it is replaced.
@@ -32,6 +32,9 @@ const char *decoding_fault(const struct decoding *decoding) OD_MUST;
  * for, before it had decoded the From field. The message is not to blame, and must not be recorded yet: without its
  * sender it would never get a Sent copy. */
 bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
+
+/* After decoding_result: 0, or the errno why the child could not be confined (decode_confine.h); for the log. */
+int decoding_unconfined(const struct decoding *decoding) OD_MUST;
 
 /* Ends the child if necessary, and frees the result. */
 void decoding_free(struct decoding **decoding);

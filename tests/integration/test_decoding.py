@@ -182,6 +182,7 @@ CUT_OFF = r"only in part: (?!decoding took too long)"
 
 def test_bombs(site):
     account = site.account()
+    site.settings["log.to"] = "stderr"
     session = lmtp.start(site)
     for name, make in BOMBS.items():
         id, bytes = make()
@@ -245,6 +246,7 @@ def test_every_charset(site):
     session."""
     account = site.account()
     with_canary(site)
+    site.settings["log.to"] = "stderr"
     session = lmtp.start(site)
     names = charset_names()
     parts = dict(deliver_charsets(session, account, names[at:at + 40]) for at in range(0, len(names), 40))
@@ -284,6 +286,45 @@ def test_program_without_its_decoder_defers(site, monkeypatch, change):
         assert re.search(rf"(?s)failed +decoder .*oncedrop{MODULE}", site.run("check").out)
     assert site.count(account) == 0
     expect.stored(site.deliver(bytes, account))
+
+
+# Runs a program where no filter of system calls can be installed: prctl(PR_SET_SECCOMP) fails as in a kernel without them.
+WITHOUT_FILTERS = """#!/usr/bin/python3
+import ctypes, os, sys
+class Compare(ctypes.Structure):
+    _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
+library = ctypes.CDLL("libseccomp.so.2")
+library.seccomp_init.restype = ctypes.c_void_p
+context = ctypes.c_void_p(library.seccomp_init(0x7fff0000))     # SCMP_ACT_ALLOW
+prctl = library.seccomp_syscall_resolve_name(b"prctl")
+equal = Compare(0, 4, 22, 0)                                    # SCMP_CMP_EQ, PR_SET_SECCOMP
+einval = 0x00050000 | 22                                        # SCMP_ACT_ERRNO(EINVAL)
+assert library.seccomp_rule_add_array(context, einval, prctl, 1, ctypes.byref(equal)) == 0
+assert library.seccomp_load(context) == 0
+os.execv({program!r}, sys.argv)
+"""
+
+
+def test_kernel_without_filters(site, monkeypatch):
+    """Messages are decoded all the same; the log says so once, and so does `check`."""
+    account = site.account()
+    site.settings["log.to"] = "stderr"
+    path = os.path.join(site.lab.new_directory("program"), "oncedrop")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(WITHOUT_FILTERS.format(program=lab_module.copy_program(site.lab.new_directory("program"))))
+    os.chmod(path, 0o755)
+    told = "the decoder is not confined, for a filter of its system calls cannot be set: Invalid argument"
+    for unfiltered in (True, False):
+        with monkeypatch.context() as patch:
+            if unfiltered:
+                patch.setenv("ONCEDROP", path)
+            session = lmtp.start(site)
+            for _ in range(2):
+                id, bytes = mail("Subject: =?koi8-r?q?=D4?=\n")
+                lmtp.stored(session.deliver(bytes, account)[0])
+                assert record(site, id).subject == "\u0442"
+            assert session.log().count(told) == unfiltered
+            assert bool(re.search("warning +decoder .*Invalid argument", site.run("check").out)) == unfiltered
 
 
 def test_who_has_many_messages_has_loaded_the_decoder(site, monkeypatch):

@@ -8,12 +8,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "message/decode_confine.h"
+#include "message/decode_module.h"
 #include "message/decoder.h"
 #include "message/decoding.h"
 
@@ -38,6 +45,8 @@ static const struct decoding_limits generous = {60, 60000, (size_t)256 << 20};
 struct shared {
     pid_t child;
     int handled;
+    int confined;
+    int forbidden[32];
 };
 
 static struct shared *shared;
@@ -499,6 +508,183 @@ static void test_no_process(void **state)
     message_free(&message);
 }
 
+/* Each of these would be of use to a hole in gmime; the results go to memory that the parent reads. */
+static void try_forbidden(int *result)
+{
+    char *const none[] = {NULL};
+    char byte;
+    struct iovec piece = {&byte, 1};
+    struct rlimit limit = {1 << 20, 1 << 20};
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const pid_t parent = getppid();
+
+#define TRY(call) *result++ = (call) == -1 ? errno : 0
+    TRY(open("/etc/passwd", O_RDONLY));
+    TRY(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", &(struct open_how){0}, sizeof(struct open_how)));
+    TRY(unlink("/nonexistent"));
+    TRY(socket(AF_UNIX, SOCK_STREAM, 0));
+    TRY(socket(AF_INET, SOCK_STREAM, 0));
+    TRY(socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){0}));
+    TRY(execve("/bin/true", none, none));
+    TRY(syscall(SYS_execveat, AT_FDCWD, "/bin/true", none, none, 0));
+    TRY(kill(parent, 0));
+    TRY(kill(-1, 0));
+    TRY(kill(getpid(), 0));
+    TRY(syscall(SYS_tgkill, parent, parent, SIGABRT));
+    TRY(syscall(SYS_tgkill, getpid(), getpid(), SIGCONT));
+    TRY(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+    TRY(ptrace(PTRACE_ATTACH, parent, NULL, NULL));
+    TRY(process_vm_readv(parent, &piece, 1, &piece, 1, 0));
+    TRY(syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0));
+    TRY(syscall(SYS_pidfd_open, parent, 0));
+    TRY(syscall(SYS_io_uring_setup, 1, NULL));
+    TRY(prlimit(0, RLIMIT_FSIZE, &limit, NULL));
+    TRY(prlimit(parent, RLIMIT_CPU, NULL, &limit));
+    TRY(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+    TRY(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
+    TRY(prctl(PR_SET_DUMPABLE, 1));
+#undef TRY
+}
+
+#define FORBIDDEN 24
+
+static void work_forbidden(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    struct decoded *decoded;
+
+    memset(shared->forbidden, 0xff, sizeof shared->forbidden);
+    shared->confined = decode_confine(message);
+    try_forbidden(shared->forbidden);
+    decoded = decode_module.steps(message, level, decode_wire_write, writer);
+    decoded_free(&decoded);
+}
+
+/* Its own limits and end remain, and it decodes. */
+static void test_confined(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+    struct decoding *decoding = start(work_forbidden, generous);
+    const struct decoded *result = decoding_result(decoding);
+
+    (void)state;
+    assert_int_equal(shared->confined, 0);
+    for (size_t i = 0; i < FORBIDDEN; i++)
+        if (shared->forbidden[i] != EPERM)
+            fail_msg("call %zu: %d", i, shared->forbidden[i]);
+    assert_int_equal(shared->forbidden[FORBIDDEN], -1);
+    assert_string_equal(result->parts[0].text, "Gr\u00fc\u00dfe");
+    assert_null(decoding_fault(decoding));
+    decoding_free(&decoding);
+}
+
+static void work_confined_abort(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    (void)level;
+    begin_well(writer);
+    if (decode_confine(message) == 0)
+        abort();
+}
+
+static void work_confined_spin(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    if (decode_confine(message) == 0)
+        work_spin(writer, message, level);
+}
+
+/* The reason of its end can still be told. */
+static void test_confined_ends(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+    struct decoding *decoding = start(work_confined_abort, generous);
+
+    (void)state;
+    check_fault(decoding, "signal 6");
+    decoding_free(&decoding);
+    decoding = start(work_confined_spin, (struct decoding_limits){1, 60000, 1 << 28});
+    check_fault(decoding, "processor");
+    decoding_free(&decoding);
+}
+
+/* The process that decodes has the filter: "Seccomp: 2" (proc(5)). */
+static void test_filtered(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+    struct fault fault = {.text = ""};
+    struct message *message = message_of(letter, sizeof letter - 1);
+    struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+    char text[4096] = "";
+
+    (void)state;
+    assert_null(decoding_fault(decoding));
+    assert_non_null(decoding_result(decoding)->from);
+    assert_int_equal(decoding_unconfined(decoding), 0);
+    decoding_free(&decoding);
+
+    char *path OD_CLEANUP(base_free) = base_printf("/proc/%d/status", (int)only_child());
+    int fd OD_CLEANUP(base_close) = open(path, O_RDONLY);
+
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    assert_non_null(strstr(text, "\nSeccomp:\t2\n"));
+    assert_non_null(strstr(text, "\nNoNewPrivs:\t1\n"));
+    decoding_end();
+    message_free(&message);
+}
+
+/* Text in a character set that the child could not foresee: its name is in pieces, or the message is not the first. */
+static void test_charsets(void **state)
+{
+    static const char *const texts[] = {
+        "Content-Type: text/plain; charset=us-ascii\n\n\xd4",
+        "Content-Type: text/plain; charset*0=koi; charset*1=8-r\n\n\xd4",
+        "Content-Type: text/plain; charset=\"KOI8-R\"\n\n\xd4",
+        "Content-Type: text/plain; charset=iso-8859-5\n\n\xe2",
+        "Subject: =?koi8-r?q?=D4?=\nContent-Type: text/plain; charset=koi8-r\n\n\xd4",
+    };
+    struct fault fault = {.text = ""};
+
+    (void)state;
+    decoding_end();
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct message *message = message_of(texts[i], strlen(texts[i]));
+        struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+        const struct decoded *result = decoding_result(decoding);
+
+        assert_null(decoding_fault(decoding));
+        assert_string_equal(result->parts[0].text, i == 0 ? "\u00d4" : "\u0442");
+        decoding_free(&decoding);
+        message_free(&message);
+    }
+    decoding_end();
+}
+
+/* If no second child can be started, what the first has decoded is kept. */
+static void test_charset_without_process(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+    static const char text[] = "From: a@b\nContent-Type: text/plain; charset*0=koi; charset*1=8-r\n\n\xd4";
+    struct fault fault = {.text = ""};
+    struct message *message = message_of(text, sizeof text - 1);
+    struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+
+    (void)state;
+    no_process = true;
+    check_result(decoding_result(decoding));
+    no_process = false;
+    check_fault(decoding, "could not be started again");
+    assert_string_equal(decoding_result(decoding)->from, "a@b");
+    assert_false(decoding_cut_off(decoding));
+    decoding_free(&decoding);
+    message_free(&message);
+}
+
 static void handle(int number)
 {
     shared->handled = number;
@@ -512,10 +698,22 @@ int main(void)
     signal(SIGXCPU, handle);
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),         cmocka_unit_test(test_kept),       cmocka_unit_test(test_kept_dies),
-        cmocka_unit_test(test_ends),         cmocka_unit_test(test_cut_off),    cmocka_unit_test(test_not_waited_for),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_freed),      cmocka_unit_test(test_parent_killed),
-        cmocka_unit_test(test_surroundings), cmocka_unit_test(test_no_process),
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_kept_dies),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_parent_killed),
+        cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_no_process),
+        cmocka_unit_test(test_confined),
+        cmocka_unit_test(test_confined_ends),
+        cmocka_unit_test(test_filtered),
+        cmocka_unit_test(test_charset_without_process),
+        cmocka_unit_test(test_charsets),
     };
     return cmocka_run_group_tests_name("decoding", tests, NULL, NULL);
 }
