@@ -464,6 +464,7 @@ def test_stopped_it_holds_up_its_message_until_the_deadline(installed):
     wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE account = %s", (installed.account,)) == 1, "it has claimed")
     stop(stopped)
     site.settings.update({"imap.port": port, "delivery.deadline": "60s"})
+    expect.held(installed.deliver_as_root(mail, f"{OTHER}@example.org"))
     expect.stored(installed.deliver_as_root(message(), f"{OTHER}@example.org"))
     for held_up in mail, message(id=id, body="other\n"):
         wait_until(lambda: installed.deliver_as_root(held_up, f"{OTHER}@example.org").exit == 0, "its lock is taken away", 60)
