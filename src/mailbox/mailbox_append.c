@@ -128,6 +128,12 @@ static void send_literal(struct mailbox *mailbox)
         end(mailbox, APPEND_NOT_SENT);
         return;
     }
+    if (!mailbox_connected(mailbox)) { /* as when the '+' came long ago */
+        fault_set(&it->why, "%s: the server closed the connection before the message was sent", mailbox->where);
+        mailbox_dialogue_drop(mailbox);
+        end_unsent(mailbox);
+        return;
+    }
     it->step = APPEND_FED;
     mailbox->step = "APPEND (the message may be stored)";
     it->whole = mailbox_dialogue_literal(mailbox, it->append.pieces, it->append.piece_count);

@@ -10,6 +10,7 @@ sessions that the server still counts for a moment."""
 import base64
 import contextlib
 import re
+import socket
 import threading
 import time
 
@@ -166,6 +167,35 @@ def test_fewer_sessions_than_mailboxes(site):
 
 
 # What is begun before the claim is committed
+
+
+def test_a_connection_that_ends_before_the_literal(site):
+    """Nothing of the message was sent, so it is certainly not stored: the next try need not wait for the hold-off."""
+    ended = threading.Event()
+
+    def append(client, tag, arguments):
+        if ended.is_set():
+            server.do_append(client, tag, arguments)
+            return
+        client.send("+ go on")
+        client.socket.shutdown(socket.SHUT_RDWR)
+        ended.set()
+        raise Gone
+
+    def watch(connection, side, data):
+        if side == CLIENT:
+            connection.claims = getattr(connection, "claims", False) or b"'appending'" in data
+        elif getattr(connection, "claims", False):
+            assert ended.wait(20)
+        return data
+    server = fake(site, script={"APPEND": append})
+    site.database_proxy(watch)
+    session, mail = start(site), message()
+    assert codes(session.deliver(mail, TEN[0])) == [451]
+    assert site.sql("SELECT state, doubt FROM oncedrop.copy") == [("pending", False)]
+    [reply] = session.deliver(mail, TEN[0])
+    stored(reply)
+    assert len(server.appended) == 1
 
 
 @pytest.mark.parametrize("mail", [message(), b"x: y\r\n\r\n", b"A: b"], ids=["a message", "a header", "a few bytes"])
