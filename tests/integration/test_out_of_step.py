@@ -13,7 +13,7 @@ DONE = packet(b"1") + packet(b"2") + packet(b"n") + packet(b"C", b"SELECT 0\0")
 ROW = packet(b"1") + packet(b"2") + description(*"abcdef") + row(*[b"1"] * 6) + packet(b"C", b"SELECT 1\0")
 READY = packet(b"Z", b"T")
 ANSWERS = {"no answer": READY, "one answer": DONE + READY, "two answers": DONE + ROW + READY,
-           "too many answers": (DONE + ROW) * 2000 + READY, "the end twice": DONE + READY + READY}
+           "too many answers": (DONE + ROW) * 2000 + DONE * 400_000 + READY, "the end twice": DONE + READY + READY}
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
