@@ -294,7 +294,8 @@ def test_the_logged_delay_counts_the_wait_for_a_worker(site):
     time.sleep(2)       # what is to be counted, and its start
     held.close()
     expect.stored(running.finish())
-    assert float(re.search(r"delay=([\d.]+)", served.service.log())[1]) >= 1
+    found = wait_until(lambda: re.search(r" delay=([\d.]+)", served.service.log()), "it is logged, after the answer")
+    assert float(found[1]) >= 1
 
 
 def test_chunks(site):
