@@ -33,12 +33,12 @@ static int add_conditional(scmp_filter_ctx filter)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, maps[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     // its limit of processor time, of each message anew
     if (result == 0)
-        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
-                                  SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU));
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0, 0),
+                                  SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0));
     // abort(3)
     if (result == 0)
-        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 3, SCMP_A0(SCMP_CMP_EQ, self),
-                                  SCMP_A1(SCMP_CMP_EQ, self), SCMP_A2(SCMP_CMP_EQ, SIGABRT));
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 3, SCMP_A0(SCMP_CMP_EQ, self, 0),
+                                  SCMP_A1(SCMP_CMP_EQ, self, 0), SCMP_A2(SCMP_CMP_EQ, SIGABRT, 0));
     return result;
 }
 
