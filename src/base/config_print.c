@@ -120,7 +120,6 @@ char *config_digest(const struct config *config)
         if (setting->offset != offsetof(struct config, imap.password_file))
             g_checksum_update(sum, (const guchar *)value, (gssize)strlen(value) + 1);
     }
-    if (config->imap.password != NULL)
-        g_checksum_update(sum, (const guchar *)config->imap.password, -1);
+    g_checksum_update(sum, (const guchar *)config->imap.password->text, -1);
     return base_strdup(g_checksum_get_string(sum));
 }
