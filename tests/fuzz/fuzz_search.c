@@ -96,8 +96,8 @@ static struct config *settings(void)
     config->imap.tls = IMAP_TLS_NONE;
     free(config->imap.host);
     config->imap.host = base_strdup("mail.example");
-    free(config->imap.password);
-    config->imap.password = base_strdup("secret");
+    free(config->imap.password->text);
+    config->imap.password->text = base_strdup("secret");
     return config;
 }
 
