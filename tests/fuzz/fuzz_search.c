@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     text = text_of(KIND_SAME, 0, false);
     make_mails();
     FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, NULL, &message, &fault) == MESSAGE_OK);
-    struct mailbox *mailbox = mailbox_open(config, "lisa", &fault);
+    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
     FUZZ_CHECK(mailbox != NULL);
     search_and_check(mailbox, message);
     mailbox_close(&mailbox);
