@@ -85,7 +85,8 @@ class Pair:
 
     @staticmethod
     def plain(site, thing):
-        return re.sub(r"127\.0\.0\.1:\d+", "HOST", re.sub(rf"\.of\.{site.number}\b", "", repr(thing)))
+        text = re.sub(rf"\.of\.{site.number}\b", "", repr(thing)).replace(site.directory, "DIRECTORY")
+        return re.sub(r"127\.0\.0\.1:\d+", "HOST", text)
 
     @staticmethod
     def log(text):
