@@ -14,6 +14,7 @@
 /* How long a client may be silent when the service stops or others wait. */
 #define MOMENT_MS 100
 #define EXPECTED_MS 2000 /* if it is expected to begin a transaction */
+#define LOOKS 10         /* in that time: others who are served meanwhile do not count */
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -160,12 +161,16 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
     int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = begun ? -1 : lmtp->terms->others_fd;
     int64_t moment_ms = lmtp->messages == 0 || lmtp->expected ? EXPECTED_MS : MOMENT_MS;
     while (base_now_ms() < until_ms && rest(lmtp, stop_fd, others_fd, until_ms) == LMTP_WAIT_EVENT) {
-        const char *before = reason_to_leave(lmtp);
-        int64_t end_ms = base_now_ms() + moment_ms;
-        if (lmtp_stream_wait(lmtp->stream, -1, -1, end_ms < until_ms ? end_ms : until_ms) == LMTP_WAIT_INPUT)
-            return true;
         const char *reason = reason_to_leave(lmtp);
-        if (before != NULL && reason != NULL)
+        for (int looks = 0; looks < LOOKS; looks++) {
+            int64_t next_ms = base_now_ms() + moment_ms / LOOKS;
+            if (lmtp_stream_wait(lmtp->stream, -1, -1, next_ms < until_ms ? next_ms : until_ms) == LMTP_WAIT_INPUT)
+                return true;
+            if (reason == NULL)
+                break;
+            reason = reason_to_leave(lmtp);
+        }
+        if (reason != NULL)
             return end(lmtp, reason);
     }
     return true; /* lmtp_stream_line finds the same */

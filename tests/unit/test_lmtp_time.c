@@ -263,7 +263,7 @@ static bool busy_by_bits(const void *context)
 }
 
 #define MESSAGE "a: b\r\n\r\nc\r\n.\r\n"
-#define ALWAYS 0xffff
+#define ALWAYS UINT32_MAX
 
 /* Others wait from the beginning. Whoever is silent between two transactions leaves after a moment in which all are busy;
  * within a transaction, and while one is free, only the idle time counts. */
@@ -276,11 +276,12 @@ static void test_others_wait(void **state)
         const char *reply;
     } cases[] = {
         {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, ALWAYS, 100, "421 4.3.2 others"},
-        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 1, 1000, "421 4.4.2"}, /* at the second look one is free */
-        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 2, 1000, "421 4.4.2"}, /* at the first */
-        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 12, 200, "421 4.3.2 others"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 0x001, 1000, "421 4.4.2"}, /* at the second look one is free */
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 0x3fe, 1000, "421 4.4.2"}, /* at the first, and at the last */
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 0xffc, 1000, "421 4.4.2"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, NULL, 0x1ffc, 120, "421 4.3.2 others"},
         {"LHLO x\r\n" ENVELOPE MESSAGE, "RSET\r\n", ALWAYS, 50, "421 4.3.2 others"},
-        {"LHLO x\r\n" ENVELOPE MESSAGE, "RSET\r\n", 1, 1050, "421 4.4.2"},
+        {"LHLO x\r\n" ENVELOPE MESSAGE, "RSET\r\n", 0x01, 1050, "421 4.4.2"},
         {"LHLO x\r\n" ENVELOPE MESSAGE, ENVELOPE, ALWAYS, 1050, "421 4.4.2"},
         {"LHLO x\r\nMAIL FROM:<>\r\n", NULL, ALWAYS, 1000, "421 4.4.2"},
         {"LHLO x\r\n" ENVELOPE MESSAGE ENVELOPE MESSAGE, NULL, ALWAYS, 100, "421 4.3.2 others"},
