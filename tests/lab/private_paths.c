@@ -5,7 +5,7 @@
 //   PRIVATE_PATHS    what they look for in one directory is in another: "/etc/courier=/tmp/x/etc:/run/courier=/tmp/x"
 //   PRIVATE_USER     the user "courier" is this one: "nobody"
 //
-// Only the calls that Courier makes with them.
+// Only the calls that Courier and the small program make with them.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -82,6 +82,12 @@ FILE *fopen(const char *path, const char *mode)
 {
     char buffer[MOST];
     return NEXT(fopen)(private_path(path, buffer), mode);
+}
+
+int stat(const char *path, struct stat *found)
+{
+    char buffer[MOST];
+    return NEXT(stat)(private_path(path, buffer), found);
 }
 
 int access(const char *path, int mode)
