@@ -327,8 +327,13 @@ servers:
 
 check:
 	@tests/install-packages check
-	@tests/unpack-servers
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
+
+# What check leaves out: it takes longer.
+check-all:
+	@tests/install-packages check
+	@tests/unpack-servers
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check-all
 
 # RELEASE=bookworm or trixie, COMMANDS='demo check', WHO=user; to be run as root.
 check-debian:
@@ -354,7 +359,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check format lint check-debian help clean \
+.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -363,27 +368,28 @@ FORCE:
 #:                  PostgreSQL and Dovecot
 #: make lab         runs private PostgreSQL, PgBouncer, Dovecot and Postfix servers (all three ways in) until Ctrl-C; shows
 #:                  how to send a message, read a mailbox and query the record
-#: make check       installs missing Debian packages, builds with gcc, clang and sanitizers, and runs every test; touches no
-#:                  system service; FULL=yes (every build runs what otherwise only one does)
+#: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
+#:                  commit, in five minutes; touches no system service
+#: make check-all   everything else: both compilers, every test with servers, a sample of the long ones; a quarter of an hour
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
 #:                  ports in a chroot; then sends mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (shows all output),
-#:                  FIRST=demo (installs the packages by `make demo`); `make check` does this with this machine's packages
+#:                  FIRST=demo (installs the packages by `make demo`); `make check-all` does this with this machine's packages
 #: make format      formats all C according to .clang-format, in place
 #: make lint        that format, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
 #:                  `make check` runs all but the slowest part of clang-tidy
 #: make postfix     long tests with Postfix: 200 messages, 30 restarts; as root
 #: make servers     Dovecot, Cyrus and Courier, in all the cases of the table in oncedrop-imap(7), which it prints: MOMENTS=20 (of
-#:                  the deaths in the middle of an APPEND); `make check` has two
+#:                  the deaths in the middle of an APPEND); `make check-all` has two
 #: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
-#:                  servers at every step; takes long; `make check` runs a sample
+#:                  servers at every step; takes long; `make check-all` runs a sample
 #: make methods     each lock method, with direct connections and through PgBouncer, on Dovecot and Cyrus: crowds of deliveries,
 #:                  one killed at every system call; and each method in the simulator; prints a table: POINTS= (only so many
-#:                  system calls) MESSAGES=3000000 SEED= (of the simulator); `make check` runs a sample
+#:                  system calls) MESSAGES=3000000 SEED= (of the simulator); `make check-all` runs a sample
 #: make hosts       a replica is promoted while mail flows; a mail host's cable is pulled in each step; its clock is wrong; the
 #:                  power is cut at every fsync: PART="failover cable clocks powercut"; cables only as root; 10 minutes;
-#:                  `make check` runs a sample
+#:                  `make check-all` runs a sample
 #: make fuzz        parsers, decoding and dialogues with inputs from libFuzzer, each checked by an oracle:
 #:                    TIME=60 (seconds for each target)  RUNS= (inputs for each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make century     simulated deliveries, each with at least one fault: MESSAGES=10000000 SEED=; a century of a site with

@@ -2,6 +2,7 @@
 """Fixtures: one set of servers for all tests (of one worker), a separate site for each test."""
 
 import os
+import re
 import signal
 import sys
 
@@ -16,6 +17,37 @@ collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missin
 collect_ignore = [] if setgid.available() else ["integration/test_setgid.py"]
 collect_ignore += [] if small_disk.available() else ["integration/test_full_disk.py"]
 collect_ignore += [] if terminal.available() else ["integration/test_terminal.py"]
+
+
+ESSENTIAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "essential")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--part", choices=["essential", "rest"], help="the tests of tests/essential, or all others")
+
+
+def essential():
+    """For each line of tests/essential, what matches the tests that it stands for: a test with all its cases, or one of
+    them; in both "*" is for any characters."""
+    with open(ESSENTIAL, encoding="utf-8") as file:
+        lines = [line for line in file.read().splitlines() if line and not line.startswith("#")]
+    return {line: re.compile(re.escape(line).replace(r"\*", ".*") + ("" if line.endswith("]") else r"(\[.*)?")) for line in lines}
+
+
+def pytest_collection_modifyitems(config, items):
+    part = config.getoption("part")
+    if not part:
+        return
+    patterns = essential()
+    names = {item: item.nodeid.removeprefix("tests/") for item in items}
+    for line, pattern in patterns.items():
+        of_file = [name for name in names.values() if name.startswith(line.partition("::")[0] + "::")]
+        if of_file and not any(map(pattern.fullmatch, of_file)):
+            raise pytest.UsageError(f"tests/essential names a test that is not there: {line}")
+    chosen = {item for item in items if any(pattern.fullmatch(names[item]) for pattern in patterns.values())}
+    left_out = [item for item in items if (item in chosen) != (part == "essential")]
+    items[:] = [item for item in items if (item in chosen) == (part == "essential")]
+    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_configure(config):

@@ -4,7 +4,7 @@ lost while an APPEND is under way, the delivery itself stands still past its dea
 dialogue with PostgreSQL or IMAP, which goes on when it has happened. Then the delivery is run again until it says 0,
 in some cases beside another one of the same message: every mailbox has the message once.
 
-ONCEDROP_FAULTS=all takes every piece of the dialogues for the ended backend and the restart; `make check` those around
+ONCEDROP_FAULTS=all takes every piece of the dialogues for the ended backend and the restart; `make check-all` those around
 the APPENDs and COMMITs, the end of each batch, and for the ended backend others at random. The deliveries beside
 another are the same in both.
 

@@ -2,7 +2,7 @@
 """The program dies, or a system call fails, at every step of a delivery; then it is repeated until it succeeds. After
 that every mailbox has the message once, byte for byte, and the ledger has nothing unfinished.
 
-ONCEDROP_FAULTS=all tries every system call after main's first, `make check` a sample that has every kind of call and
+ONCEDROP_FAULTS=all tries every system call after main's first, `make check-all` a sample that has every kind of call and
 the first one behind the literal of an APPEND. Where two deliveries run at once, the second starts with the first, or
 behind the first's claim.
 

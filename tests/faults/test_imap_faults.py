@@ -2,7 +2,7 @@
 """IMAP servers that answer strangely, refuse, or fail to search; and a Dovecot that is killed within an APPEND. Then
 the delivery is repeated, with proper answers, until it succeeds: the mailbox has the message once.
 
-Of answers and looks `make check` tries some of each kind, ONCEDROP_FAULTS=all all.
+Of answers and looks `make check-all` tries some of each kind, ONCEDROP_FAULTS=all all.
 
 Seen to fail with: a lost answer taken for not stored (mailbox_append.c: send_message; append.c: meanings); doubt not
 set by a NO behind the literal (append.c: meanings); a search answered NO taken for one that found nothing, and what is

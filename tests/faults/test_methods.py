@@ -8,7 +8,7 @@ both are repeated. In the end every mailbox has the message once, byte for byte,
 nothing is locked.
 
 The first system call behind the literal of an APPEND is always tried; with ONCEDROP_FAULTS=all (`make methods`) every one
-after main's first, or ONCEDROP_POINTS of them; in `make check` a few of those that send and receive. The simulator has each
+after main's first, or ONCEDROP_POINTS of them; in `make check-all` a few of those that send and receive. The simulator has each
 method, too: tests/simulation/run.
 
 Seen to fail with: a lock that every delivery gets (ledger_look.c, ledger_claim.c: each of the crowds); a claim without

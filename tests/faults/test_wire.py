@@ -6,7 +6,7 @@ until it says 0: every mailbox has the message once, and the ledger nothing unfi
 
 ONCEDROP_FAULTS=all ends the dialogue with IMAP behind every byte, the long one with the database next to each boundary
 and at some places in between, and around the APPEND's literal and each COMMIT both in both ways behind every byte; it
-tries both silences behind every piece. `make check` ends them behind every byte from the end of the literal to the
+tries both silences behind every piece. `make check-all` ends them behind every byte from the end of the literal to the
 APPEND's answer, and from the COMMIT that settles to its answer; it tries an end and a silence for every kind of piece.
 
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); an APPEND taken for stored when the connection

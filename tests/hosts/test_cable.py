@@ -5,7 +5,7 @@ keepalives and tcp_user_timeout; the other host, which has the same message, del
 was a claim. The cable is plugged in again soon, while the delivery still lives, or late, when the other one is done.
 Then it is delivered once more. The message is there once. The hosts' clocks are right, or one of them is an hour fast.
 
-ONCEDROP_HOSTS=all takes all steps, returns and clocks; `make check` some.
+ONCEDROP_HOSTS=all takes all steps, returns and clocks; `make check-all` some.
 
 Seen to fail with: no hold-off (plan.c: find_why), by two copies; the hold-off counted by the hosts' clocks
 (ledger_look.c), by the same or by waiting for an hour; PostgreSQL without tcp_user_timeout, by a

@@ -2,7 +2,7 @@
 """A host whose clock is an hour fast or slow. How long others wait after a delivery that died is counted by the
 database's clock, and a deadline by one that is only counted from its start: neither notices.
 
-ONCEDROP_HOSTS=all takes both hosts and both directions; `make check` one.
+ONCEDROP_HOSTS=all takes both hosts and both directions; `make check-all` one.
 
 Seen to fail with: the age of a claim by the host's clock (ledger_look.c: add_copies)."""
 

@@ -8,7 +8,7 @@ With a synchronous replica, or with imap.search = always, nothing may be lost or
 asynchronous one with a search only in doubt is counted, and must be something: it is the same test without the rule.
 Two primaries at once that both acknowledge (asynchronous and not fenced) exclude nobody: there the number is only told.
 
-ONCEDROP_HOSTS=all takes all ways to lose a primary; `make check` one.
+ONCEDROP_HOSTS=all takes all ways to lose a primary; `make check-all` one.
 
 Seen to fail with: synchronous_commit = local kept (ledger.c: ledger_add_begin), by doubled messages; imap.search =
 always not looked at (plan.c: append_or_search), the same; a silent server waited for until the deadline (pg_connect.c:

@@ -5,7 +5,7 @@ nothing of it, once names and modes but no data, once everything. PostgreSQL and
 what was accepted is there. Then each message comes again, as from a client that got no answer, or a queue that has
 forgotten that it had one, and is there once.
 
-ONCEDROP_HOSTS=all takes all states; `make check` a few.
+ONCEDROP_HOSTS=all takes all states; `make check-all` a few.
 
 Seen to fail with: mail_fsync = never, by lost messages; PostgreSQL's fsync = off, and synchronous_commit = off kept
 (ledger.c: ledger_add_begin), by doubled ones."""

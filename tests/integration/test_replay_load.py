@@ -293,7 +293,7 @@ class Awkward:
                       " WHERE c.message = d.message AND c.state IN ('pending', 'appending')")
 
 
-# Forms and numbers of jobs have nothing to do with each other: `make check` has each of both.
+# Forms and numbers of jobs have nothing to do with each other: `make check-all` has each of both.
 DRY_RUNS = [("directory", "1"), ("maildir", "4"), ("mbox", "4"), ("directory", "4"), ("maildir", "1"), ("mbox", "1")]
 
 
