@@ -76,13 +76,6 @@ def test_no_message_is_cut_and_none_comes_twice(postfix):
     stop_again_and_again(postfix)
 
 
-@pytest.mark.parametrize("postfix", ["mailbox_command"], indirect=True)
-def test_nor_with_a_shell_in_between(postfix):
-    """A quote is enough to make local(8) call /bin/sh."""
-    postfix.edit = lambda name, text: text.replace(postfix.program + " deliver", postfix.program + ' deliver -q ""')
-    stop_again_and_again(postfix)
-
-
 def stop_again_and_again(postfix):
     site = postfix.site
     site.settings.update({"lock.wait": "2s", "delivery.deadline": "10s", "delivery.hold_off": "10100ms"})
