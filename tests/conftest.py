@@ -13,7 +13,7 @@ from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_mo
                  postfix as postfix_module, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
-collect_ignore += [] if small_disk.available() else ["integration/test_full_disk.py"]
+collect_ignore = [] if small_disk.available() else ["integration/test_full_disk.py"]
 collect_ignore += [] if terminal.available() else ["integration/test_terminal.py"]
 
 

@@ -506,6 +506,7 @@ def test_a_program_with_rights_refuses_to_run(front, name, mode):
 
 def test_a_service_at_the_default_path_counts_only_if_no_other_is_named(front):
     """So a service of this machine gets no mail of a test."""
+    scuba = front.site.account("scuba")
     directory = front.site.lab.new_directory("decoy")
     paths = os.path.join(directory, "private_paths.so")
     subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", paths,
@@ -515,10 +516,10 @@ def test_a_service_at_the_default_path_counts_only_if_no_other_is_named(front):
         decoy.bind(os.path.join(directory, "lmtp"))
         decoy.listen()
         decoy.setblocking(False)
-        expect.stored(front.deliver(message(), "-d", "scuba@example.org", env=env))
+        expect.stored(front.deliver(message(), "-d", scuba, env=env))
         with pytest.raises(BlockingIOError):
             decoy.accept()
-        delivery = front.start(message(), "-d", "scuba@example.org", env=env, service=False)
+        delivery = front.start(message(), "-d", scuba, env=env, service=False)
         wait_until(lambda: select.select([decoy], [], [], 0)[0] or delivery.process.poll() is not None, "it comes, or ends")
         decoy.accept()[0].close()
         delivery.finish()

@@ -8,7 +8,6 @@ import os
 import signal
 import time
 
-import pytest
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
 
