@@ -8,7 +8,6 @@ LIBEXECDIR ?= $(PREFIX)/libexec
 BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION ?= $(PREFIX)/share/zsh/site-functions
 SHAREDIR := $(PREFIX)/share/oncedrop
-SETGID_GROUP ?=
 BUILD ?= build
 CC ?= cc
 INSTALL ?= install
@@ -45,7 +44,7 @@ SOURCES := $(sort $(filter-out src/front/%,$(wildcard src/*/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
-FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o privilege.o temporary.o)
+FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
 SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -191,28 +190,14 @@ FULL := $(DESTDIR)$(LIBEXECDIR)/oncedrop/oncedrop-main
 MODULE := $(DESTDIR)$(LIBEXECDIR)/oncedrop/oncedrop-decode.so
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
-# An existing configuration is not touched: a sample is installed beside it. A set-group-ID program stays so, otherwise
-# mailbox_command would defer all mail after an upgrade; in older installations $(BINDIR)/oncedrop was that program. All
+# An existing configuration is not touched: a sample is installed beside it. All programs
 # are replaced atomically, since Postfix may run them at any time; first what the others need.
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop
 	$(INSTALL) -m 755 $(BUILD)/oncedrop-decode.so $(MODULE).new && mv -f $(MODULE).new $(MODULE)
-	group='$(SETGID_GROUP)'; \
-	for program in $(FULL) $(INSTALLED); do \
-	  if [ -z "$$group" ] && [ -g $$program ]; then \
-	    group=$$(stat -c %g $$program); \
-	    said=stays; [ $$program = $(FULL) ] || said="becomes, instead of $(INSTALLED),"; \
-	    echo "$(FULL) $$said set-group-ID $$(stat -c %G $$program); to end that: chmod g-s $(FULL)"; \
-	  fi; \
-	done; \
-	$(INSTALL) -m 755 $(BUILD)/oncedrop-main $(FULL).new && \
-	if [ -n "$$group" ]; then chown "root:$$group" $(FULL).new && chmod 2755 $(FULL).new; fi && \
-	mv -f $(FULL).new $(FULL) && \
-	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && \
-	mv -f $(INSTALLED).new $(INSTALLED) && \
-	$(INSTALL) -m 640 /dev/null $(SAMPLE) && \
-	if [ -n "$$group" ]; then chgrp "$$group" $(SAMPLE); fi && \
-	$(LOCATE) conf/oncedrop.conf >$(SAMPLE)
+	$(INSTALL) -m 755 $(BUILD)/oncedrop-main $(FULL).new && mv -f $(FULL).new $(FULL)
+	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && mv -f $(INSTALLED).new $(INSTALLED)
+	$(INSTALL) -m 640 /dev/null $(SAMPLE) && $(LOCATE) conf/oncedrop.conf >$(SAMPLE)
 	for page in man/*.[1-9]; do \
 	  section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  $(INSTALL) -d $$section && $(INSTALL) -m 644 /dev/null $$section/$${page##*/} && \
@@ -410,8 +395,6 @@ FORCE:
 #:                  applications, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
 #:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
-#:                    SETGID_GROUP= a group that alone may read the configuration; the full program is installed
-#:                    set-group-ID to it, for mailbox_command without the service, and stays so when installed again
 #: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, for the Debian it is
 #:                  run on; SOURCE=yes (the source package, too, in build/deb)
 #: make deb-check   that on a fresh Debian in a chroot, as root: lintian, two builds that must be the same, and from `apt

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/output.h"
-#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
 #include "delivery/answer.h"
@@ -104,21 +103,20 @@ int main(int argc, char **argv)
     const char **overrides OD_CLEANUP(base_free) = NULL;
     const char *name = NULL;
     size_t count = 0;
-    bool own_settings = false;
 
     fill_standard_descriptors();
     umask(077);
     setlocale(LC_CTYPE, "C.UTF-8");
     opterr = 0;
+    if (base_excess_rights() != NULL)
+        return refuse_usage(base_excess_rights());
     for (int c; (c = getopt_long(argc, argv, "+:c:o:vhV", long_options, NULL)) != -1;) {
         switch (c) {
         case 'c':
             options.config_file = optarg;
-            own_settings = true;
             break;
         case 'o':
             overrides = add_override(overrides, count++, optarg);
-            own_settings = true;
             break;
         case 'v':
             options.verbose = true;
@@ -142,8 +140,6 @@ int main(int argc, char **argv)
     if (cmd == NULL)
         return refuse_command(name);
     reset_signals(cmd->delivers);
-    if ((own_settings || cmd->run != cmd_deliver) && !privilege_drop())
-        return refuse_usage("the group of the set-group-ID installation cannot be dropped");
     char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
     char *own_argv[] = {own_name, NULL};
     bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0; /* false for --help and --version */

@@ -65,35 +65,11 @@ grep -qx 'password_file = /opt/etc/oncedrop/imap.password' "$root/opt/etc/oncedr
 
 "$root/opt/od/bin/oncedrop" version >/dev/null || fail 'the program installed elsewhere does not run'
 
-# Group 0 would be no restriction for root: another one, that exists everywhere.
-full=usr/libexec/oncedrop/oncedrop-main
-expect_setgid() {
-    expect_mode /usr/bin/oncedrop 755
-    expect_mode "/$full" 2755
-    for file in $full etc/oncedrop/oncedrop.conf.sample; do
-        [ "$(stat -c %U:%G "$root/$file")" = root:mail ] || fail "the group of $file is not mail"
-    done
-    [ "$(stat -c %U:%G "$root/usr/bin/oncedrop")" = root:root ] || fail 'the small program has a group'
-}
-if [ "$(id -u)" = 0 ]; then
-    for group in SETGID_GROUP=mail SETGID_GROUP=; do
-        said=$(install install PREFIX=/usr $group)
-        expect_setgid
-    done
-    case $said in *'oncedrop-main stays set-group-ID mail'*) ;; *) fail 'nobody hears that the program stays set-group-ID' ;; esac
-    rm "$root/$full"        # as older versions installed it
-    chgrp mail "$root/usr/bin/oncedrop"
-    chmod 2755 "$root/usr/bin/oncedrop"
-    said=$(install install PREFIX=/usr)
-    expect_setgid
-    case $said in *'oncedrop-main becomes, instead of '*', set-group-ID mail'*) ;; *) fail 'nobody hears that the group moves' ;; esac
-    chmod g-s "$root/$full"
-    install install PREFIX=/usr
-    expect_mode "/$full" 755
-    [ "$(stat -c %U:%G "$root/$full")" = root:root ] || fail 'the group is kept without its bit'
-    expect_mode /etc/oncedrop/oncedrop.conf.sample 640
-    install uninstall PREFIX=/usr
-fi
+# Over a program with rights comes one without.
+chmod 2755 "$root/usr/local/bin/oncedrop" "$root/usr/local/libexec/oncedrop/oncedrop-main"
+install install
+expect_mode /usr/local/bin/oncedrop 755
+expect_mode /usr/local/libexec/oncedrop/oncedrop-main 755
 
 install uninstall PREFIX=/opt/od SYSCONFDIR=/opt/etc
 [ -z "$(find "$root/opt" -type f)" ] || fail "uninstall left $(find "$root/opt" -type f)"
@@ -105,7 +81,7 @@ done
 for file in $completions; do
     [ ! -e "$root$file" ] || fail "uninstall left $file"
 done
-for folder in /usr/local/share/oncedrop /usr/share/oncedrop /opt/od/share/oncedrop; do
+for folder in /usr/local/share/oncedrop /opt/od/share/oncedrop; do
     [ ! -e "$root$folder" ] || fail "uninstall left $folder"
 done
 [ -e "$live" ] || fail 'uninstall took the configuration'

@@ -11,11 +11,10 @@ import pytest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module, locks,  # noqa: E402
-                 postfix as postfix_module, setgid, site as site_module, small_disk, terminal)
+                 postfix as postfix_module, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
-collect_ignore = [] if setgid.available() else ["integration/test_setgid.py"]
-collect_ignore += [] if small_disk.available() else ["integration/test_full_disk.py"]
+collect_ignore = [] if small_disk.available() else ["integration/test_full_disk.py"]
 collect_ignore += [] if terminal.available() else ["integration/test_terminal.py"]
 
 
@@ -149,8 +148,6 @@ def pytest_terminal_summary(terminalreporter):
     for module in (cyrus_module, courier_module):
         if module.missing():
             terminalreporter.write_line(f"Tests with another server were left out: {module.missing()}.")
-    if not setgid.available():
-        terminalreporter.write_line("The tests of the set-group-ID installation were left out: not root.")
     if not small_disk.available():
         terminalreporter.write_line("The tests with a full disk were left out: this user may not mount a file system.")
     if not terminal.available():

@@ -50,8 +50,9 @@ void fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 /* Monotonic clock in milliseconds, which keeps counting while the machine is suspended (CLOCK_BOOTTIME). */
 int64_t base_now_ms(void) OD_MUST;
 
-/* True for a program started set-user-ID or set-group-ID (AT_SECURE, getauxval(3)). */
-bool base_is_privileged(void) OD_MUST;
+/* What to say if this program was started set-user-ID or set-group-ID: it must end, as its caller decides what it does.
+ * Else NULL. */
+const char *base_excess_rights(void) OD_MUST;
 
 /* Writes n bytes in hexadecimal, and a NUL, to text[2 * n + 1]. */
 void base_hex(const unsigned char *bytes, size_t n, char *text);

@@ -187,10 +187,10 @@ static void derive_hold_off(struct config *config, const struct config_origin *o
 }
 
 /* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
- * the file's name, in this directory. The environment of a set-group-ID program is the caller's. */
+ * the file's name, in this directory. */
 static void prefer_credential(struct config *config)
 {
-    const char *directory = base_is_privileged() ? NULL : getenv("CREDENTIALS_DIRECTORY");
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
     if (!directory || *directory != '/' || !*config->imap.password_file)
         return;
     g_autofree char *name = g_path_get_basename(config->imap.password_file);
@@ -201,7 +201,7 @@ static void prefer_credential(struct config *config)
     }
 }
 
-static bool read_password(const struct config *config, struct fault *fault)
+bool config_renew_password(const struct config *config, struct fault *fault)
 {
     const char *file = config->imap.password_file;
     char *content = NULL;
@@ -227,11 +227,6 @@ static bool read_password(const struct config *config, struct fault *fault)
     return good;
 }
 
-bool config_renew_password(const struct config *config, struct fault *fault)
-{
-    return base_is_privileged() || read_password(config, fault);
-}
-
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
 {
     struct config *config OD_CLEANUP(config_free) = config_defaults();
@@ -244,7 +239,7 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     if (!config_check(config, &origins, fault))
         return NULL;
     prefer_credential(config);
-    if (!read_password(config, fault)) {
+    if (!config_renew_password(config, fault)) {
         const char *origin = set_by[config_table_find("imap", "password_file") - config_table];
         fault_prefix(fault, "%s: [imap] password_file", origin);
         return NULL;

@@ -111,7 +111,7 @@ struct config {
  *
  * Values are taken literally, without surrounding blanks: there are no quotes and no escapes. If delivery.hold_off is
  * not set, it is at least the deadline plus 200 seconds. A file in $CREDENTIALS_DIRECTORY (systemd.exec(5)) with the name
- * of imap.password_file takes its place; not if the program runs set-group-ID.
+ * of imap.password_file takes its place.
  *
  * Returns a new configuration, or NULL with the fault set to the file, group, name and reason: the file is missing,
  * unreadable or accessible to others, a group or setting is unknown, a value is out of range, or a secret cannot be
@@ -119,8 +119,7 @@ struct config {
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
 
 /* Reads the password again, from the same file and by the same rules as config_load; from now on config->imap.password is
- * what the file says. Does nothing if no password is used, and where the program runs set-group-ID: it has given up the
- * right to read the file. False with the fault set: the password remains as it was. */
+ * what the file says. Does nothing if no password is used. False with the fault set: the password remains as it was. */
 bool config_renew_password(const struct config *config, struct fault *fault) OD_MUST;
 
 /* Whether one login, imap.user, opens everybody's mailboxes: route.inbox then names whose, with the variables of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The group, the user, the environment and the caller's name. */
+ * The user and the environment. */
 #include "base/privilege.h"
 
 #include <grp.h>
@@ -11,15 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-bool privilege_drop(void)
-{
-    gid_t group = getgid();
-    if (!base_is_privileged())
-        return true;
-    /* Secrets may already be in memory: only root may inspect this process (core dump, ptrace, /proc). */
-    return setresgid(group, group, group) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
-}
 
 /* Of root's capabilities keeps only the one that reads any file. Two of them do; a container may lack the first. */
 static bool keep_reading(void)
@@ -65,23 +56,9 @@ void privilege_clear_environment(const char *const *keep)
         values[i] = base_strdup(getenv(keep[i]));
     clearenv();
     setenv("PATH", _PATH_STDPATH, 1);
-    if (base_is_privileged()) {
-        /* Otherwise libpq asks the user database for the home directory, and the caller's ~/.pg_service.conf decides
-         * who gets our password. */
-        setenv("HOME", "/nonexistent", 1);
-        setenv("PGSERVICEFILE", "/dev/null", 1); /* libpq before 15 ignores HOME here */
-    }
     for (size_t i = 0; i < count; i++) {
         if (values[i] != NULL)
             setenv(keep[i], values[i], 1);
         base_free(&values[i]);
     }
-}
-
-char *privilege_only_login(void)
-{
-    if (!base_is_privileged() || getuid() == 0)
-        return NULL;
-    const struct passwd *user = getpwuid(getuid());
-    return base_strdup(user != NULL ? user->pw_name : "");
 }

@@ -138,7 +138,7 @@ static void check_rights(const struct config *config, const char *command)
                       socket);
 }
 
-/* Service and set-group-ID program deliver only to the account that the recipient's login name maps to. */
+/* The service delivers for an ordinary user only to the account that the login name maps to. */
 static void check_login_account(const struct config *config)
 {
     const char *account = config->route.account;

@@ -135,17 +135,13 @@ static void deliver_message(const struct config *config, const struct envelope *
     delivery_clear(&delivery);
 }
 
-/* Set-group-ID, the caller may be an ordinary user who sets these. */
-static const char *const kept_from_users[] = {"SENDER", "RECIPIENT", "ORIGINAL_RECIPIENT", NULL};
-
-/* Loads the configuration, drops the group, sets limits and deadline. NULL with the report set on trouble. */
+/* Loads the configuration, sets limits and deadline. NULL with the report set on trouble. */
 static struct config *begin(const struct cmd_options *options, int log_fd, struct report *report)
 {
     struct fault fault;
     struct config *config = cmd_config_load(options, log_fd, &fault);
-    if (config == NULL || !privilege_drop()) {
-        report_set(report, OUTCOME_CONFIG, "%s", config == NULL ? fault.text : "the group cannot be dropped");
-        config_free(&config);
+    if (config == NULL) {
+        report_set(report, OUTCOME_CONFIG, "%s", fault.text);
         return NULL;
     }
     if (config->delivery.memory > 0)
@@ -164,7 +160,6 @@ static void read_and_deliver(const struct cmd_options *options, int argc, char *
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct message *message OD_CLEANUP(message_free) = NULL;
     int64_t started_ms = base_now_ms();
-    envelope.only_login = privilege_only_login();
     bool understood = parse_arguments(argc, argv, &envelope, report);
     begin_envelope(&envelope);
     if (understood)
@@ -180,11 +175,9 @@ static void read_and_deliver(const struct cmd_options *options, int argc, char *
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
 {
     struct report report = {.text = ""};
-    privilege_clear_environment(base_is_privileged() ? kept_from_users : cmd_environment);
+    privilege_clear_environment(cmd_environment);
     close_range(3, ~0U, 0);
     int log_fd = output_open();
-    if (base_is_privileged())
-        base_close(&log_fd); /* the caller is not an administrator: the log is none of its business */
     log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */
     deadline_install(end_by_signal);
     read_and_deliver(options, argc, argv, log_fd, &report);

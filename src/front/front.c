@@ -12,7 +12,6 @@
 #include "base/config.h"
 #include "base/deadline.h"
 #include "base/output.h"
-#include "base/privilege.h"
 #include "front/front_message.h"
 #include "front/front_program.h"
 #include "front/front_request.h"
@@ -90,8 +89,8 @@ static int deliver(const struct front_request *request, int fd, char **argv)
 int main(int argc, char **argv)
 {
     static struct front_request request;
-    if (!privilege_drop()) /* it is not to be installed with any, and what it executes may be the caller's */
-        return defer("the group of the set-group-ID installation cannot be dropped");
+    if (base_excess_rights() != NULL) /* what it would execute may be the caller's */
+        return defer(base_excess_rights());
     if (!front_request_parse(argc, argv, &request))
         return front_program_execute(argv);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

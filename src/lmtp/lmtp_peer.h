@@ -18,7 +18,7 @@ struct lmtp_peer {
 
 /* Believed are root, the user that this process runs as, and the users in service.clients. So is everybody who connects
  * by TCP: there nothing is known of a client, and the administrator who chose TCP has said that every user of this host
- * may deliver. Anybody else is what the caller of a set-group-ID program is (base/privilege.h).
+ * may deliver. Anybody else delivers to the own account only.
  *
  * fd  the connection
  *

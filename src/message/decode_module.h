@@ -22,9 +22,7 @@ struct decode_module {
 extern const struct decode_module decode_module;
 
 /* This program's own module, if it is linked to it (as it is to tests), else the one in the file. It is looked for in
- * the program's own directory, then in the one that `make install` puts it into. If the program has more rights than
- * its caller (AT_SECURE, getauxval(3)), its own directory counts only if nobody but root can write there: the caller
- * may have linked the program to some other place (ln(1)). A module of another build is refused.
+ * the program's own directory, then in the one that `make install` puts it into. A module of another build is refused.
  *
  * Once it is loaded, children have it as well: to be called by a process that gives up the right to read the file, or
  * outlives an upgrade.

@@ -6,8 +6,11 @@ Seen to fail with: no look at the output after reading, before the final mark, o
 the 354; the full program executed after the mark; a reply's status believed whatever its text; the message given to the
 full program from where reading had ended; an empty RECIPIENT handed over."""
 
+import grp
 import os
+import pwd
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -16,7 +19,7 @@ import time
 
 import expect
 import pytest
-from lab import lab as lab_module
+from lab import lab as lab_module, user as ordinary
 from lab.front import Front
 from lab.messages import message, on_the_wire
 from lab.process import find_program, wait_until
@@ -478,3 +481,45 @@ def test_what_cannot_be_read_is_left_to_the_full_program(front, stdin):
     done = front.deliver(b"", "-d", "scuba@example.org", before=["sh", "-c", f'exec "$@" {redirection}', "sh"])
     expect.deferred(done, r"4\.3\.0")
     assert service.clients == []
+
+
+# More rights than the caller's
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a program a group")
+@pytest.mark.parametrize("mode", [0o2755, 0o4755], ids=oct)
+@pytest.mark.parametrize("name", ["program", "full_program"])
+def test_a_program_with_rights_refuses_to_run(front, name, mode):
+    """Seen to fail without the look at its rights."""
+    program = getattr(front, name)
+    os.chmod(front.directory, 0o755)
+    front.configure()
+    os.chown(program, pwd.getpwnam(ordinary.OTHER).pw_uid, grp.getgrnam("mail").gr_gid)
+    os.chmod(program, mode)
+    for command in ["deliver", "-S", "/nonexistent"], ["config"]:
+        done = subprocess.run([*ordinary.BECOME, program, *command], input=message(), check=False, capture_output=True, cwd="/")
+        assert done.returncode == 75 and b"must not be set-user-ID or set-group-ID" in done.stdout, done
+
+
+# The default path
+
+
+def test_a_service_at_the_default_path_counts_only_if_no_other_is_named(front):
+    """So a service of this machine gets no mail of a test."""
+    scuba = front.site.account("scuba")
+    directory = front.site.lab.new_directory("decoy")
+    paths = os.path.join(directory, "private_paths.so")
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", paths,
+                    os.path.join(os.path.dirname(lab_module.__file__), "private_paths.c")], check=True)
+    env = {"LD_PRELOAD": paths, "PRIVATE_PATHS": f"/run/oncedrop={directory}"}
+    with socket.socket(socket.AF_UNIX) as decoy:
+        decoy.bind(os.path.join(directory, "lmtp"))
+        decoy.listen()
+        decoy.setblocking(False)
+        expect.stored(front.deliver(message(), "-d", scuba, env=env))
+        with pytest.raises(BlockingIOError):
+            decoy.accept()
+        delivery = front.start(message(), "-d", scuba, env=env, service=False)
+        wait_until(lambda: select.select([decoy], [], [], 0)[0] or delivery.process.poll() is not None, "it comes, or ends")
+        decoy.accept()[0].close()
+        delivery.finish()

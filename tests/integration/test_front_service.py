@@ -17,7 +17,7 @@ import time
 
 import expect
 import pytest
-from lab import corpus, lab as lab_module, setgid
+from lab import corpus, lab as lab_module, user as ordinary
 from lab.front import Front
 from lab.messages import message, new_id, on_the_wire
 from lab.process import find_program, peak_until_end, wait_until
@@ -26,7 +26,7 @@ from lab.service import Service, exists
 from lab.site import new_site
 
 SILENT = "4.3.0 the service did not answer; it may have delivered the message\n"
-USER, OTHER, BECOME = setgid.USER, setgid.OTHER, setgid.BECOME
+USER, OTHER, BECOME = ordinary.USER, ordinary.OTHER, ordinary.BECOME
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}     # that does not work under strace
 IS_ROOT = os.getuid() == 0
 

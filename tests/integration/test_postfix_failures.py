@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Every failure with every way in: Postfix's own log says deferred, never bounced; after the repair there is one
+"""Every failure with pipe(8) and LMTP: Postfix's own log says deferred, never bounced; after the repair there is one
 copy."""
 
 import contextlib

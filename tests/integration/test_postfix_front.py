@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Postfix with the front and the service: mailbox_command without set-group-ID, and pipe(8). Postfix is stopped and
+"""Postfix with the front and the service: mailbox_command, and pipe(8). Postfix is stopped and
 aborted in the middle of messages; the service is started anew under load.
 
 Seen to fail with: no look at the output before the final mark; a service that stores a message without it."""
@@ -15,11 +15,10 @@ from test_postfix_service import ANEW, ANEW_SETTINGS, everything_arrived, send_w
 
 
 class Served(postfix_module.Postfix):
-    """The full program is not set-group-ID, so a recipient cannot deliver by it."""
+    """A recipient may not read the configuration, so cannot deliver by the full program."""
 
     def __init__(self, site, way):
         super().__init__(site, way)
-        os.chmod(self.full_program, 0o755)
         for directory in (site.lab.directory, site.directory):
             os.chmod(directory, 0o755)
         self.service_socket = self.socket = os.path.join(site.directory, "service.socket")
@@ -72,6 +71,14 @@ def test_no_service(served):
 
 def test_no_message_is_cut_and_none_comes_twice(served):
     served.serve()
+    stop_again_and_again(served)
+
+
+@pytest.mark.parametrize("served", ["mailbox_command"], indirect=True)
+def test_nor_with_a_shell_in_between(served):
+    """A quote is enough to make local(8) call /bin/sh."""
+    served.serve()
+    served.edit = lambda name, text: text.replace(served.program + " deliver", served.program + ' deliver -q ""')
     stop_again_and_again(served)
 
 

@@ -19,12 +19,8 @@ ACCOUNTS = 10
 
 
 def use_sent_copies(postfix):
-    """pipe and LMTP trust Postfix's information about the login; mailbox_command, which any user could call, trusts
-    nothing: there all Sent copies come from sender_bcc_maps."""
+    """pipe and LMTP trust Postfix's information about the login."""
     postfix.site.settings["route.sent_copy"] = "authenticated"
-    if postfix.way == "mailbox_command":
-        postfix.sent_copies = True
-        postfix.site.settings["route.detail"] = "folder"
 
 
 def message_ids(postfix, address, mailbox="INBOX"):

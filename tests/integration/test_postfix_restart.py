@@ -8,7 +8,6 @@ import os
 import signal
 import time
 
-import pytest
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
 
@@ -73,13 +72,6 @@ def stop_somewhere(postfix, send, how, delay):
 
 
 def test_no_message_is_cut_and_none_comes_twice(postfix):
-    stop_again_and_again(postfix)
-
-
-@pytest.mark.parametrize("postfix", ["mailbox_command"], indirect=True)
-def test_nor_with_a_shell_in_between(postfix):
-    """A quote is enough to make local(8) call /bin/sh."""
-    postfix.edit = lambda name, text: text.replace(postfix.program + " deliver", postfix.program + ' deliver -q ""')
     stop_again_and_again(postfix)
 
 

@@ -9,7 +9,7 @@ import threading
 
 import expect
 import pytest
-from lab import setgid
+from lab import user as ordinary
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import SERVER
@@ -391,7 +391,7 @@ def test_root_reads_nothing_for_a_user_that_is_not_his(site, files):
     """A link that he has made to a directory, on the command line; another's file in his directory. His own files, and
     those of all users in a directory of root's, are read."""
     scuba = site.account()
-    user = pwd.getpwnam(setgid.USER).pw_uid
+    user = pwd.getpwnam(ordinary.USER).pw_uid
     path = files.maildir("Maildir", [message()])
     mail = os.path.join(path, "cur/1700000000.0.host")
     for place in (path, os.path.join(path, "cur"), os.path.join(path, "new"), mail):

@@ -9,13 +9,13 @@ import pwd
 import signal
 
 import pytest
-from lab import setgid
+from lab import user as ordinary
 from lab.lmtp import stored, stuffed
 from lab.messages import message
 from lab.process import wait_until
 from lab.service import Service
 
-USER, OTHER = setgid.USER, setgid.OTHER
+USER, OTHER = ordinary.USER, ordinary.OTHER
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 

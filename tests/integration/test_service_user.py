@@ -12,10 +12,10 @@ import subprocess
 
 import expect
 import pytest
-from lab import lab as lab_module, setgid
+from lab import lab as lab_module, user as ordinary
 from lab.messages import message
 
-USER = setgid.USER      # the lab's PostgreSQL accepts it by its name, and root too
+USER = ordinary.USER      # the lab's PostgreSQL accepts it by its name, and root too
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 

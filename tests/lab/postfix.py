@@ -21,7 +21,7 @@ from .messages import on_the_wire
 from .postfix_base import MAIN_CF, MASTER_CF, make_directories, postconf
 
 PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
-WAYS = ("mailbox_command", "pipe", "lmtp")  # of most tests; "service" needs a service (lab/service.py)
+WAYS = ("pipe", "lmtp")     # of most tests; the others need a service (lab/service.py)
 TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_closed")
 SERVICE_USER = "uucp"   # replaces the user and group "oncedrop"; every Debian has it, and it has no mail
 SUBMISSION = "submission"
@@ -90,15 +90,12 @@ class Postfix(process.Server):
     # What oncedrop's own installation would do
 
     def install_program(self):
-        """The programs, the full one set-group-ID, with our default configuration. So master.cf needs no more arguments
-        than in real life."""
+        """The programs with our default configuration. So master.cf needs no more arguments than in real life."""
         program, self.full_program = install(self.directory)
-        os.chown(self.full_program, 0, self.gid)
-        os.chmod(self.full_program, 0o2755)
         return program
 
     def secret(self, name, text):
-        """A file that only root and the group of the program may read, replaced atomically."""
+        """A file that only root and the service's group may read, replaced atomically."""
         path, new = self.path(name), self.path(name + ".new")
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o640), "w", encoding="utf-8") as file:
             os.fchown(file.fileno(), 0, self.gid)

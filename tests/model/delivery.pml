@@ -17,7 +17,7 @@
  *                   one or more for an LMTP transaction
  *   lock            who holds the advisory lock in an open transaction; while a worker believes that it holds it but
  *                   lock says otherwise, its session has ended without its knowing. With -DOWN_KEYS each worker locks a key
- *                   of its own, as callers of the set-group-ID program do: only the rows are between them
+ *                   of its own, as if the lock excluded nobody: only the rows are between them
  *   row[c]          table copy: state, by (claimed_by). Copy r is the inbox of recipient r, SENT the Sent copy
  *   row[c].doubt    column doubt of a copy that is pending (one that is appending is in doubt for whoever claims it next)
  *   row[c].fresh    attempt_at is younger than delivery.hold_off, by the database's clock
