@@ -50,15 +50,15 @@ bare=$(release/files |
     grep -E '\.([ch]|py|sh|[1-9])$|^release/|^conf/debian/(rules|oncedrop\.p|tests/[fl])|^tests/(check|demo|lint)' |
     xargs grep -L "$header: ISC") || :
 [ -z "$bare" ] || fail "no licence in the header of $bare"
-if command -v reuse >/dev/null; then
-    said=$(reuse lint 2>&1) || fail "$said"
-fi
 
 # The tarball makes the same tarball, whoever unpacks it, and when.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 release/tar >"$folder/tar"
 (umask 077 && tar --extract --touch --no-same-permissions --directory="$folder" --file="$folder/tar")
+if command -v reuse >/dev/null; then    # there, for it looks at what was built, too
+    said=$(reuse --root "$folder/oncedrop-$version" lint 2>&1) || fail "$said"
+fi
 (umask 077 && TZ=Pacific/Kiritimati "$folder/oncedrop-$version/release/tar") | cmp - "$folder/tar" ||
     fail 'a tarball made in an unpacked tarball differs from that'
 

@@ -125,7 +125,8 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_f
 
 /* The Sent copy is claimed for the first recipient that goes on. If another delivery claimed it recently, it is left to
  * that delivery, whose recipient Postfix will retry. If that recipient is one of ours, it must be retried; if it is
- * finished, one of ours takes its place. */
+ * finished, one of ours takes its place. Two variants may both be under way, if a lease expired before its claim was
+ * committed: neither is left to the other then. */
 static void plan_sent(const struct plan_request *request, const struct ledger_found_copy *copy, struct plan *plan)
 {
     struct plan_target *target = &plan->targets[plan->sent];
@@ -136,7 +137,7 @@ static void plan_sent(const struct plan_request *request, const struct ledger_fo
         target->action = PLAN_DUPLICATE;
     } else if (target->why == WHY_REFUSED) {
         target->action = PLAN_GIVEN_UP;
-    } else if (copy->elsewhere) {
+    } else if (copy->elsewhere && target->why != WHY_UNDER_WAY) {
         target->why = WHY_VARIANT;
     } else if (target->fenced && target->why != WHY_UNDER_WAY) {
         target->why = WHY_UNDER_WAY;

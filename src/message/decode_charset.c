@@ -122,7 +122,8 @@ static void keep(const struct charset *charset)
 {
     if (kept[charset - charsets])
         return;
-    (void)iconv_open("UTF-8", charset->name); // one that fails now would fail later
+    if (iconv_open("UTF-8", charset->name) == (iconv_t)-1) // and would later
+        return;
     for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
         if (strcmp(charsets[i].name, charset->name) == 0)
             kept[i] = true;

@@ -273,6 +273,10 @@ static void test_sent(void **state)
         {{.state = COPY_APPENDING, .owner = SCUBA}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
         {{.state = COPY_APPENDING, .owner = DOUG}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, DOUG},
         {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        /* a variant is under way as well: both wait */
+        {{.state = COPY_APPENDING, .owner = SCUBA, .elsewhere = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = SCUBA, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE,
+         WHY_VARIANT, false, false, SCUBA},
         {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true,
          false, SCUBA},
         {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true, false, SCUBA},
