@@ -50,6 +50,9 @@ void fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 /* Monotonic clock in milliseconds, which keeps counting while the machine is suspended (CLOCK_BOOTTIME). */
 int64_t base_now_ms(void) OD_MUST;
 
+/* A random number from the kernel; false with the fault set if it gives none. */
+bool base_random(int64_t *ret, struct fault *fault) OD_MUST;
+
 /* True for a program started set-user-ID or set-group-ID (AT_SECURE, getauxval(3)). */
 bool base_is_privileged(void) OD_MUST;
 

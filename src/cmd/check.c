@@ -16,12 +16,12 @@
 #include "cmd/check_service.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "decode/decode_module.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_login.h"
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
-#include "message/decode_module.h"
 #include "route/route.h"
 
 #define DECODER_MS 10000

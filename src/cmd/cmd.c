@@ -17,8 +17,8 @@
 #include "base/terminal.h"
 #include "cmd/nearest.h"
 #include "cmd/usage.h"
+#include "decode/decode_module.h"
 #include "ledger/ledger_login.h"
-#include "message/decode_module.h"
 #include "route/route.h"
 
 const char *const cmd_environment[] = {

@@ -12,8 +12,8 @@
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "decode/decode_module.h"
 #include "lmtp/lmtp_service.h"
-#include "message/decode_module.h"
 
 /* Of sd_listen_fds(3) and sd_notify(3), and what libraries may look at. */
 static const char *const environment[] = {

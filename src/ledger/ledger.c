@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "ledger/ledger_login.h"
@@ -171,14 +170,6 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
     if (remedy != NULL)
         fault_set(fault, "%s (%s)", fault->text, remedy);
     memcpy(fault->code, code, sizeof(code));
-}
-
-bool ledger_random(int64_t *ret, struct fault *fault)
-{
-    if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
-        return true;
-    fault_set(fault, "cannot get a random number from the kernel");
-    return false;
 }
 
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,

@@ -122,9 +122,6 @@ bool ledger_add_end(struct ledger *ledger, struct fault *fault) OD_MUST;
 bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault) OD_MUST;
 void ledger_take_holder(struct ledger *ledger, size_t mark);
 
-/* A random number from the kernel. */
-bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
-
 /* A lock with this key, by lock.method, with the owner of the last ledger_set_lock. */
 struct lock ledger_lock(const struct ledger *ledger, int64_t key) OD_MUST;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * When a child is started, kept or ended, and what its end means for the message. */
-#include "message/decoding.h"
+#include "decode/decoding.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "message/decode_module.h"
-#include "message/decoder.h"
+#include "decode/decode_module.h"
+#include "decode/decoder.h"
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)

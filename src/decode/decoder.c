@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The fork, its limits, and the shared memory. */
-#include "message/decoder.h"
+#include "decode/decoder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Finds and loads the module. */
-#include "message/decode_module.h"
+#include "decode/decode_module.h"
 
 #include <dlfcn.h>
 #include <limits.h>

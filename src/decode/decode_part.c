@@ -4,7 +4,7 @@
  * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes the fields. */
 #include <string.h>
 
-#include "message/decode_entity.h"
+#include "decode/decode_entity.h"
 
 #define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
 #define WORK_FREE ((size_t)16 << 20)

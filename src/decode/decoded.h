@@ -4,7 +4,7 @@
 #ifndef ONCEDROP_DECODED_H
 #define ONCEDROP_DECODED_H
 
-#include "message/decode.h"
+#include "decode/decode.h"
 
 /* The roles of addresses, NULL-terminated. */
 extern const char *const decoded_roles[];

@@ -5,7 +5,7 @@
 #ifndef ONCEDROP_EXPLANATION_H
 #define ONCEDROP_EXPLANATION_H
 
-#include "message/decode.h"
+#include "decode/decode.h"
 #include "message/message.h"
 
 /* What an explanation says. Texts are from strangers; control characters do not get into it. */

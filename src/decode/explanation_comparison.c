@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "message/explanation.h"
+#include "decode/explanation.h"
 #include "message/message_comparison.h"
 
 #define LINE_MOST 256 /* of longer lines only this much is looked at; those of the attachment are shorter */

@@ -4,7 +4,7 @@
  * nested groups and takes time quadratic in the length of a list. */
 #include <string.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 /* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. If
  * one of those is not closed, everything up to the end. */

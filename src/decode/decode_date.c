@@ -4,7 +4,7 @@
  * Tokens are recognised by their form, not by their order: RFC 5322, ctime(3), RFC 850 and ISO 8601 all occur. */
 #include <string.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 struct date {
     int year, month, day, hour, minute, second;

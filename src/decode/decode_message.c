@@ -4,27 +4,15 @@
  * own. */
 #include <string.h>
 
+#include "decode/decode_confine.h"
+#include "decode/decode_internal.h"
+#include "decode/decode_module.h"
 #include "decode_build.h"
-#include "message/decode_confine.h"
-#include "message/decode_internal.h"
-#include "message/decode_module.h"
 
-/* Read by decode_module.c. */
+/* Read by decode_module_load.c. */
 extern const char decode_module_build[];
 const char decode_module_build[] = DECODE_BUILD;
 const struct decode_module decode_module = {decode_message_steps, decode_confine};
-
-char *decode_field(const struct decode_header *header, const char *name, size_t max)
-{
-    struct message_field field;
-    char *value;
-    size_t length;
-
-    if (!message_field_find(header->bytes, header->size, name, &field))
-        return NULL;
-    value = message_field_unfold(field.value, field.value_length < max ? field.value_length : max, &length);
-    return g_strstrip(value);
-}
 
 static char *decode_subject(const struct decode_header *header, GMimeParserOptions *options)
 {
@@ -147,16 +135,6 @@ static struct decode_header header_of(const struct message *message)
 static void part_done(void *context)
 {
     done(context, DECODE_PART);
-}
-
-void decode_init(void)
-{
-    static bool ready;
-
-    if (!ready)
-        g_mime_init();
-    ready = true;
-    decode_charset_guard();
 }
 
 struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,

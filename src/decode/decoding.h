@@ -13,7 +13,7 @@
 #ifndef ONCEDROP_DECODING_H
 #define ONCEDROP_DECODING_H
 
-#include "message/decode.h"
+#include "decode/decode.h"
 
 struct decoding;
 

@@ -9,7 +9,7 @@
 #include <gmime/gmime.h>
 #include <iconv.h>
 
-#include "message/decoded.h"
+#include "decode/decoded.h"
 #include "message/message_field.h"
 
 #define DECODE_HEADER_MAX ((size_t)1 << 20) /* how much of a header is examined */

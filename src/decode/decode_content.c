@@ -3,7 +3,7 @@
  * The content of a part: decoded from its transfer encoding and hashed in one pass. */
 #include <string.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 #define CHUNK_SIZE ((size_t)1 << 16)
 #define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX) /* UTF-16 takes two bytes for one of UTF-8, escapes more */

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 /* More than any message within the limits needs. */
 #define DECODE_WIRE_MAX ((size_t)64 << 20)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 

@@ -4,7 +4,7 @@
 #ifndef ONCEDROP_DECODE_ENTITY_H
 #define ONCEDROP_DECODE_ENTITY_H
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 #define DECODE_PARAMETERS_MAX ((size_t)1 << 20) /* total of fields passed to gmime; then only short ones */
 

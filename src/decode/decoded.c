@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The memory of what was decoded. */
-#include "message/decoded.h"
+#include "decode/decoded.h"
 
 const char *const decoded_roles[] = {"from", "sender", "reply-to", "to", "cc", "bcc", NULL};
 

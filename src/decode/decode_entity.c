@@ -3,7 +3,7 @@
  * The header of a part: its type, its encoding, its file name. */
 #include <string.h>
 
-#include "message/decode_entity.h"
+#include "decode/decode_entity.h"
 
 #define PARAMETERS_SHORT ((size_t)1 << 10)
 

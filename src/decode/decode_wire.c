@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The frames: written by the child, and not trusted by the reader. */
-#include "message/decode_wire.h"
+#include "decode/decode_wire.h"
 
 #include <string.h>
 

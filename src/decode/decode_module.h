@@ -7,7 +7,7 @@
 #ifndef ONCEDROP_DECODE_MODULE_H
 #define ONCEDROP_DECODE_MODULE_H
 
-#include "message/decoded.h"
+#include "decode/decoded.h"
 
 /* The exit status of a child that cannot load the module. */
 #define DECODE_MODULE_MISSING 76
@@ -18,7 +18,7 @@ struct decode_module {
     int (*confine)(const struct message *message);
 };
 
-/* In decode.c; for decode_module_load. */
+/* In decode_message.c; for decode_module_load. */
 extern const struct decode_module decode_module;
 
 /* This program's own module, if it is linked to it (as it is to tests), else the one in the file. It is looked for in

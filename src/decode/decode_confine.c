@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The filter. Files, sockets, other processes and executable memory cannot be had any more. */
-#include "message/decode_confine.h"
+#include "decode/decode_confine.h"
 
 #include <errno.h>
 #include <seccomp.h>
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 /* Memory, time, locks, and what a signal or the end of the process takes. read and write: decoder.c has closed all but
  * the socket to our parent. */

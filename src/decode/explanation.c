@@ -2,7 +2,7 @@
  *
  * Writes an explanation: header, text, attachment. Base64 because that is what every IMAP server takes, whatever is
  * wrong with the message (RFC 2045, 6.8). */
-#include "message/explanation.h"
+#include "decode/explanation.h"
 
 #include <glib.h>
 #include <string.h>

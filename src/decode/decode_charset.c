@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 #define KEY_MAX 32
 #define FORESEEN_MAX 1000 /* names in a message that are looked up in advance */

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "message/decode_wire.h"
+#include "decode/decode_wire.h"
 
 #define DECODER_KEPT_SIZE ((size_t)1 << 20) /* largest message that a running child can take */
 

@@ -4,7 +4,7 @@
  * padding. Many programs pad each word. */
 #include <string.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 /* An encoded word in base64. */
 struct word {
