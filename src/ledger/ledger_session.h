@@ -133,6 +133,9 @@ bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fau
  * lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
 
+/* The same for the site's own statement, which may rely on the search_path of its role. */
+bool ledger_add_begin_as_is(struct ledger *ledger, struct fault *fault) OD_MUST;
+
 /* The same for a transaction that may be lost in a crash of the database: nobody waits for the disk. */
 bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault) OD_MUST;
 
