@@ -63,7 +63,7 @@ int cmd_serve(const struct cmd_options *options, int argc, char **argv)
     struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load, .context = &kept};
     optind = 1; /* there are no options */
     if (!usage_operands(argc, argv, 0, 0, "nothing"))
-        return cmd_usage("serve");
+        return CMD_USAGE;
     privilege_clear_environment(environment);
     signal(SIGPIPE, SIG_IGN);
     service.config = load(&kept, &fault);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Figures from the ledger: a page for people, and the text format of Prometheus. */
-#ifndef ONCEDROP_STATS_H
-#define ONCEDROP_STATS_H
+#ifndef ONCEDROP_STATS_FIGURES_H
+#define ONCEDROP_STATS_FIGURES_H
 
 #include "ledger/ledger_query.h"
 
