@@ -22,7 +22,6 @@ int cmd_serve(const struct cmd_options *options, int argc, char **argv);
 int cmd_schema(const struct cmd_options *options, int argc, char **argv);
 int cmd_check(const struct cmd_options *options, int argc, char **argv);
 int cmd_route(const struct cmd_options *options, int argc, char **argv);
-int cmd_config(const struct cmd_options *options, int argc, char **argv);
 int cmd_replay(const struct cmd_options *options, int argc, char **argv);
 int cmd_resume(const struct cmd_options *options, int argc, char **argv);
 int cmd_show(const struct cmd_options *options, int argc, char **argv);
@@ -31,8 +30,6 @@ int cmd_stats(const struct cmd_options *options, int argc, char **argv);
 int cmd_abandon(const struct cmd_options *options, int argc, char **argv);
 int cmd_purge(const struct cmd_options *options, int argc, char **argv);
 int cmd_locks(const struct cmd_options *options, int argc, char **argv);
-int cmd_version(const struct cmd_options *options, int argc, char **argv);
-int cmd_help(const struct cmd_options *options, int argc, char **argv);
 
 /* The environment variables that a delivery keeps (privilege_clear_environment): those set by Postfix, and some that
  * cannot be turned against us. TMPDIR is where a large message is kept. */

@@ -12,6 +12,51 @@
 #include "cmd/nearest.h"
 #include "cmd/usage.h"
 
+/* *ret: n, d: print only the settings that differ from the defaults, or the defaults; t: only check the configuration;
+ * 0: print all. */
+static bool parse_config(int argc, char **argv, int *ret)
+{
+    static const struct option words[] = {{"test", no_argument, NULL, 't'}, {0}};
+    for (int c; (c = usage_option(argc, argv, "nd", words)) != -1;) {
+        if (c == USAGE_WRONG)
+            return false;
+        if (*ret != 0)
+            return usage_wrong(argv, "give only one of -n, -d and --test");
+        *ret = c;
+    }
+    return usage_operands(argc, argv, 0, 0, "nothing");
+}
+
+static int run_config(const struct cmd_options *options, int argc, char **argv)
+{
+    struct config *config OD_CLEANUP(config_free) = NULL;
+    int which = 0;
+    if (!parse_config(argc, argv, &which))
+        return CMD_USAGE;
+    int status = which == 'd' ? 0 : cmd_open(options, &config, NULL);
+    if (status != 0 || which == 't')
+        return status;
+    if (which == 'd')
+        config = config_defaults();
+    config_print(stdout, config,
+                 which == 'd'   ? CONFIG_PRINT_DEFAULTS
+                 : which == 'n' ? CONFIG_PRINT_NON_DEFAULT
+                                : CONFIG_PRINT_ALL);
+    return 0;
+}
+
+static int run_version(const struct cmd_options *options, int argc, char **argv)
+{
+    (void)options;
+    optind = 1; /* there are no options */
+    if (!usage_operands(argc, argv, 0, 0, "nothing"))
+        return CMD_USAGE;
+    puts("oncedrop " VERSION);
+    return 0;
+}
+
+static int run_help(const struct cmd_options *options, int argc, char **argv);
+
 static const struct command commands[] = {
     {"deliver", cmd_deliver, true,
      "[-f SENDER] [-d RECIPIENT] [-a ORIGINAL_RECIPIENT] [-q QUEUE_ID] [-s SIZE] [-u SASL_USER] [-S SOCKET] < "
@@ -65,7 +110,7 @@ static const struct command commands[] = {
      "  --json      print an array of objects: address, account, inbox, sent, account_by, inbox_by, sent_by; error if there\n"
      "              is no account\n\n"
      "Exit status 0: each address has an account; 1: one has none; 69: the database is needed but not available.\n"},
-    {"config", cmd_config, false, "[-n | -d | --test]", "print the settings in force",
+    {"config", run_config, false, "[-n | -d | --test]", "print the settings in force",
      "-n prints those that differ from the defaults, -d the defaults. --test prints nothing if the configuration is right.\n"
      "Exit status 0: it is right; 78: it is not.\n"},
     {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
@@ -102,8 +147,8 @@ static const struct command commands[] = {
      "  --dry-run   only list them\n"
      "  --json      print an object: messages, dry_run, and the array abandoned\n\n"
      "Exit status 0: done; 1: no such message; 75: one is being delivered and was skipped.\n"},
-    {"version", cmd_version, false, "", "print the version", ""},
-    {"help", cmd_help, false, "[COMMAND]", "explain a command", ""},
+    {"version", run_version, false, "", "print the version", ""},
+    {"help", run_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},
 };
 
@@ -134,49 +179,6 @@ int command_usage(const struct command *command)
     return EX_USAGE;
 }
 
-/* *ret: n, d: print only the settings that differ from the defaults, or the defaults; t: only check the configuration;
- * 0: print all. */
-static bool parse_config(int argc, char **argv, int *ret)
-{
-    static const struct option words[] = {{"test", no_argument, NULL, 't'}, {0}};
-    for (int c; (c = usage_option(argc, argv, "nd", words)) != -1;) {
-        if (c == USAGE_WRONG)
-            return false;
-        if (*ret != 0)
-            return usage_wrong(argv, "give only one of -n, -d and --test");
-        *ret = c;
-    }
-    return usage_operands(argc, argv, 0, 0, "nothing");
-}
-
-int cmd_config(const struct cmd_options *options, int argc, char **argv)
-{
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    int which = 0;
-    if (!parse_config(argc, argv, &which))
-        return CMD_USAGE;
-    int status = which == 'd' ? 0 : cmd_open(options, &config, NULL);
-    if (status != 0 || which == 't')
-        return status;
-    if (which == 'd')
-        config = config_defaults();
-    config_print(stdout, config,
-                 which == 'd'   ? CONFIG_PRINT_DEFAULTS
-                 : which == 'n' ? CONFIG_PRINT_NON_DEFAULT
-                                : CONFIG_PRINT_ALL);
-    return 0;
-}
-
-int cmd_version(const struct cmd_options *options, int argc, char **argv)
-{
-    (void)options;
-    optind = 1; /* there are no options */
-    if (!usage_operands(argc, argv, 0, 0, "nothing"))
-        return CMD_USAGE;
-    puts("oncedrop " VERSION);
-    return 0;
-}
-
 static void print_summary(const struct command *command)
 {
     char *line OD_CLEANUP(base_free) = base_printf("  %-10s%s\n", command->name, command->summary);
@@ -195,7 +197,7 @@ void command_print_help(const struct command *command)
     terminal_print_prose(stdout, command->help);
 }
 
-int cmd_help(const struct cmd_options *options, int argc, char **argv)
+static int run_help(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
     optind = 1; /* there are no options */

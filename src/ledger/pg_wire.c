@@ -44,7 +44,8 @@ bool pg_count_received(struct pg *pg, struct fault *fault)
     return false;
 }
 
-bool pg_take_in(struct pg *pg, struct fault *fault)
+/* Reads the available input and lets libpq parse it, so that it does not pile up. */
+static bool take_in(struct pg *pg, struct fault *fault)
 {
     if (!pg_count_received(pg, fault))
         return false;
@@ -63,7 +64,7 @@ bool pg_flush(struct pg *pg, struct fault *fault)
         int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
         if (ready <= 0)
             return pg_lose(pg, fault, "no answer in time");
-        if (!pg_take_in(pg, fault))
+        if (!take_in(pg, fault))
             return false;
     }
     pg->unflushed = 0;
@@ -77,7 +78,7 @@ bool pg_wait_result(struct pg *pg, struct fault *fault)
         int ready = pg_wait_socket(pg, POLLIN, until);
         if (ready <= 0)
             return pg_lose(pg, fault, "no answer in time");
-        if (!pg_take_in(pg, fault))
+        if (!take_in(pg, fault))
             return false;
     }
     return true;
@@ -142,7 +143,7 @@ void pg_look(struct pg *pg)
     struct fault ignored;
     pg->received = 0;
     while (!pg->lost && pg_wait_socket(pg, POLLIN, base_now_ms()) != 0)
-        pg->lost = !pg_take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
+        pg->lost = !take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
 }
 
 void pg_set_timeout(struct pg *pg, int64_t ms)
