@@ -55,8 +55,8 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What decode_module.h says about the module.
-MODULE_OBJECTS := $(addprefix $(BUILD)/message/,decode.o decode_address.o decode_confine.o decode_content.o decode_entity.o decode_part.o decode_words.o)
-MODULE_SYMBOLS := src/message/decode_module.symbols
+MODULE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_content.o decode_entity.o decode_field.o decode_init.o decode_message.o decode_part.o decode_words.o)
+MODULE_SYMBOLS := src/decode/decode_module.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--dynamic-list=$(MODULE_SYMBOLS) $(LDFLAGS) -o $@ \
@@ -68,19 +68,19 @@ $(BUILD)/oncedrop-decode.so: $(MODULE_OBJECTS)
 $(MODULE_OBJECTS): PIC := -fPIC
 
 # Program and module must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/decode_build.h: $(sort $(wildcard src/message/*.[ch])) src/base/base.h Makefile
+$(BUILD)/decode_build.h: $(sort $(wildcard src/decode/*.[ch] src/message/*.[ch])) src/base/base.h Makefile
 	@mkdir -p $(@D)
 	@echo '#define DECODE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
 
-$(BUILD)/message/decode.o $(BUILD)/message/decode_module.o: $(BUILD)/decode_build.h
+$(BUILD)/decode/decode_message.o $(BUILD)/decode/decode_module_load.o: $(BUILD)/decode_build.h
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(LOCATION) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Only these know where they are installed: `make install` with another PREFIX does not compile the others again.
-LOCATED := $(FRONT_OBJECTS) $(BUILD)/message/decode_module.o
+LOCATED := $(FRONT_OBJECTS) $(BUILD)/decode/decode_module_load.o
 $(LOCATED): LOCATION := -DLIBEXECDIR='"$(LIBEXECDIR)"'
 $(LOCATED): $(BUILD)/libexecdir
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
-#include "cmd/cmd.h"
+#include "cmd/command.h"
 #include "cmd/usage.h"
 #include "delivery/answer.h"
 
@@ -64,7 +64,7 @@ static int refuse_option(int c, char **argv)
 
 static int refuse_command(const char *name)
 {
-    const char *nearest = cmd_nearest(name);
+    const char *nearest = command_nearest(name);
     char *text OD_CLEANUP(base_free) = base_printf("no such command: %.80s%s%s", name,
                                                    nearest != NULL ? "; nearest: " : "",
                                                    nearest != NULL ? nearest : "");
@@ -136,20 +136,22 @@ int main(int argc, char **argv)
         return refuse_usage("no command");
     if (name == NULL)
         name = argv[optind];
-    const struct cmd *cmd = cmd_find(name);
-    if (cmd == NULL)
+    const struct command *command = command_find(name);
+    if (command == NULL)
         return refuse_command(name);
-    reset_signals(cmd->delivers);
-    char *own_name OD_CLEANUP(base_free) = base_strdup(cmd->name);
+    reset_signals(command->delivers);
+    char *own_name OD_CLEANUP(base_free) = base_strdup(command->name);
     char *own_argv[] = {own_name, NULL};
-    bool given = optind < argc && strcmp(argv[optind], cmd->name) == 0; /* false for --help and --version */
+    bool given = optind < argc && strcmp(argv[optind], command->name) == 0; /* false for --help and --version */
     int cmd_argc = given ? argc - optind : 1;
     char **cmd_argv = given ? argv + optind : own_argv;
-    if (usage_asks_help(cmd_argc, cmd_argv, cmd->delivers)) {
-        cmd_print_help(cmd);
+    if (usage_asks_help(cmd_argc, cmd_argv, command->delivers)) {
+        command_print_help(command);
         return end_output(0);
     }
     optind = 0; /* glibc: restarts getopt(3) */
-    int status = cmd->run(&options, cmd_argc, cmd_argv);
-    return cmd->delivers ? status : end_output(status);
+    int status = command->run(&options, cmd_argc, cmd_argv);
+    if (status == CMD_USAGE)
+        status = command_usage(command);
+    return command->delivers ? status : end_output(status);
 }

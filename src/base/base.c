@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,6 +166,14 @@ int64_t base_now_ms(void)
     if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
         abort();
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool base_random(int64_t *ret, struct fault *fault)
+{
+    if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
+        return true;
+    fault_set(fault, "cannot get a random number from the kernel");
+    return false;
 }
 
 const char *base_excess_rights(void)

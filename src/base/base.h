@@ -50,6 +50,9 @@ void fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 /* Monotonic clock in milliseconds, which keeps counting while the machine is suspended (CLOCK_BOOTTIME). */
 int64_t base_now_ms(void) OD_MUST;
 
+/* A random number from the kernel; false with the fault set if it gives none. */
+bool base_random(int64_t *ret, struct fault *fault) OD_MUST;
+
 /* What to say if this program was started set-user-ID or set-group-ID: it must end, as its caller decides what it does.
  * Else NULL. */
 const char *base_excess_rights(void) OD_MUST;

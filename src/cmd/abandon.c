@@ -155,7 +155,7 @@ int cmd_abandon(const struct cmd_options *options, int argc, char **argv)
     struct options own = {.json = false};
     for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
         if (c == USAGE_WRONG)
-            return cmd_usage("abandon");
+            return CMD_USAGE;
         own.dry_run = own.dry_run || c == 'n';
         own.json = own.json || c == 'J';
     }

@@ -16,12 +16,12 @@
 #include "cmd/check_service.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "decode/decode_module.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_login.h"
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
-#include "message/decode_module.h"
 #include "route/route.h"
 
 #define DECODER_MS 10000
@@ -254,8 +254,8 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct check *check = check_shared(sizeof(*check));
     bool json = false, colour = terminal_coloured(STDOUT_FILENO);
-    if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 1, "nothing"))
-        return cmd_usage("check");
+    if (!usage_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 1, "nothing"))
+        return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     privilege_clear_environment(cmd_environment); /* as for a delivery: libpq must not use PGHOST either */
     int status = cmd_open(options, &config, NULL);

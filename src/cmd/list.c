@@ -127,7 +127,7 @@ static int list(const struct cmd_options *options, const struct options *own)
 int cmd_list(const struct cmd_options *options, int argc, char **argv)
 {
     struct options own = {.filter = {.limit = DEFAULT_LIMIT}};
-    int status = parse_arguments(argc, argv, &own) ? list(options, &own) : cmd_usage("list");
+    int status = parse_arguments(argc, argv, &own) ? list(options, &own) : CMD_USAGE;
     base_free(&own.recipient);
     return status;
 }

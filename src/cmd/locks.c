@@ -137,8 +137,8 @@ int cmd_locks(const struct cmd_options *options, int argc, char **argv)
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct fault fault;
     bool json = false;
-    if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 0, "nothing"))
-        return cmd_usage("locks");
+    if (!usage_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 0, "nothing"))
+        return CMD_USAGE;
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)
         return status;

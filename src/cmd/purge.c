@@ -106,7 +106,7 @@ int cmd_purge(const struct cmd_options *options, int argc, char **argv)
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct options own = {.older_than_ms = -1};
     if (!parse_arguments(argc, argv, &own))
-        return cmd_usage("purge");
+        return CMD_USAGE;
     if (own.older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
         return cmd_fail(EX_USAGE,
                         "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"

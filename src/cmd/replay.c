@@ -96,7 +96,7 @@ int cmd_replay(const struct cmd_options *options, int argc, char **argv)
     struct fault fault;
     int status = 0;
     if (!parse_arguments(argc, argv, &own))
-        status = cmd_usage("replay");
+        status = CMD_USAGE;
     for (int i = optind; status == 0 && i < argc; i++)
         if (!replay_files_add(files, argv[i], &fault))
             status = cmd_fail(EX_NOINPUT, "%s", fault.text);

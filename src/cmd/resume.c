@@ -53,7 +53,7 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv)
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct options own = {.jobs = 1};
     if (!parse_arguments(argc, argv, &own))
-        return cmd_usage("resume");
+        return CMD_USAGE;
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)
         return status;

@@ -105,8 +105,8 @@ int cmd_route(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     bool json = false;
-    if (!cmd_parse_json(argc, argv, &json) || !usage_operands(argc, argv, 1, argc, "ADDRESS"))
-        return cmd_usage("route");
+    if (!usage_json(argc, argv, &json) || !usage_operands(argc, argv, 1, argc, "ADDRESS"))
+        return CMD_USAGE;
     privilege_clear_environment(cmd_environment); /* as for a delivery */
     int status = cmd_open(options, &config, NULL);
     if (status == 0)

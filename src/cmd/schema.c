@@ -103,14 +103,14 @@ int cmd_schema(const struct cmd_options *options, int argc, char **argv)
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct fault fault;
     if (usage_option(argc, argv, "", none) != -1 || !usage_operands(argc, argv, 1, 1, WORDS))
-        return cmd_usage("schema");
+        return CMD_USAGE;
     const char *word = argv[optind];
     if (strcmp(word, "print") == 0)
         return print_sql(options);
     bool tell = strcmp(word, "version") == 0, agree = strcmp(word, "method") == 0;
     if (!tell && !agree && strcmp(word, "install") != 0 && strcmp(word, "upgrade") != 0) {
         usage_wrong(argv, "%.80s: must be " WORDS, word);
-        return cmd_usage("schema");
+        return CMD_USAGE;
     }
     int status = cmd_open(options, &config, NULL);
     if (status != 0)

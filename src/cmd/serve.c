@@ -12,8 +12,8 @@
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
+#include "decode/decode_module.h"
 #include "lmtp/lmtp_service.h"
-#include "message/decode_module.h"
 
 /* Of sd_listen_fds(3) and sd_notify(3), and what libraries may look at. */
 static const char *const environment[] = {
@@ -63,7 +63,7 @@ int cmd_serve(const struct cmd_options *options, int argc, char **argv)
     struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load, .context = &kept};
     optind = 1; /* there are no options */
     if (!usage_operands(argc, argv, 0, 0, "nothing"))
-        return cmd_usage("serve");
+        return CMD_USAGE;
     privilege_clear_environment(environment);
     signal(SIGPIPE, SIG_IGN);
     service.config = load(&kept, &fault);

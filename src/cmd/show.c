@@ -203,7 +203,7 @@ int cmd_show(const struct cmd_options *options, int argc, char **argv)
     struct question question = {.id = NULL};
     if (!parse_arguments(argc, argv, &question)) {
         base_free(&question.id);
-        return cmd_usage("show");
+        return CMD_USAGE;
     }
     int status = cmd_open(options, &config, NULL);
     if (status == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * stats: figures for people, as JSON, or for Prometheus. */
-#include "cmd/stats.h"
+#include "cmd/stats_figures.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -34,24 +34,6 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
     if (options->json && options->prometheus)
         return usage_wrong(argv, "give only one of --json and --prometheus");
     return usage_operands(argc, argv, 0, 0, "nothing");
-}
-
-double stats_number(const struct ledger_table *table, const char *column)
-{
-    for (size_t i = 0; i < table->columns; i++)
-        if (strcmp(table->names[i], column) == 0)
-            return g_ascii_strtod(ledger_cell(table, 0, i), NULL);
-    return 0;
-}
-
-double stats_count(const struct stats *stats, const char *name, const char *label)
-{
-    double sum = 0;
-    for (size_t row = 0; row < stats->ever->rows; row++)
-        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), name) == 0 &&
-            (label == NULL || strcmp(ledger_cell(stats->ever, row, TOTAL_LABEL), label) == 0))
-            sum += g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL);
-    return sum;
 }
 
 /* The values of all rows with this name, by label. */
@@ -110,7 +92,7 @@ int cmd_stats(const struct cmd_options *options, int argc, char **argv)
     struct options own = {.json = false};
     struct fault fault;
     if (!parse_arguments(argc, argv, &own))
-        return cmd_usage("stats");
+        return CMD_USAGE;
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)
         return status;

@@ -7,7 +7,7 @@
 
 #include "base/terminal.h"
 #include "cmd/duration.h"
-#include "cmd/stats.h"
+#include "cmd/stats_figures.h"
 #include "cmd/table.h"
 #include "ledger/ledger_total.h"
 

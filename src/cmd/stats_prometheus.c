@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/stats.h"
+#include "cmd/stats_figures.h"
 #include "ledger/ledger_total.h"
 
 static void print_head(const char *name, const char *type, const char *help)

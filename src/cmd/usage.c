@@ -75,6 +75,17 @@ int usage_option(int argc, char **argv, const char *letters, const struct option
     return USAGE_WRONG;
 }
 
+bool usage_json(int argc, char **argv, bool *ret)
+{
+    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
+    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
+        if (c == USAGE_WRONG)
+            return false;
+        *ret = true;
+    }
+    return true;
+}
+
 bool usage_operands(int argc, char **argv, int least, int most, const char *what)
 {
     int count = argc - optind;

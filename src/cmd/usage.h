@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reports errors in a command line, for people: one line on stderr, "oncedrop: COMMAND: ...", followed by the usage
- * line (cmd_usage). argv is that of a command, whose name is argv[0]. */
+ * Reports errors in a command line, for people: one line on stderr, "oncedrop: COMMAND: ...", which the command answers
+ * with CMD_USAGE. argv is that of a command, whose name is argv[0]. */
 #ifndef ONCEDROP_USAGE_H
 #define ONCEDROP_USAGE_H
 
@@ -14,6 +14,9 @@
 /* The next option: its letter, or the val of its long form; -1: there are no more; USAGE_WRONG: it is unknown,
  * ambiguous, lacks its value or has a superfluous one, which was reported. letters and words as for getopt_long(3). */
 int usage_option(int argc, char **argv, const char *letters, const struct option *words) OD_MUST;
+
+/* For commands whose only option is --json. optind becomes the index of the first operand. */
+bool usage_json(int argc, char **argv, bool *ret) OD_MUST;
 
 /* Whether the number of operands is in range; otherwise reports what is missing or superfluous. what: "the id of a
  * message". */

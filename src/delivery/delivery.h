@@ -6,11 +6,11 @@
 #define ONCEDROP_DELIVERY_H
 
 #include "base/config.h"
+#include "decode/decoding.h"
 #include "delivery/outcome.h"
 #include "delivery/plan.h"
 #include "delivery/sessions.h"
 #include "ledger/ledger.h"
-#include "message/decoding.h"
 #include "route/route.h"
 
 struct delivery_recipient {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "message/explanation.h"
+#include "decode/explanation.h"
 #include "message/message_comparison.h"
 
 bool quarantine_is_time(const struct delivery_work *work, size_t place)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * delivery.rejected = quarantine: in place of a message whose content the server refuses for longer than reject_after,
- * an explanation with the message attached is stored (message/explanation.h). It is a copy like any other: made within
+ * an explanation with the message attached is stored (decode/explanation.h). It is a copy like any other: made within
  * the same claim and hold, and searched for when in doubt. */
 #ifndef ONCEDROP_QUARANTINE_H
 #define ONCEDROP_QUARANTINE_H

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "message/decode.h"
+#include "decode/decode.h"
 #include "message/message_field.h"
 
 #define QUEUE_ID_MOST 100

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "decode/decode.h"
 #include "delivery/sent.h"
-#include "message/decode.h"
 
 static void report_route(struct delivery *delivery, struct delivery_recipient *recipient, enum route_result result,
                          const struct fault *fault)

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "decode/decode.h"
 #include "ledger/ledger_session.h"
-#include "message/decode.h"
 
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 {
@@ -61,7 +61,7 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
     struct ledger_found *found OD_CLEANUP(base_free) = NULL;
     int64_t random[2 * LEDGER_HASH_SIZE / sizeof(int64_t)];
     for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
-        if (!ledger_random(&random[i], fault))
+        if (!base_random(&random[i], fault))
             return false;
     memcpy(message.identity, random, LEDGER_HASH_SIZE);
     memcpy(message.digest, (const char *)random + LEDGER_HASH_SIZE, LEDGER_HASH_SIZE);

@@ -79,7 +79,7 @@ static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_
 static enum sharing share(struct ledger *ledger, struct ledger *other, struct fault *fault)
 {
     int64_t key = 0;
-    enum sharing sharing = ledger_random(&key, fault) ? try_both(ledger, other, key, fault) : SHARING_TROUBLE;
+    enum sharing sharing = base_random(&key, fault) ? try_both(ledger, other, key, fault) : SHARING_TROUBLE;
     ledger_rollback(other);
     ledger_rollback(ledger);
     return sharing;

@@ -203,7 +203,7 @@ static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
                        struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
 {
     bool releases = claim->copy_count == 0;
-    if (!ledger_random(&claim->token, fault) ||
+    if (!base_random(&claim->token, fault) ||
         (ledger_leases(ledger) && !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)) ||
         !ledger_add_claim(ledger, claim, found, answers, decoded, fault) ||
         (releases && !ledger_add_release(ledger, fault)))

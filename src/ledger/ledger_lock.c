@@ -31,7 +31,7 @@ struct lock ledger_lock(const struct ledger *ledger, int64_t key)
 
 bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault)
 {
-    if (ledger_leases(ledger) && !ledger_random(&ledger->lock.owner, fault))
+    if (ledger_leases(ledger) && !base_random(&ledger->lock.owner, fault))
         return false;
     ledger->lock = ledger_lock(ledger, key);
     ledger->leased = false;

@@ -4,8 +4,8 @@
  * deliveries with different lock keys are first, by the one that commits first. */
 #include <string.h>
 
+#include "decode/decode.h"
 #include "ledger/ledger_session.h"
-#include "message/decode.h"
 #include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)

@@ -122,9 +122,6 @@ bool ledger_add_end(struct ledger *ledger, struct fault *fault) OD_MUST;
 bool ledger_add_holder(struct ledger *ledger, const struct ledger_message *message, struct fault *fault) OD_MUST;
 void ledger_take_holder(struct ledger *ledger, size_t mark);
 
-/* A random number from the kernel. */
-bool ledger_random(int64_t *ret, struct fault *fault) OD_MUST;
-
 /* A lock with this key, by lock.method, with the owner of the last ledger_set_lock. */
 struct lock ledger_lock(const struct ledger *ledger, int64_t key) OD_MUST;
 
@@ -135,6 +132,9 @@ bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fau
 /* Adds BEGIN and the transaction's settings; the last column of their result is pg_backend_pid(). lock_ms is the
  * lock_timeout. */
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
+
+/* The same for the site's own statement, which may rely on the search_path of its role. */
+bool ledger_add_begin_as_is(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* The same for a transaction that may be lost in a crash of the database: nobody waits for the disk. */
 bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault) OD_MUST;

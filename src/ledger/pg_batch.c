@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
  * A batch: statements that are sent together, and their results by mark. */
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ledger/pg_internal.h"
 
 #define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
-
-bool pg_flush(struct pg *pg, struct fault *fault)
-{
-    int64_t until = base_now_ms() + pg->timeout_ms;
-    for (int left; (left = PQflush(pg->conn)) != 0;) {
-        if (left < 0)
-            return pg_lose(pg, fault, "connection lost");
-        int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
-        if (ready <= 0)
-            return pg_lose(pg, fault, "no answer in time");
-        if (!pg_take_in(pg, fault))
-            return false;
-    }
-    pg->unflushed = 0;
-    return true;
-}
 
 static bool enter_batch(struct pg *pg, struct fault *fault)
 {
@@ -92,62 +74,6 @@ bool pg_send(struct pg *pg, struct fault *fault)
     if (!pg_usable(pg) || !PQpipelineSync(pg->conn))
         return pg_lose(pg, fault, "connection lost");
     return pg_flush(pg, fault);
-}
-
-bool pg_wait_result(struct pg *pg, struct fault *fault)
-{
-    int64_t until = base_now_ms() + pg->timeout_ms;
-    while (PQisBusy(pg->conn)) {
-        int ready = pg_wait_socket(pg, POLLIN, until);
-        if (ready <= 0)
-            return pg_lose(pg, fault, "no answer in time");
-        if (!pg_take_in(pg, fault))
-            return false;
-    }
-    return true;
-}
-
-bool pg_wait_either(struct pg *pg, int descriptor, int64_t until_ms)
-{
-    if (!pg_usable(pg) || !PQisBusy(pg->conn))
-        return false;
-    struct pollfd waited[] = {
-        {.fd = PQsocket(pg->conn), .events = POLLIN},
-        {.fd = descriptor, .events = POLLIN},
-    };
-    int64_t left = until_ms - base_now_ms();
-    (void)poll(waited, 2, left < 0 ? 0 : (int)(left < INT32_MAX ? left : INT32_MAX));
-    return waited[0].revents == 0;
-}
-
-/* Whether the connection is of no more use after this error; the next transaction connects anew. */
-static bool is_stale(const char *sqlstate)
-{
-    static const char *const states[] = {
-        "25006", /* read_only_sql_transaction: by now another server may have this one's name or address */
-        "0A000", /* feature_not_supported: likewise, BEGIN READ WRITE on a standby; or a cached plan must not change its
-                  * result type, after an upgrade of the schema */
-        "26000", /* invalid_sql_statement_name: there is a pooler after all */
-        "42P05", /* duplicate_prepared_statement: likewise */
-    };
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (strcmp(sqlstate, states[i]) == 0)
-            return true;
-    return false;
-}
-
-bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault)
-{
-    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    if (PQstatus(pg->conn) == CONNECTION_BAD)
-        return pg_lose(pg, fault, "connection lost");
-    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate ? sqlstate : "");
-    pg->lost = pg->lost || is_stale(pg->sqlstate);
-    fault_set(fault, "database: %s (SQLSTATE %s)", message ? message : PQresultErrorMessage(result),
-              sqlstate ? sqlstate : "unknown");
-    snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);
-    return false;
 }
 
 /* The next result of the batch, of any kind. NULL with the fault set. */
@@ -255,10 +181,4 @@ bool pg_finish(struct pg *pg)
     }
     drop_notifications(pg);
     return pg_usable(pg);
-}
-
-void pg_clear(PGresult **result)
-{
-    PQclear(*result);
-    *result = NULL;
 }

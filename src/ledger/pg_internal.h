@@ -58,9 +58,6 @@ bool pg_lose(struct pg *pg, struct fault *fault, const char *what);
 /* 1: ready; 0: time limit reached; -1: error. until: base_now_ms() */
 int pg_wait_socket(struct pg *pg, short events, int64_t until) OD_MUST;
 
-/* Reads the available input and lets libpq parse it, so that it does not pile up. */
-bool pg_take_in(struct pg *pg, struct fault *fault) OD_MUST;
-
 /* Sends what libpq has buffered, while reading: the server may not read on before it has written its answers. */
 bool pg_flush(struct pg *pg, struct fault *fault) OD_MUST;
 

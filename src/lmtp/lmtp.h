@@ -21,7 +21,7 @@ struct lmtp_times {
 #define LMTP_ERRORS_MAX 20                    /* commands refused before the session ends */
 
 /* What lives on from one connection to the next: the session with the database, those with the IMAP server and how far
- * it is trusted, and the process that decodes, which is the program's own (message/decoding.h). */
+ * it is trusted, and the process that decodes, which is the program's own (decode/decoding.h). */
 struct lmtp_kept {
     struct ledger *ledger;     /* NULL before the first message */
     struct sessions *sessions; /* IMAP */

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "decode/decoding.h"
 #include "delivery/received.h"
-#include "message/decoding.h"
 #include "route/route.h"
 
 /* Removes one pair of <> and surrounding blanks. */

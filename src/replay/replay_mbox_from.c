@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "message/decode.h"
+#include "decode/decode.h"
 #include "message/message_field.h"
 
 #define FROM "From "

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "message/decode.h"
+#include "decode/decode.h"
 
 #define TASK_TYPE "(vmas)"
 #define ANSWER_TYPE "(ysssta(susssu))"

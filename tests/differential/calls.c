@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decode/decode.h"
 #include "differential/tell.h"
-#include "message/decode.h"
 #include "simulation/key.h"
 
 #define PATIENT_MS 60000 /* lock.wait of a hold that others are meant to let through */

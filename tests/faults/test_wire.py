@@ -11,7 +11,7 @@ APPEND's answer, and from the COMMIT that settles to its answer; it tries an end
 
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); an APPEND taken for stored when the connection
 ends behind its literal (mailbox_append.c: send_message); a settling taken for done though no connection answered
-(ledger_settle.c: ledger_settle); and, only the rolled back COMMITs, with COMMIT's tag not looked at (pg.c:
+(ledger_settle.c: ledger_settle); and, only the rolled back COMMITs, with COMMIT's tag not looked at (pg_batch.c:
 pg_committed). A COMMIT whose answer is merely lost does not need pg_committed: the answers before it come with it."""
 
 import concurrent.futures

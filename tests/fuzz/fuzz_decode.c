@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <gmime/gmime.h>
 
-#include "message/decode_wire.h"
+#include "decode/decode_wire.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 /* A byte becomes at most four of UTF-8, with a little of what converters write of themselves. */

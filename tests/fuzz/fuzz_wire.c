@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "message/decode_wire.h"
+#include "decode/decode_wire.h"
 
 static struct decode_wire wire;
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "breakage.h"
+#include "decode/explanation.h"
 #include "faults.h"
 #include "imap.h"
 #include "imap_session.h"
 #include "mailbox/mailbox.h"
-#include "message/explanation.h"
 #include "message/message_comparison.h"
 #include "scheduler.h"
 

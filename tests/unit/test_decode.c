@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <glib.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 static struct decoded *decoded_of(const char *bytes, size_t size, enum record_level level)
 {

@@ -10,7 +10,7 @@
 #include <glob.h>
 #include <sys/uio.h>
 
-#include "message/decode.h"
+#include "decode/decode.h"
 
 static void check_text(const char *text, bool needed)
 {

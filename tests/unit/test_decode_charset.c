@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <glib.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 static void test_names(void **state)
 {

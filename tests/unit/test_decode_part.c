@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "message/decode_internal.h"
+#include "decode/decode_internal.h"
 
 static struct decoded *decoded_of(const char *bytes, size_t size)
 {

@@ -4,7 +4,7 @@
  * package reads, where it reads them at all. */
 #include "message_fixture.h"
 
-#include "message/decode.h"
+#include "decode/decode.h"
 
 static const struct {
     const char *label, *encoded, *text;

@@ -19,10 +19,10 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "message/decode_confine.h"
-#include "message/decode_module.h"
-#include "message/decoder.h"
-#include "message/decoding.h"
+#include "decode/decode_confine.h"
+#include "decode/decode_module.h"
+#include "decode/decoder.h"
+#include "decode/decoding.h"
 
 static const char letter[] =
     "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The table of commands, and those that need no database: config, version, help. */
+#include "cmd/command.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "base/terminal.h"
+#include "cmd/nearest.h"
+#include "cmd/usage.h"
+
+/* *ret: n, d: print only the settings that differ from the defaults, or the defaults; t: only check the configuration;
+ * 0: print all. */
+static bool parse_config(int argc, char **argv, int *ret)
+{
+    static const struct option words[] = {{"test", no_argument, NULL, 't'}, {0}};
+    for (int c; (c = usage_option(argc, argv, "nd", words)) != -1;) {
+        if (c == USAGE_WRONG)
+            return false;
+        if (*ret != 0)
+            return usage_wrong(argv, "give only one of -n, -d and --test");
+        *ret = c;
+    }
+    return usage_operands(argc, argv, 0, 0, "nothing");
+}
+
+static int run_config(const struct cmd_options *options, int argc, char **argv)
+{
+    struct config *config OD_CLEANUP(config_free) = NULL;
+    int which = 0;
+    if (!parse_config(argc, argv, &which))
+        return CMD_USAGE;
+    int status = which == 'd' ? 0 : cmd_open(options, &config, NULL);
+    if (status != 0 || which == 't')
+        return status;
+    if (which == 'd')
+        config = config_defaults();
+    config_print(stdout, config,
+                 which == 'd'   ? CONFIG_PRINT_DEFAULTS
+                 : which == 'n' ? CONFIG_PRINT_NON_DEFAULT
+                                : CONFIG_PRINT_ALL);
+    return 0;
+}
+
+static int run_version(const struct cmd_options *options, int argc, char **argv)
+{
+    (void)options;
+    optind = 1; /* there are no options */
+    if (!usage_operands(argc, argv, 0, 0, "nothing"))
+        return CMD_USAGE;
+    puts("oncedrop " VERSION);
+    return 0;
+}
+
+static int run_help(const struct cmd_options *options, int argc, char **argv);
+
+static const struct command commands[] = {
+    {"deliver", cmd_deliver, true,
+     "[-f SENDER] [-d RECIPIENT] [-a ORIGINAL_RECIPIENT] [-q QUEUE_ID] [-s SIZE] [-u SASL_USER] [-S SOCKET] < "
+     "message",
+     "deliver one message to one recipient",
+     "Reads the message from standard input. Values that are not on the command line come from the environment that Postfix\n"
+     "local(8) sets, else from the header. If the service (oncedrop serve) runs, on SOCKET or where the default of\n"
+     "service.socket is, it delivers; -c, -o or -v before the command prevent that. Exit status 0: stored, or already there;\n"
+     "75: Postfix will retry; 67, 69, 65: refused for good. One line of output says which and why.\n"},
+    {"lmtp", cmd_lmtp, true, "", "serve LMTP on standard input and output",
+     "For Postfix spawn(8), a systemd socket with Accept=yes, or inetd. All recipients of a message are delivered under\n"
+     "one lock, each with its own reply; the database and IMAP sessions are kept from message to message.\n"},
+    {"serve", cmd_serve, false, "", "serve LMTP on a socket, resident",
+     "Starts service.workers processes that accept connections on service.socket and keep their database and IMAP sessions\n"
+     "from one to the next. root makes the socket and becomes service.user. Runs in the foreground, for systemd; takes\n"
+     "systemd's listening socket if there is one.\n\n"
+     "SIGHUP loads the configuration anew; SIGTERM ends it after the transactions under way, a second one at once.\n"},
+    {"replay", cmd_replay, false,
+     "[-d RECIPIENT]... [-f SENDER] [-j N] [--dry-run] [--verify | --force] [--json] PATH...",
+     "deliver messages from files",
+     "PATH is a message, an mbox, a Maildir, a directory of any of these, or - for standard input. Recipients: -d, else\n"
+     "Delivered-To or X-Original-To, else those in To, Cc and Bcc that have an account. Messages already in place are not\n"
+     "delivered again, so the command can be repeated until all are. Files are only read.\n\n"
+     "  -j N        N messages at a time\n"
+     "  --dry-run   only print what would be done with each message, and why\n"
+     "  --verify    search the mailboxes instead of trusting the ledger, and restore what is missing there\n"
+     "  --force     deliver again what is already delivered\n"
+     "  --json      print one JSON object per message\n\n"
+     "Exit status 0: all are in place; 75: some are deferred, run it again; 65: some failed; 66: PATH cannot be read.\n"},
+    {"resume", cmd_resume, false, "[-j N] [--json]", "finish deliveries that were recorded but not completed",
+     "For messages whose bytes are recorded (record.level = raw) and that were certainly complete. Any number of these\n"
+     "commands may run at a time, on any number of hosts; -j N handles N messages at a time.\n"
+     "Exit status 0: all are in place; 75: some are still deferred, run it again; 65: some were refused for good.\n"},
+    {"schema", cmd_schema, false, "install|upgrade|method|print|version",
+     "create or upgrade the tables in the database",
+     "install creates the schema named by database.schema; upgrade brings it to this program's version. Both print nothing\n"
+     "if there is nothing to do. method records lock.method as the one of all hosts. print writes the SQL to standard\n"
+     "output; version prints the installed and the required version. install needs the right to create a schema;\n"
+     "upgrade and method must be run as its owner. A delivery needs only the role SCHEMA_delivery, which install creates;\n"
+     "show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
+    {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
+     "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
+     "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
+     "postconf(1) is installed, tests Postfix too: is mail routed here, and do its limits fit? Each item is ok, warning or\n"
+     "failed, with what to do; the last line counts them. Takes less than a minute, whatever is broken. If root runs it, it\n"
+     "switches to the user that deliveries run as (service.user).\n\n"
+     "  --json      print an array of objects: item, status, text\n\n"
+     "Exit status 0: nothing failed; 1: something did.\n"},
+    {"route", cmd_route, false, "[--json] ADDRESS...", "print the account and the mailboxes that an address leads to",
+     "Prints account, inbox and sent as a delivery to ADDRESS finds them, each with the setting that decides.\n\n"
+     "  --json      print an array of objects: address, account, inbox, sent, account_by, inbox_by, sent_by; error if there\n"
+     "              is no account\n\n"
+     "Exit status 0: each address has an account; 1: one has none; 69: the database is needed but not available.\n"},
+    {"config", run_config, false, "[-n | -d | --test]", "print the settings in force",
+     "-n prints those that differ from the defaults, -d the defaults. --test prints nothing if the configuration is right.\n"
+     "Exit status 0: it is right; 78: it is not.\n"},
+    {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
+     "print everything known about a message, why a copy was or was not made, and the key of its lock",
+     "Each try has a row, with its reason and where its time went. A message is found by every queue id it ever had. The id\n"
+     "may be enclosed in <>; with --digest it can only be a content digest. The key of the lock is printed even if the id is\n"
+     "unknown.\n"
+     "Exit status 0: found; 1: unknown.\n"},
+    {"list", cmd_list, false,
+     "[--state S] [--since T] [--recipient A] [--sender A] [--queue-id Q] [--delay AGE] [--limit N] [--json]",
+     "list copies of messages, newest first",
+     "  --state S       pending, appending, stored, failed, abandoned, or unfinished (the first two)\n"
+     "  --since T       an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z)\n"
+     "  --recipient A   for this envelope recipient or account\n"
+     "  --sender A      from this envelope sender (<> for bounces), or with this address in From\n"
+     "  --queue-id Q    of messages that Postfix delivered under this queue id\n"
+     "  --delay AGE     stored or given up at least this long (90s, 5m, 1h) after Postfix received it, or unfinished by then\n"
+     "  --limit N       at most this many; default 50\n"},
+    {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
+     "For each message: which copies are being stored, by whom and since when; which database session holds its lock, and\n"
+     "which ones wait for it. A free lock means that the delivery died. Sessions that are not deliveries, such as psql, are\n"
+     "listed too; since when they have held a lock is shown only to members of pg_read_all_stats.\n"},
+    {"stats", cmd_stats, false, "[--prometheus | --json]", "print totals, outcomes, and delivery times",
+     "--prometheus writes the format that node_exporter's textfile collector reads. Its counters never decrease.\n"},
+    {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
+     "AGE is, for example, 90d; at least 7d, because Postfix may still retry younger messages. Unfinished messages are kept,\n"
+     "except that those last tried longer ago than record.abandon_after are first abandoned. Works in batches; no delivery\n"
+     "has to wait. Needs the role SCHEMA_operator.\n"},
+    {"abandon", cmd_abandon, false, "[--dry-run] [--json] [MESSAGE-ID|QUEUE-ID]...",
+     "mark messages that left Postfix's queue undelivered",
+     "Without ids: every unfinished message whose last try was longer ago than record.abandon_after (10d). With ids: these,\n"
+     "however old, for example after postsuper -d. They no longer count as unfinished, and purge removes them. If such a\n"
+     "message is delivered after all, it is treated like any other. Needs the role SCHEMA_operator.\n\n"
+     "  --dry-run   only list them\n"
+     "  --json      print an object: messages, dry_run, and the array abandoned\n\n"
+     "Exit status 0: done; 1: no such message; 75: one is being delivered and was skipped.\n"},
+    {"version", run_version, false, "", "print the version", ""},
+    {"help", run_help, false, "[COMMAND]", "explain a command", ""},
+    {NULL, NULL, false, NULL, NULL, NULL},
+};
+
+const struct command *command_find(const char *name)
+{
+    for (const struct command *command = commands; command->name != NULL; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}
+
+const char *command_nearest(const char *name)
+{
+    const char *nearest[NEAREST_MOST];
+    char *names[sizeof(commands) / sizeof(commands[0])];
+    struct ledger_table table = {.columns = 1, .cells = names};
+    for (const struct command *command = commands; command->name != NULL; command++)
+        names[table.rows++] = (char *)(uintptr_t)command->name; /* not modified */
+    return nearest_find(&table, name, nearest) > 0 ? nearest[0] : NULL;
+}
+
+int command_usage(const struct command *command)
+{
+    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s%s%s",
+                                                   command->name, command->arguments[0] != '\0' ? " " : "",
+                                                   command->arguments);
+    terminal_print(stderr, 2, line);
+    return EX_USAGE;
+}
+
+static void print_summary(const struct command *command)
+{
+    char *line OD_CLEANUP(base_free) = base_printf("  %-10s%s\n", command->name, command->summary);
+    terminal_print_prose(stdout, line);
+}
+
+void command_print_help(const struct command *command)
+{
+    char *usage OD_CLEANUP(base_free) =
+        base_printf("oncedrop %s%s%s", command->name, command->arguments[0] != '\0' ? " " : "", command->arguments);
+    char *summary OD_CLEANUP(base_free) =
+        base_printf("\n%c%s.\n", g_ascii_toupper(command->summary[0]), command->summary + 1);
+    terminal_print(stdout, 4, usage);
+    terminal_print_prose(stdout, summary);
+    fputs(command->help[0] != '\0' ? "\n" : "", stdout);
+    terminal_print_prose(stdout, command->help);
+}
+
+static int run_help(const struct cmd_options *options, int argc, char **argv)
+{
+    (void)options;
+    optind = 1; /* there are no options */
+    if (!usage_operands(argc, argv, 0, 1, "nothing"))
+        return CMD_USAGE;
+    const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
+    if (argc > 1 && command == NULL) {
+        const char *nearest = command_nearest(argv[1]);
+        return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", argv[1],
+                        nearest != NULL ? "; nearest: " : "", nearest != NULL ? nearest : "");
+    }
+    if (command != NULL) {
+        command_print_help(command);
+        return 0;
+    }
+    puts(
+        "oncedrop delivers mail from Postfix over IMAP, exactly once.\n\n"
+        "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... COMMAND\n");
+    for (command = commands; command->name != NULL; command++)
+        print_summary(command);
+    puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE
+         ")\n"
+         "  -o GROUP.NAME=VALUE   override one setting, repeatable\n"
+         "  -v                    log more, also to stderr\n\n"
+         "More: oncedrop help COMMAND, oncedrop(1), oncedrop.conf(5).");
+    return 0;
+}

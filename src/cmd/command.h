@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The commands by their names, and what is said of each. */
+#ifndef ONCEDROP_COMMAND_H
+#define ONCEDROP_COMMAND_H
+
+#include "cmd/cmd.h"
+
+struct command {
+    const char *name;
+    int (*run)(const struct cmd_options *options, int argc, char **argv); /* argv[0] is the command's name */
+    bool delivers;         /* run by Postfix: every failure defers the mail, even a usage error */
+    const char *arguments; /* for the usage line */
+    const char *summary;   /* one line */
+    const char *help;      /* the rest of `help COMMAND` */
+};
+
+/* NULL: there is no such command. */
+const struct command *command_find(const char *name) OD_MUST;
+
+/* The name of the command nearest to a mistyped one, or NULL. */
+const char *command_nearest(const char *name) OD_MUST;
+
+/* Prints the text of `help COMMAND`. */
+void command_print_help(const struct command *command);
+
+/* Prints the usage line of a command that returned CMD_USAGE on stderr. Returns EX_USAGE. */
+int command_usage(const struct command *command);
+
+#endif

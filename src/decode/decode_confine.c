@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The filter. Files, sockets, other processes and executable memory cannot be had any more. */
+#include "decode/decode_confine.h"
+
+#include <errno.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "decode/decode_internal.h"
+
+/* Memory, time, locks, and what a signal or the end of the process takes. read and write: decoder.c has closed all but
+ * the socket to our parent. */
+static const int harmless[] = {
+    SCMP_SYS(read),      SCMP_SYS(write),           SCMP_SYS(brk),          SCMP_SYS(mremap),
+    SCMP_SYS(munmap),    SCMP_SYS(madvise),         SCMP_SYS(futex),        SCMP_SYS(futex_time64),
+    SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday), SCMP_SYS(clock_gettime64),
+    SCMP_SYS(time),      SCMP_SYS(getrusage),       SCMP_SYS(getpid),       SCMP_SYS(gettid),
+    SCMP_SYS(sysinfo),   SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(exit),         SCMP_SYS(exit_group),
+};
+
+static int add_conditional(scmp_filter_ctx filter)
+{
+    const int maps[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
+    scmp_datum_t self = (scmp_datum_t)getpid();
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < G_N_ELEMENTS(maps); i++)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, maps[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    // its limit of processor time, of each message anew
+    if (result == 0)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0, 0),
+                                  SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0));
+    // abort(3)
+    if (result == 0)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 3, SCMP_A0(SCMP_CMP_EQ, self, 0),
+                                  SCMP_A1(SCMP_CMP_EQ, self, 0), SCMP_A2(SCMP_CMP_EQ, SIGABRT, 0));
+    return result;
+}
+
+/* By prctl(2), level 1: the filter that systemd installs for a service may end a process that calls seccomp(2). */
+static int install(void)
+{
+    scmp_filter_ctx filter = seccomp_api_set(1) == 0 ? seccomp_init(SCMP_ACT_ERRNO(EPERM)) : NULL;
+    int result = filter ? 0 : -ENOMEM;
+
+    for (size_t i = 0; result == 0 && i < G_N_ELEMENTS(harmless); i++)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, harmless[i], 0);
+    if (result == 0)
+        result = add_conditional(filter);
+    if (result == 0)
+        result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); // the kernel's own errno
+    if (result == 0)
+        result = seccomp_load(filter);
+    if (filter)
+        seccomp_release(filter);
+    return -result;
+}
+
+int decode_confine(const struct message *message)
+{
+    decode_init();
+    decode_charset_keep(message);
+    return install();
+}

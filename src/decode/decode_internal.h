@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Shared by the decode*.c files. gmime decodes fields and encodings. It never gets a whole message: its parser takes
+ * memory for each header line of each part, and recurses as deep as the input says. Some of its decoders take quadratic
+ * time; hence the limits. */
+#ifndef ONCEDROP_DECODE_INTERNAL_H
+#define ONCEDROP_DECODE_INTERNAL_H
+
+#include <gmime/gmime.h>
+#include <iconv.h>
+
+#include "decode/decoded.h"
+#include "message/message_field.h"
+
+#define DECODE_HEADER_MAX ((size_t)1 << 20) /* how much of a header is examined */
+#define DECODE_VALUE_MAX ((size_t)1 << 14)  /* longest field value passed to gmime in one piece */
+#define DECODE_ADDRESS_MAX ((size_t)2048)   /* longest address, with its name */
+#define DECODE_TEXT_MAX ((size_t)1 << 20)   /* of one part's text */
+#define DECODE_TEXTS_MAX ((size_t)16 << 20) /* of all texts of a message */
+
+#define DECODE_REFERENCES_MAX 1000
+#define DECODE_ADDRESSES_MAX 2000
+#define DECODE_PARTS_MAX 1000
+#define DECODE_DEPTH_MAX 50
+
+#define DECODE_DATE_MIN INT64_C(-62135596800) /* 0001-01-01 */
+#define DECODE_DATE_MAX INT64_C(253402300799) /* 9999-12-31 23:59:59 */
+
+/* The examined bytes of a header. */
+struct decode_header {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+/* A new string: the value of the first field of that name, unfolded and trimmed, at most `max` bytes of it; NULL if
+ * there is no such field. */
+char *decode_field(const struct decode_header *header, const char *name, size_t max) OD_MUST;
+
+/* A new string with a result of gmime's as valid UTF-8; NULL for NULL or an empty string. Frees the argument with
+ * g_free(). */
+char *decode_take(char *text) OD_MUST;
+
+/* A new string: the text, with adjacent base64 words of one character set joined into one word, padded at most at its
+ * end. To be called before gmime decodes words. */
+char *decode_join_words(const char *text) OD_MUST;
+
+/* Adds the addresses of a field's value to decoded->addresses. */
+void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value);
+
+/* A new string: the address of the first mailbox in a From field's value, or NULL. */
+char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
+
+/* Fills decoded->parts, calling `recorded` after each. */
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
+                  void (*recorded)(void *context), void *context);
+
+/* Stores the size and hash of a body's decoded content in *part. Unless text is NULL, the first bytes of the content go
+ * to *text: enough for DECODE_TEXT_MAX bytes of UTF-8. */
+void decode_content(const unsigned char *body, size_t size, GMimeContentEncoding encoding, struct decoded_part *part,
+                    GByteArray *text);
+
+/* The C library's name for a supported character set, in any spelling; NULL for any other. */
+const char *decode_charset(const char *name) OD_MUST;
+
+/* From now on, in the whole process, iconv_open(3) opens only converters from these character sets to UTF-8, and
+ * iconv(3) does not fail once its input is consumed. */
+void decode_charset_guard(void);
+
+/* For a process that will not be able to open files: opens the converters that most mail needs, and those whose names
+ * are in this message (NULL: all), and keeps them, so that they can be opened again. If another is needed later, since
+ * its name was assembled from pieces or comes with another message, the process ends with status
+ * DECODE_CHARSET_MISSING. */
+void decode_charset_keep(const struct message *message);
+
+#define DECODE_CHARSET_MISSING 77
+
+/* Makes gmime ready, if it is not. */
+void decode_init(void);
+
+/* A new string: text of that character set as UTF-8, at most `max` bytes, no character cut. If charset is NULL or
+ * unknown to decode_charset, the text is read as UTF-8 if it is valid, else as windows-1252. */
+char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max) OD_MUST;
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Decodes the parts of a message that are recorded: the header fields. Addresses, parts and dates have files of their
+ * own. */
+#include <string.h>
+
+#include "decode/decode_confine.h"
+#include "decode/decode_internal.h"
+#include "decode/decode_module.h"
+#include "decode_build.h"
+
+/* Read by decode_module_load.c. */
+extern const char decode_module_build[];
+const char decode_module_build[] = DECODE_BUILD;
+const struct decode_module decode_module = {decode_message_steps, decode_confine};
+
+static char *decode_subject(const struct decode_header *header, GMimeParserOptions *options)
+{
+    char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", DECODE_VALUE_MAX);
+    char *joined OD_CLEANUP(base_free) = value ? decode_join_words(value) : NULL;
+
+    return joined ? decode_take(g_mime_utils_header_decode_text(options, joined)) : NULL;
+}
+
+/* The next id, from a '<' to the '>' after it; NULL when there is none. */
+static char *next_id(const char **at)
+{
+    const char *open = NULL;
+
+    for (const char *c = *at; *c; c++) {
+        if (*c == '<') {
+            open = c + 1;
+        } else if (*c == '>' && open && c > open) {
+            *at = c + 1;
+            return decode_scrub(open, (size_t)(c - open));
+        } else if (*c == '>') {
+            open = NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A new NULL-terminated array of at most max ids. */
+static char **decode_ids(const struct decode_header *header, const char *name, size_t max)
+{
+    char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);
+    char **ids = base_alloc((max + 1) * sizeof *ids);
+    const char *at = value;
+
+    for (size_t n = 0; value && n < max && (ids[n] = next_id(&at)); n++)
+        ;
+    return ids;
+}
+
+static char *decode_first_id(const struct decode_header *header, const char *name)
+{
+    char **ids OD_CLEANUP(base_free) = decode_ids(header, name, 1);
+
+    return ids[0];
+}
+
+static char *decode_from(const struct decode_header *header, GMimeParserOptions *options)
+{
+    char *value OD_CLEANUP(base_free) = decode_field(header, "From", DECODE_HEADER_MAX);
+
+    return value ? decode_first_address(options, value) : NULL;
+}
+
+/* What to do with a message, and whom to notify after each stage. */
+struct work {
+    struct decoded *decoded;
+    struct decode_header header;
+    GMimeParserOptions *options;
+    decode_step step;
+    void *context;
+};
+
+static void done(struct work *work, enum decode_stage stage)
+{
+    if (work->step)
+        work->step(work->context, work->decoded, stage);
+}
+
+/* Everything that can be read without gmime comes first: it is then safe, whatever gmime does. */
+static void decode_fields(struct work *work)
+{
+    struct decoded *decoded = work->decoded;
+    char *date OD_CLEANUP(base_free) = decode_field(&work->header, "Date", 256);
+
+    decoded->has_date = date && decode_date(date, &decoded->date);
+    decoded->in_reply_to = decode_first_id(&work->header, "In-Reply-To");
+    base_free(&decoded->references);
+    decoded->references = decode_ids(&work->header, "References", DECODE_REFERENCES_MAX);
+    done(work, DECODE_IDS);
+    decoded->from = decode_from(&work->header, work->options);
+    done(work, DECODE_FROM);
+    decoded->subject = decode_subject(&work->header, work->options);
+    done(work, DECODE_SUBJECT);
+}
+
+static void decode_all_addresses(struct work *work)
+{
+    for (const char *const *role = decoded_roles; *role; role++) {
+        char *value OD_CLEANUP(base_free) = decode_field(&work->header, *role, DECODE_HEADER_MAX);
+
+        if (!value)
+            continue;
+        decode_addresses(work->decoded, work->options, *role, value);
+        done(work, DECODE_ADDRESSES);
+    }
+}
+
+static GMimeParserOptions *new_options(void)
+{
+    static const char *charsets[] = {"utf-8", "windows-1252", NULL};
+    GMimeParserOptions *options = g_mime_parser_options_new();
+
+    g_mime_parser_options_set_fallback_charsets(options, charsets);
+    return options;
+}
+
+static void drop_log(const char *domain, GLogLevelFlags level, const char *text, void *data)
+{
+    (void)domain, (void)level, (void)text, (void)data;
+}
+
+static struct decode_header header_of(const struct message *message)
+{
+    return (struct decode_header){
+        message->data,
+        message->header_size < DECODE_HEADER_MAX ? message->header_size : DECODE_HEADER_MAX,
+    };
+}
+
+static void part_done(void *context)
+{
+    done(context, DECODE_PART);
+}
+
+struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
+                                     void *context)
+{
+    // GLib and gmime would write to stderr, where Postfix reads our answer
+    GLogFunc log = g_log_set_default_handler(drop_log, NULL);
+
+    decode_init();
+
+    struct work work = {decoded_new(), header_of(message), new_options(), step, context};
+
+    decode_fields(&work);
+    if (level != RECORD_ENVELOPE)
+        decode_all_addresses(&work);
+    if (level == RECORD_TEXT || level == RECORD_RAW)
+        decode_parts(work.decoded, work.options, message, part_done, &work);
+    done(&work, DECODE_ALL);
+    g_mime_parser_options_free(work.options);
+    g_log_set_default_handler(log, NULL);
+    return work.decoded;
+}
+
+struct decoded *decode_message(const struct message *message, enum record_level level)
+{
+    return decode_message_steps(message, level, NULL, NULL);
+}

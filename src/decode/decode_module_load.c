@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Finds and loads the module. */
+#include "decode/decode_module.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decode_build.h"
+
+#define NAME "oncedrop-decode.so"
+#define INSTALLED LIBEXECDIR "/oncedrop/" NAME
+
+/* NULL unless the module is linked to the program. */
+#pragma weak decode_module
+
+static void *open_beside(void)
+{
+    char path[PATH_MAX + sizeof NAME];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    char *slash;
+
+    if (length <= 0 || length >= PATH_MAX)
+        return NULL;
+    path[length] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash)
+        return NULL;
+    memcpy(slash + 1, NAME, sizeof NAME);
+    return dlopen(path, RTLD_NOW);
+}
+
+const struct decode_module *decode_module_load(struct fault *fault)
+{
+    static const struct decode_module *loaded;
+    const struct decode_module *linked = &decode_module;
+    void *module;
+    const char *build;
+
+    if (linked)
+        return linked;
+    if (loaded)
+        return loaded;
+    module = open_beside();
+    if (!module)
+        module = dlopen(INSTALLED, RTLD_NOW);
+    if (!module) {
+        fault_set(fault, "cannot load the decoder, which make install puts into " LIBEXECDIR "/oncedrop: %s",
+                  dlerror());
+        return NULL;
+    }
+    build = dlsym(module, "decode_module_build");
+    loaded = dlsym(module, "decode_module");
+    if (!build || !loaded || strcmp(build, DECODE_BUILD) != 0) {
+        loaded = NULL;
+        fault_set(fault, "%s belongs to another build of oncedrop", NAME);
+        return NULL; // not closed: this process is about to end, or to say so
+    }
+    return loaded;
+}

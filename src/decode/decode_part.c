@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The MIME tree. It is walked here, over the bytes of the message itself: nothing is copied, depth and work are
+ * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes the fields. */
+#include <string.h>
+
+#include "decode/decode_entity.h"
+
+#define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
+#define WORK_FREE ((size_t)16 << 20)
+
+struct walk {
+    struct decoded *decoded;
+    struct decode_fields fields;
+    size_t work_left;
+    size_t texts_left;
+    void (*recorded)(void *context);
+    void *context;
+};
+
+static void read_text(struct walk *walk, struct decoded_part *part, const GByteArray *raw)
+{
+    size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
+
+    if (max < 4) // a character may not fit
+        return;
+    part->text = decode_to_utf8((const char *)raw->data, raw->len, part->charset, max);
+    walk->texts_left -= strlen(part->text);
+}
+
+/* Records a part with content of its own. */
+static void record(struct walk *walk, struct decode_entity *entity, const char *path)
+{
+    GByteArray *raw = g_str_has_prefix(entity->type, "text/") ? g_byte_array_new() : NULL;
+    struct decoded_part *part = decoded_add_part(walk->decoded);
+
+    *part = (struct decoded_part){
+        .path = base_strdup(path),
+        .type = base_strdup(entity->type),
+        .charset = base_strdup(entity->charset),
+        .disposition = base_strdup(entity->disposition),
+        .filename = base_strdup(entity->filename),
+    };
+    decode_content(entity->body.start, decode_span_size(entity->body), entity->encoding, part, raw);
+    if (raw) {
+        read_text(walk, part, raw);
+        g_byte_array_unref(raw);
+    }
+    walk->recorded(walk->context);
+}
+
+/* The line of a boundary. */
+struct delimiter {
+    const unsigned char *line; /* its beginning */
+    const unsigned char *after;
+    bool last;
+};
+
+static bool is_delimiter(const unsigned char *line, const unsigned char *end, const char *boundary, size_t length,
+                         bool *ret_last)
+{
+    const unsigned char *at;
+    bool last;
+
+    if ((size_t)(end - line) < 2 + length || line[0] != '-' || line[1] != '-')
+        return false;
+    if (memcmp(line + 2, boundary, length) != 0)
+        return false;
+    at = line + 2 + length;
+    last = end - at >= 2 && at[0] == '-' && at[1] == '-';
+    if (last)
+        at += 2;
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
+        at++;
+    if (at < end && *at != '\n')
+        return false;
+    *ret_last = last;
+    return true;
+}
+
+/* Finds the first delimiter among the lines that begin in the span. */
+static bool find_delimiter(struct decode_span span, const char *boundary, struct delimiter *ret)
+{
+    size_t length = strlen(boundary);
+
+    while (span.start < span.end) {
+        const unsigned char *lf = memchr(span.start, '\n', decode_span_size(span));
+        const unsigned char *after = lf ? lf + 1 : span.end;
+
+        if (is_delimiter(span.start, span.end, boundary, length, &ret->last)) {
+            ret->line = span.start;
+            ret->after = after;
+            return true;
+        }
+        span.start = after;
+    }
+    return false;
+}
+
+/* The line end before a delimiter belongs to the delimiter (RFC 2046, 5.1.1). */
+static struct decode_span content_before(const unsigned char *start, const unsigned char *line)
+{
+    if (line > start && line[-1] == '\n')
+        line--;
+    if (line > start && line[-1] == '\r')
+        line--;
+    return (struct decode_span){start, line};
+}
+
+static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
+                        const char *default_type, int depth);
+
+static char *join(const char *prefix, int number)
+{
+    return *prefix ? base_printf("%s.%d", prefix, number) : base_printf("%d", number);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
+static void walk_children(struct walk *walk, struct decode_entity *entity, struct delimiter at, const char *prefix,
+                          int depth)
+{
+    const char *default_type = strcmp(entity->type, "multipart/digest") == 0 ? "message/rfc822" : "text/plain";
+
+    for (int number = 1; !at.last && walk->decoded->part_count < DECODE_PARTS_MAX; number++) {
+        struct decode_span rest = {at.after, entity->body.end}, child = rest;
+
+        at.last = true;
+        if (find_delimiter(rest, entity->boundary, &at))
+            child = content_before(rest.start, at.line);
+        walk_entity(walk, child, prefix, number, default_type, depth + 1);
+    }
+}
+
+/* True if the work limit allows to descend into the span. */
+static bool go_into(struct walk *walk, struct decode_span span, int depth)
+{
+    size_t size = decode_span_size(span);
+
+    if (depth >= DECODE_DEPTH_MAX || size > walk->work_left)
+        return false;
+    walk->work_left -= size;
+    return true;
+}
+
+static bool is_message(const struct decode_entity *entity)
+{
+    return strcmp(entity->type, "message/rfc822") == 0 && entity->encoding != GMIME_CONTENT_ENCODING_BASE64 &&
+           entity->encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
+           entity->encoding != GMIME_CONTENT_ENCODING_UUENCODE;
+}
+
+/* prefix: the section of the enclosing multipart or message. number: the position there; 0 for the top-level entity of
+ * a message, which gets a number (1) only if it is not a multipart (RFC 3501, 6.4.5). */
+// NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
+static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
+                        const char *default_type, int depth)
+{
+    struct decode_entity entity OD_CLEANUP(decode_entity_clear) = {0};
+    char *path OD_CLEANUP(base_free) = join(prefix, number > 0 ? number : 1);
+    struct delimiter first;
+
+    decode_entity_read(&walk->fields, span, default_type, &entity);
+    if (entity.boundary && go_into(walk, entity.body, depth) && find_delimiter(entity.body, entity.boundary, &first) &&
+        !first.last) {
+        walk_children(walk, &entity, first, number > 0 ? path : prefix, depth);
+        return;
+    }
+    record(walk, &entity, path);
+    if (is_message(&entity) && walk->decoded->part_count < DECODE_PARTS_MAX && go_into(walk, entity.body, depth))
+        walk_entity(walk, entity.body, path, 0, "text/plain", depth + 1);
+}
+
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
+                  void (*recorded)(void *context), void *context)
+{
+    struct walk walk = {
+        .decoded = decoded,
+        .fields = {.options = options, .parameters_left = DECODE_PARAMETERS_MAX},
+        .work_left = WORK_FREE + (message->size < SIZE_MAX / WORK_TIMES - WORK_FREE ? message->size * WORK_TIMES : 0),
+        .texts_left = DECODE_TEXTS_MAX,
+        .recorded = recorded,
+        .context = context,
+    };
+
+    walk_entity(&walk, (struct decode_span){message->data, message->data + message->size}, "", 0, "text/plain", 0);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Converts bytes to UTF-8 that a database accepts. One wrong byte does not lose any others. */
+#include <errno.h>
+#include <string.h>
+
+#include "decode/decode_internal.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+static void scrub(GString *out, const char *bytes, size_t length, size_t max)
+{
+    // without bytes the pointer may be NULL, and nothing may be added to that
+    while (length > 0 && out->len < max) {
+        const char *bad;
+        bool good = g_utf8_validate(bytes, (gssize)length, &bad);
+        size_t valid = good ? length : (size_t)(bad - bytes);
+
+        g_string_append_len(out, bytes, (gssize)valid);
+        if (good)
+            break;
+        g_string_append(out, REPLACEMENT);
+        bytes += valid + 1;
+        length -= valid + 1;
+    }
+}
+
+/* Returns the text as an ordinary string, cut at a character boundary. */
+static char *finish(GString *text, size_t max)
+{
+    size_t length = text->len < max ? text->len : max;
+    char *copy;
+
+    while (length < text->len && length > 0 && ((unsigned char)text->str[length] & 0xc0) == 0x80)
+        length--;
+    copy = base_strndup(text->str, length);
+    g_string_free(text, TRUE);
+    return copy;
+}
+
+char *decode_scrub(const char *bytes, size_t length)
+{
+    GString *text = g_string_sized_new(length);
+
+    scrub(text, bytes, length, SIZE_MAX);
+    return finish(text, SIZE_MAX);
+}
+
+char *decode_take(char *text)
+{
+    char *copy = text && *text ? decode_scrub(text, strlen(text)) : NULL;
+
+    g_free(text);
+    return copy;
+}
+
+/* One round of conversion into out. Always makes progress: with no input left there is nothing to skip, whatever
+ * iconv(3) returns (for some sets, glibc's returns EILSEQ for an escape at the very end). */
+static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
+{
+    char buffer[4096];
+    char *to = buffer;
+    size_t room = sizeof buffer, before = *left;
+    bool failed = iconv(converter, in, left, &to, &room) == (size_t)-1;
+    bool full = failed && errno == E2BIG && *left < before;
+
+    g_string_append_len(out, buffer, to - buffer);
+    if (*left > 0 && !full) {
+        // an impossible or incomplete character
+        g_string_append(out, REPLACEMENT);
+        (*in)++;
+        (*left)--;
+    }
+}
+
+/* What the converter has not written yet, which is one character at most. */
+static void flush(iconv_t converter, GString *out)
+{
+    char buffer[64];
+    char *to = buffer;
+    size_t room = sizeof buffer;
+
+    (void)iconv(converter, NULL, NULL, &to, &room);
+    g_string_append_len(out, buffer, to - buffer);
+}
+
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 assumes that (iconv_t)-1 must be closed
+#endif
+static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
+{
+    iconv_t converter = iconv_open("UTF-8", charset);
+    char *in;
+
+    if (converter == (iconv_t)-1)
+        return false;
+    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a non-const pointer, but only reads
+    while (length > 0 && out->len < max)
+        convert_some(converter, &in, &length, out);
+    if (length == 0)
+        flush(converter, out);
+    iconv_close(converter);
+    return true;
+}
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif
+
+/* What is beyond max is ignored; a character may be cut there. */
+static bool is_utf8(const char *bytes, size_t length, size_t max)
+{
+    if (length == 0)
+        return true;
+
+    const char *end = bytes + (length < max ? length : max), *bad = bytes;
+
+    while (!g_utf8_validate(bytes, end - bytes, &bad) && *bad == '\0')
+        bytes = bad + 1;
+    return bad == end || (length > max && end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);
+}
+
+char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
+{
+    if (length == 0) // the pointer may be NULL
+        return base_strdup("");
+    GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
+    const char *name = charset ? decode_charset(charset) : NULL;
+    bool as_is = name && strcmp(name, "UTF-8") == 0;
+
+    // text without a known charset: UTF-8 if it is valid, else the most common one
+    if (!as_is && (!name || !convert(converted, bytes, length, name, max)))
+        as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
+    if (as_is)
+        scrub(text, bytes, length, max);
+    else
+        scrub(text, converted->str, converted->len, max);
+    g_string_free(converted, TRUE);
+    return finish(text, max);
+}

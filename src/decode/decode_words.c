@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Encoded words (RFC 2047). gmime 3.2.13 decodes adjacent words of one character set as one, and ends at the first
+ * padding. Many programs pad each word. */
+#include <string.h>
+
+#include "decode/decode_internal.h"
+
+/* An encoded word in base64. */
+struct word {
+    const char *charset, *payload, *end;
+    size_t charset_length, payload_length;
+};
+
+/* The position after the '?' that ends this part of a word; NULL if there is none. */
+static const char *after_part(const char *at)
+{
+    const char *end = at + strcspn(at, "? \t\r\n");
+
+    return *end == '?' ? end + 1 : NULL;
+}
+
+static bool read_word(const char *at, struct word *ret)
+{
+    const char *encoding = strncmp(at, "=?", 2) == 0 ? after_part(at + 2) : NULL;
+    const char *payload = encoding && strchr("Bb", *encoding) ? after_part(encoding) : NULL;
+    const char *end = payload && payload - encoding == 2 ? after_part(payload) : NULL;
+
+    if (!end || *end != '=')
+        return false;
+    ret->charset = at + 2;
+    ret->charset_length = strcspn(ret->charset, "?*"); // without a language (RFC 2231, 5)
+    ret->payload = payload;
+    ret->payload_length = (size_t)(end - 1 - payload);
+    ret->end = end + 1;
+    return ret->charset_length > 0;
+}
+
+static bool same_charset(const struct word *one, const struct word *other)
+{
+    return one->charset_length == other->charset_length &&
+           g_ascii_strncasecmp(one->charset, other->charset, one->charset_length) == 0;
+}
+
+/* Adds the payload's bytes. Padding may be missing, or be in the middle. */
+static void add_bytes(GByteArray *bytes, const struct word *word)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned collected = 0, bits = 0;
+
+    for (size_t i = 0; i < word->payload_length; i++) {
+        const char *digit = memchr(alphabet, word->payload[i], sizeof alphabet - 1);
+
+        if (word->payload[i] == '=')
+            bits = 0;
+        if (!digit)
+            continue;
+        collected = (collected << 6 | (unsigned)(digit - alphabet)) & 0xffff;
+        bits += 6;
+        if (bits >= 8) {
+            guint8 byte = (guint8)(collected >> (bits - 8));
+
+            bits -= 8;
+            g_byte_array_append(bytes, &byte, 1);
+        }
+    }
+}
+
+/* Adds the words from `first` on, of one character set and with only blanks between them, as one. Returns the position
+ * after the last. */
+static const char *add_joined(GString *out, const struct word *first)
+{
+    GByteArray *bytes = g_byte_array_new();
+    struct word word = *first;
+    const char *end;
+    char *encoded;
+
+    do {
+        add_bytes(bytes, &word);
+        end = word.end;
+    } while (read_word(end + strspn(end, " \t\r\n"), &word) && same_charset(first, &word));
+    encoded = g_base64_encode(bytes->data, bytes->len);
+    g_string_append_printf(out, "=?%.*s?B?%s?=", (int)first->charset_length, first->charset, encoded);
+    g_free(encoded);
+    g_byte_array_unref(bytes);
+    return end;
+}
+
+char *decode_join_words(const char *text)
+{
+    GString *out = g_string_new(NULL);
+    char *joined;
+
+    while (*text) {
+        const char *start = strstr(text, "=?");
+        struct word word;
+
+        g_string_append_len(out, text, start ? start - text : (gssize)strlen(text));
+        if (!start)
+            break;
+        if (read_word(start, &word)) {
+            text = add_joined(out, &word);
+        } else {
+            g_string_append(out, "=?");
+            text = start + 2;
+        }
+    }
+    joined = base_strndup(out->str, out->len);
+    g_string_free(out, TRUE);
+    return joined;
+}

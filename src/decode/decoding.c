@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * When a child is started, kept or ended, and what its end means for the message. */
+#include "decode/decoding.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "decode/decode_module.h"
+#include "decode/decoder.h"
+
+#define PROCESSOR_S 10
+#define BYTES_PER_S ((size_t)16 << 20)
+#ifdef __SANITIZE_ADDRESS__
+#define MEMORY ((size_t)8 << 30) /* large, since a sanitizer keeps freed memory for long */
+#else
+#define MEMORY ((size_t)256 << 20)
+#endif
+
+#define KEPT_MESSAGES 100
+#define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more holds memory that others could use */
+
+struct decoding {
+    struct decoder *decoder;       /* NULL: no longer needed */
+    int64_t until_ms;              /* by base_now_ms() */
+    struct decoded *result;        /* NULL: not available yet */
+    struct fault fault;            /* "": the result is complete */
+    bool cut_off;                  /* through no fault of the message, before its author was known */
+    int unconfined;                /* for decoding_unconfined */
+    const struct message *message; /* NULL: decoded by a test's own work */
+    struct decoder_request request;
+};
+
+/* The child that waits for the next message, where there are many. */
+static struct decoder *kept;
+
+/* Opening all converters takes as long as decoding several small messages. Children therefore do so only after there
+ * has been a message that needed one which its child did not expect. */
+static bool every_charset;
+
+/* Where there are many messages, further children have the module from us: loading it takes a child as long as decoding
+ * dozens of small messages. The first one loads it itself, while we go on. */
+static void share_module(void)
+{
+    static bool many;
+    struct fault ignored; // the child tries again, and says so
+
+    if (many)
+        (void)!decode_module_load(&ignored);
+    many = true;
+}
+
+static struct decoding *new_decoding(struct decoder *decoder, int64_t clock_ms)
+{
+    struct decoding *decoding;
+
+    if (!decoder)
+        return NULL;
+    decoding = base_alloc(sizeof *decoding);
+    decoding->decoder = decoder;
+    decoding->until_ms = base_now_ms() + clock_ms;
+    return decoding;
+}
+
+struct decoding *decoding_start_work(decoder_work work, const struct decoding_limits *limits,
+                                     const struct message *message, enum record_level level, struct fault *fault)
+{
+    struct decoder_request request = {message->size, message->header_size, level, limits->processor_s};
+
+    return new_decoding(decoder_new(work, message, request, limits->memory, false, fault), limits->clock_ms);
+}
+
+static void write_step(void *context, const struct decoded *decoded, enum decode_stage stage)
+{
+    struct decode_writer *writer = context;
+
+    decode_wire_write(writer, decoded, stage);
+    if (writer->full)
+        _exit(1);
+}
+
+/* Once in each child. (A sanitizer has to read files for its reports.) */
+static void confine(const struct decode_module *module, const struct message *message, struct decode_wire *wire)
+{
+#ifndef __SANITIZE_ADDRESS__
+    static bool done;
+    int error = done ? 0 : module->confine(every_charset ? NULL : message);
+
+    if (error == ENOMEM)
+        _exit(DECODER_NOT_SET_UP);
+    if (!done)
+        atomic_store(&wire->unconfined, error);
+    done = true;
+#else
+    (void)module, (void)message, (void)wire;
+#endif
+}
+
+static void decode(struct decode_writer *writer, const struct message *message, enum record_level level)
+{
+    struct decoded *decoded;
+    struct fault fault;
+    const struct decode_module *module = decode_module_load(&fault);
+
+    if (!module)
+        _exit(DECODE_MODULE_MISSING);
+    confine(module, message, writer->wire);
+    decoded = module->steps(message, level, write_step, writer);
+    decoded_free(&decoded);
+}
+
+/* Gives this message to the kept child; NULL if there is none that can take it. */
+static struct decoder *ask_kept(const struct message *message, struct decoder_request request)
+{
+    struct decoder *decoder = kept;
+
+    if (!decoder || message->size > DECODER_KEPT_SIZE)
+        return NULL;
+    kept = NULL;
+    if (!decoder_ask(decoder, message, request))
+        decoder_free(&decoder);
+    return decoder;
+}
+
+static struct decoder *new_child(const struct message *message, struct decoder_request request, struct fault *fault)
+{
+    return decoder_new(decode, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
+}
+
+struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault)
+{
+    int64_t processor_s = PROCESSOR_S + (int64_t)(message->size / BYTES_PER_S);
+    int64_t clock_ms = 2000 * processor_s, half = deadline_left_ms() / 2;
+    struct decoder_request request = {message->size, message->header_size, level, processor_s};
+    struct decoder *decoder = ask_kept(message, request);
+    struct decoding *decoding;
+
+    if (!decoder) {
+        share_module();
+        decoder = new_child(message, request, fault);
+    }
+    decoding = new_decoding(decoder, half < clock_ms ? half : clock_ms);
+    if (decoding) {
+        decoding->message = message;
+        decoding->request = request;
+    }
+    return decoding;
+}
+
+static bool lacks_charset(enum decoder_state state, int status)
+{
+    return state == DECODER_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == DECODE_CHARSET_MISSING;
+}
+
+static void describe_failure(struct decoding *decoding, enum decoder_state state, int status)
+{
+    if (state == DECODER_UNKNOWN)
+        fault_set(&decoding->fault, "the decoder could not be waited for");
+    else if (state == DECODER_TOO_LONG)
+        fault_set(&decoding->fault, "decoding took too long");
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        fault_set(&decoding->fault, "decoding took too much processor time");
+    else if (WIFSIGNALED(status))
+        fault_set(&decoding->fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status),
+                  strsignal(WTERMSIG(status)));
+    else if (lacks_charset(state, status))
+        fault_set(&decoding->fault, "the decoder could not be started again, with all character sets");
+    else if (WEXITSTATUS(status) == DECODE_MODULE_MISSING)
+        fault_set(&decoding->fault, "the decoder cannot be loaded; oncedrop check tells why");
+    else
+        fault_set(&decoding->fault, "the decoder ended early");
+}
+
+/* Whether decoding failed for a reason that certainly is not the message: the child was killed by somebody else (for
+ * lack of memory, say), could not set itself up, or could not be waited for. Anything else must not be deferred:
+ * Postfix would retry it for days, and bounce it in the end. */
+static bool is_not_its_doing(enum decoder_state state, int status)
+{
+    if (state == DECODER_ENDED)
+        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL
+                                   : WEXITSTATUS(status) == DECODER_NOT_SET_UP ||
+                                         WEXITSTATUS(status) == DECODE_MODULE_MISSING || lacks_charset(state, status);
+    return state == DECODER_UNKNOWN;
+}
+
+/* Keeps a child that worked well for the next message; ends any other. */
+static void put_away(struct decoding *decoding)
+{
+    struct decoder *decoder = decoding->decoder;
+    bool small = atomic_load(&decoder->shared->wire.whole) <= KEPT_RESULT;
+
+    if (!kept && decoder->child > 0 && decoder->keeps && !decoding->fault.text[0] && small &&
+        ++decoder->messages < KEPT_MESSAGES)
+        kept = decoder;
+    else
+        decoder_free(&decoder);
+    decoding->decoder = NULL;
+}
+
+static enum decoder_state wait_for(struct decoding *decoding, int *status)
+{
+    enum decoder_state state = decoder_wait(decoding->decoder, decoding->until_ms);
+
+    *status = 0;
+    if (state != DECODER_DONE)
+        *status = decoder_end(decoding->decoder);
+    return state;
+}
+
+/* Whether another child begins with the message, with all converters. If not, what the first one has decoded stays. */
+static bool begin_again(struct decoding *decoding)
+{
+    struct decoder *other;
+    struct fault fault;
+
+    if (!decoding->message)
+        return false;
+    every_charset = true;
+    other = new_child(decoding->message, decoding->request, &fault);
+    every_charset = other != NULL;
+    if (!other)
+        return false;
+    decoder_free(&decoding->decoder);
+    decoding->decoder = other;
+    return true;
+}
+
+const struct decoded *decoding_result(struct decoding *decoding)
+{
+    enum decoder_state state;
+    int status;
+
+    if (decoding->result)
+        return decoding->result;
+    state = wait_for(decoding, &status);
+    if (lacks_charset(state, status) && begin_again(decoding))
+        state = wait_for(decoding, &status);
+    decoding->result = decoded_new();
+    if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
+        describe_failure(decoding, state, status);
+    decoding->unconfined = atomic_load(&decoding->decoder->shared->wire.unconfined);
+    decoding->cut_off = !decoding->result->from && is_not_its_doing(state, status);
+    put_away(decoding);
+    return decoding->result;
+}
+
+bool decoding_cut_off(const struct decoding *decoding)
+{
+    return decoding->cut_off;
+}
+
+const char *decoding_fault(const struct decoding *decoding)
+{
+    return decoding->fault.text[0] ? decoding->fault.text : NULL;
+}
+
+int decoding_unconfined(const struct decoding *decoding)
+{
+    return decoding->unconfined;
+}
+
+void decoding_end(void)
+{
+    decoder_free(&kept);
+}
+
+void decoding_free(struct decoding **decoding)
+{
+    if (!*decoding)
+        return;
+    decoder_free(&(*decoding)->decoder);
+    decoded_free(&(*decoding)->result);
+    base_free(decoding);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Writes an explanation: header, text, attachment. Base64 because that is what every IMAP server takes, whatever is
+ * wrong with the message (RFC 2045, 6.8). */
+#include "decode/explanation.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "message/message_builder.h"
+
+#define TEXT_MOST 500 /* characters of a stranger's text */
+#define WORD_MOST 45  /* bytes in an encoded word: 75 characters with its frame (RFC 2047, 2) */
+#define CHUNK_SIZE ((size_t)48 * 1024)
+
+char *explanation_id(const char *namespace, const struct message *message)
+{
+    unsigned char identity[MESSAGE_DIGEST_SIZE];
+    char digest[2 * MESSAGE_DIGEST_SIZE + 1], hash[2 * MESSAGE_DIGEST_SIZE + 1];
+    base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
+    char *what OD_CLEANUP(base_free) = base_printf("explanation %s", digest);
+    message_identity(namespace, what, strlen(what), identity);
+    base_hex(identity, MESSAGE_DIGEST_SIZE, hash);
+    return base_printf("quarantine.%s@oncedrop.invalid", hash);
+}
+
+/* A new string: valid UTF-8 of limited length, on one line. */
+static char *one_line(const char *text)
+{
+    GString *line = g_string_new(NULL);
+    char *valid = g_utf8_make_valid(text, -1);
+    const char *at = valid;
+    for (size_t i = 0; *at != '\0' && i < TEXT_MOST; i++, at += g_utf8_skip[(unsigned char)*at])
+        g_string_append_unichar(line, g_unichar_iscntrl(g_utf8_get_char(at)) ? ' ' : g_utf8_get_char(at));
+    if (*at != '\0')
+        g_string_append(line, "...");
+    g_free(valid);
+    return g_string_free(line, FALSE);
+}
+
+static bool is_ascii(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text < 0x80)
+        text++;
+    return *text == '\0';
+}
+
+/* Adds text to a header field as encoded words (RFC 2047), each with whole characters. */
+static void add_encoded(GString *out, const char *text)
+{
+    while (*text != '\0') {
+        size_t size = 0;
+        for (size_t next; text[size] != '\0'; size = next) {
+            next = size + (size_t)g_utf8_skip[(unsigned char)text[size]];
+            if (next > WORD_MOST)
+                break;
+        }
+        char *encoded = g_base64_encode((const guchar *)text, size);
+        g_string_append_printf(out, "\n =?utf-8?B?%s?=", encoded);
+        g_free(encoded);
+        text += size;
+    }
+}
+
+/* Whether it can be written into a header as it is; others are left out rather than quoted. */
+static bool is_plain_address(const char *address)
+{
+    const char *at = strchr(address, '@');
+    for (const char *c = address; *c != '\0'; c++)
+        if (!g_ascii_isalnum(*c) && strchr("!#$%&'*+-/=?^_`{|}~.@", *c) == NULL)
+            return false;
+    return at != NULL && at != address && at[1] != '\0' && strchr(at + 1, '@') == NULL && strlen(address) <= 320;
+}
+
+/* The domain in ASCII (RFC 5891); "localhost" for what is no name of a host. */
+static char *ascii_domain(const char *domain)
+{
+    char *ascii = domain != NULL && domain[0] != '\0' ? g_hostname_to_ascii(domain) : NULL;
+    bool good = ascii != NULL && ascii[0] != '\0' && strlen(ascii) <= 255;
+    for (const char *c = ascii; good && *c != '\0'; c++)
+        good = g_ascii_isalnum(*c) || strchr("-._", *c) != NULL;
+    char *copy = base_strdup(good ? ascii : "localhost");
+    g_free(ascii);
+    return copy;
+}
+
+/* "Tue, 14 Nov 2023 22:13:20 +0000", whatever the locale. */
+static void add_date(GString *out, int64_t seconds)
+{
+    static const char *const days[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    GDateTime *date = g_date_time_new_from_unix_utc(seconds);
+    if (date == NULL)
+        date = g_date_time_new_from_unix_utc(0);
+    g_string_append_printf(out, "%s, %d %s %04d %02d:%02d:%02d +0000", days[g_date_time_get_day_of_week(date) - 1],
+                           g_date_time_get_day_of_month(date), months[g_date_time_get_month(date) - 1],
+                           g_date_time_get_year(date), g_date_time_get_hour(date), g_date_time_get_minute(date),
+                           g_date_time_get_second(date));
+    g_date_time_unref(date);
+}
+
+static void add_header(GString *out, const struct explanation *it)
+{
+    char *domain OD_CLEANUP(base_free) = ascii_domain(it->domain);
+    g_string_append_printf(out, "From: oncedrop <postmaster@%s>\n", domain);
+    if (it->to != NULL && is_plain_address(it->to))
+        g_string_append_printf(out, "To: <%s>\n", it->to);
+    g_string_append(out, "Subject: Quarantined:");
+    char *subject OD_CLEANUP(base_free) = one_line(it->decoded->subject != NULL ? it->decoded->subject : "");
+    if (subject[0] != '\0')
+        add_encoded(out, subject);
+    g_string_append(out, "\nDate: ");
+    add_date(out, it->date);
+    g_string_append_printf(out,
+                           "\nMessage-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
+                           "Content-Type: multipart/mixed; boundary=\"%s\"\n\n",
+                           it->id, EXPLANATION_BOUNDARY);
+}
+
+/* A line about the message, if there is something to say. */
+static void add_about(GString *out, const char *what, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        return;
+    char *line OD_CLEANUP(base_free) = one_line(text);
+    g_string_append_printf(out, "    %s: %s\n", what, line);
+}
+
+static void add_addresses(GString *out, const char *what, const struct decoded *decoded, const char *role,
+                          const char *otherwise)
+{
+    GString *list = g_string_new(NULL);
+    for (size_t i = 0; i < decoded->address_count; i++) {
+        const struct decoded_address *it = &decoded->addresses[i];
+        if (strcmp(it->role, role) == 0)
+            g_string_append_printf(list, it->name != NULL ? "%s%s <%s>" : "%s%s%s", list->len > 0 ? ", " : "",
+                                   it->name != NULL ? it->name : "", it->address);
+    }
+    add_about(out, what, list->len > 0 ? list->str : otherwise);
+    g_string_free(list, TRUE);
+}
+
+static char *explain(const struct explanation *it)
+{
+    GString *text = g_string_new(
+        "The mail server refused to store a message that came for this mailbox, because of its\n"
+        "content. Nothing is lost: the message is attached, unchanged, as message.eml.\n\n");
+    char *id OD_CLEANUP(base_free) =
+        it->message->message_id != NULL ? decode_scrub(it->message->message_id, it->message->message_id_length) : NULL;
+    char *to OD_CLEANUP(base_free) = message_header(it->message, "To", NULL);
+    char *date OD_CLEANUP(base_free) = message_header(it->message, "Date", NULL);
+    add_addresses(text, "From", it->decoded, "from", it->decoded->from);
+    add_addresses(text, "To", it->decoded, "to", to);
+    add_about(text, "Subject", it->decoded->subject);
+    add_about(text, "Date", date);
+    add_about(text, "Message-ID", id);
+    add_about(text, "Envelope sender", it->sender[0] != '\0' ? it->sender : "<>");
+    g_string_append(text, "\nThe server's answer:\n\n");
+    char *answer OD_CLEANUP(base_free) = one_line(it->answer);
+    g_string_append_printf(text, "    %s\n", answer);
+    g_string_append(text,
+                    "\nTo read the message, open the attachment, or save it and open it with a mail program.\n"
+                    "Damaged messages are often unsolicited: be careful with what you did not expect.\n"
+                    "If you know the sender, tell them that their program writes messages with mistakes.\n\n"
+                    "For the administrator: the message is recorded under its Message-ID (oncedrop show).\n"
+                    "Explanations like this one are made because of delivery.rejected = quarantine.\n");
+    return g_string_free(text, FALSE);
+}
+
+/* As it is if that is ASCII, since then people can read it in the mailbox's file, else as base64. */
+static void add_text(GString *out, const struct explanation *it)
+{
+    char *text OD_CLEANUP(base_free) = explain(it);
+    bool ascii = is_ascii(text);
+    g_string_append_printf(out, "--%s\nContent-Type: text/plain; charset=%s\nContent-Transfer-Encoding: %s\n\n",
+                           EXPLANATION_BOUNDARY, ascii ? "us-ascii" : "utf-8", ascii ? "7bit" : "base64");
+    if (ascii) {
+        g_string_append(out, text);
+        return;
+    }
+    char *encoded = g_base64_encode((const guchar *)text, strlen(text));
+    for (size_t at = 0, size = strlen(encoded); at < size; at += 76)
+        g_string_append_printf(out, "%.76s\n", encoded + at);
+    g_free(encoded);
+}
+
+static bool feed_text(struct message_builder *builder, const struct explanation *it, struct fault *fault)
+{
+    GString *text = g_string_new(NULL);
+    add_header(text, it);
+    add_text(text, it);
+    g_string_append_printf(text,
+                           "\n--%s\nContent-Type: application/octet-stream; name=\"message.eml\"\n"
+                           "Content-Transfer-Encoding: base64\n"
+                           "Content-Disposition: attachment; filename=\"message.eml\"\n\n",
+                           EXPLANATION_BOUNDARY);
+    bool fed = message_builder_feed(builder, text->str, text->len, fault);
+    g_string_free(text, TRUE);
+    return fed;
+}
+
+/* In chunks: the message may be large. */
+static bool feed_attachment(struct message_builder *builder, const struct explanation *it, struct fault *fault)
+{
+    size_t count, size;
+    gint state = 0, save = 0;
+    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(it->message, it->fields, &count, &size);
+    char *encoded OD_CLEANUP(base_free) = base_alloc(CHUNK_SIZE * 2);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *at = pieces[i].iov_base, *end = at + pieces[i].iov_len;
+        while (at < end) {
+            size_t n = (size_t)(end - at) < CHUNK_SIZE ? (size_t)(end - at) : CHUNK_SIZE;
+            size_t made = g_base64_encode_step(at, n, TRUE, encoded, &state, &save);
+            if (!message_builder_feed(builder, encoded, made, fault))
+                return false;
+            at += n;
+        }
+    }
+    return message_builder_feed(builder, encoded, g_base64_encode_close(TRUE, encoded, &state, &save), fault);
+}
+
+struct message *explanation_make(const struct explanation *explanation, struct fault *fault)
+{
+    static const char end[] = "--" EXPLANATION_BOUNDARY "--\n";
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, NULL);
+    struct message *message = NULL;
+    message_builder_no_from_line(builder);
+    if (feed_text(builder, explanation, fault) && feed_attachment(builder, explanation, fault) &&
+        message_builder_feed(builder, end, sizeof(end) - 1, fault))
+        (void)!message_builder_end(builder, &message, fault);
+    return message;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Finds the attachment in what the server returns, decodes it and compares it, all as it arrives. */
+#include <glib.h>
+#include <string.h>
+
+#include "decode/explanation.h"
+#include "message/message_comparison.h"
+
+#define LINE_MOST 256 /* of longer lines only this much is looked at; those of the attachment are shorter */
+
+enum step { STEP_BEFORE, STEP_TEXT, STEP_HEADER, STEP_DATA, STEP_AFTER, STEP_OTHER };
+
+struct explanation_comparison {
+    struct message_comparison *content;
+    enum step step;
+    gint state; /* of g_base64_decode_step */
+    guint save;
+    size_t length; /* of the current line */
+    char line[LINE_MOST];
+};
+
+struct explanation_comparison *explanation_comparison_new(const struct message *message, const char *const *ignore)
+{
+    struct explanation_comparison *comparison = base_alloc(sizeof(*comparison));
+    comparison->content = message_comparison_new(message, ignore);
+    return comparison;
+}
+
+static bool is_boundary(const struct explanation_comparison *comparison, const char *text)
+{
+    return comparison->length == strlen(text) && memcmp(comparison->line, text, strlen(text)) == 0;
+}
+
+static void decode_line(struct explanation_comparison *comparison)
+{
+    guchar bytes[LINE_MOST];
+    if (comparison->length > LINE_MOST) {
+        comparison->step = STEP_OTHER;
+        return;
+    }
+    size_t size =
+        g_base64_decode_step(comparison->line, comparison->length, bytes, &comparison->state, &comparison->save);
+    message_comparison_feed(comparison->content, bytes, size);
+}
+
+static void take_line(struct explanation_comparison *comparison)
+{
+    bool boundary = is_boundary(comparison, "--" EXPLANATION_BOUNDARY);
+    switch (comparison->step) {
+    case STEP_BEFORE:
+    case STEP_TEXT:
+        if (boundary)
+            comparison->step++;
+        break;
+    case STEP_HEADER:
+        if (comparison->length == 0)
+            comparison->step = STEP_DATA;
+        break;
+    case STEP_DATA:
+        if (is_boundary(comparison, "--" EXPLANATION_BOUNDARY "--"))
+            comparison->step = STEP_AFTER;
+        else
+            decode_line(comparison);
+        break;
+    case STEP_AFTER:
+        if (comparison->length > 0)
+            comparison->step = STEP_OTHER;
+        break;
+    case STEP_OTHER:
+        break;
+    }
+    comparison->length = 0;
+}
+
+void explanation_comparison_feed(struct explanation_comparison *comparison, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    for (size_t i = 0; i < size; i++) {
+        if (at[i] == '\n')
+            take_line(comparison);
+        else if (at[i] != '\r' && comparison->length < LINE_MOST)
+            comparison->line[comparison->length++] = at[i];
+        else if (at[i] != '\r')
+            comparison->length = LINE_MOST + 1;
+    }
+}
+
+bool explanation_comparison_end(struct explanation_comparison *comparison)
+{
+    if (comparison->length > 0)
+        take_line(comparison);
+    bool whole = comparison->step == STEP_AFTER;
+    comparison->step = STEP_BEFORE;
+    comparison->state = 0;
+    comparison->save = 0;
+    return message_comparison_end(comparison->content) == MESSAGE_SAME && whole;
+}
+
+void explanation_comparison_free(struct explanation_comparison **comparison)
+{
+    if (*comparison != NULL)
+        message_comparison_free(&(*comparison)->content);
+    base_free(comparison);
+}

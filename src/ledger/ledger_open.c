@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The session: connecting, transaction settings, single statements, and remedies for their failures. */
+#include "ledger/ledger.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/ledger_login.h"
+#include "ledger/ledger_session.h"
+
+/* `abandoned` is missing here: a delivery treats an abandoned copy as a pending one, doubt included. */
+static const char *const state_names[] = {
+    [COPY_NONE] = "none",     [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
+    [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
+};
+
+const char *ledger_state_name(enum copy_state state)
+{
+    return state_names[state];
+}
+
+enum copy_state ledger_state(const char *name)
+{
+    for (size_t i = 0; i < sizeof(state_names) / sizeof(state_names[0]); i++)
+        if (strcmp(name, state_names[i]) == 0)
+            return (enum copy_state)i;
+    return strcmp(name, "abandoned") == 0 ? COPY_PENDING : COPY_NONE;
+}
+
+const char *ledger_role_name(enum copy_role role)
+{
+    return role == COPY_SENT ? "sent" : "inbox";
+}
+
+struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
+{
+    struct ledger *ledger = base_alloc(sizeof(*ledger));
+    ledger->config = config;
+    if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
+        strcpy(ledger->host, "localhost");
+    snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d]%s%.20s", ledger->host, (int)getpid(),
+             queue_id != NULL ? " " : "", queue_id != NULL ? queue_id : "");
+    if (!ledger_connect(ledger, fault))
+        ledger_close(&ledger);
+    return ledger;
+}
+
+bool ledger_connect(struct ledger *ledger, struct fault *fault)
+{
+    if (ledger->pg != NULL && pg_usable(ledger->pg))
+        pg_look(ledger->pg);
+    if (ledger->pg != NULL && pg_usable(ledger->pg))
+        return true;
+    pg_close(&ledger->pg);
+    ledger->in_transaction = false; /* a lease is still ours */
+    ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
+                         ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
+    if (ledger->pg == NULL)
+        ledger_login_add_remedy(ledger->config, fault);
+    return ledger->pg != NULL;
+}
+
+bool ledger_lost_kept(const struct ledger *ledger, bool kept)
+{
+    return kept && (ledger->pg == NULL || !pg_usable(ledger->pg));
+}
+
+void ledger_close(struct ledger **ledger)
+{
+    if (*ledger == NULL)
+        return;
+    pg_close(&(*ledger)->pg);
+    base_free(&(*ledger)->holder);
+    base_free(ledger);
+}
+
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
+{
+    const char *method = lock_method_name(ledger->config->lock.method);
+    if (recorded != NULL && strcmp(recorded, method) == 0)
+        return true;
+    fault_set(fault,
+              "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
+              " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
+              method, recorded != NULL ? recorded : "none");
+    return false;
+}
+
+int64_t ledger_hold_wait_ms(const struct config *config)
+{
+    return config->lock.wait > 1000 ? config->lock.wait : 1000;
+}
+
+#define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+/* All SET LOCAL in one statement, in which every name is qualified. If a site has lowered synchronous_commit, mail could be
+ * lost after an answer that was not yet durable, here and on a synchronous standby; that the wait for that was given up is
+ * said by a WARNING (pg_connect.c). idle_in_transaction_session_timeout lets the server release the lock of a process that
+ * was stopped. */
+#define SETTINGS \
+    "pg_catalog.set_config('synchronous_commit', CASE WHEN pg_catalog.current_setting('synchronous_commit')" \
+    " OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)," \
+    " pg_catalog.set_config('client_min_messages', 'warning', true)," \
+    " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true)," \
+    " pg_catalog.set_config('statement_timeout', $2, true)," \
+    " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()"
+
+static bool add_begin(struct ledger *ledger, const char *settings, int64_t lock_ms, struct fault *fault)
+{
+    char idle[24], statement[24], lock[24];
+    const struct pg_param params[] = {
+        {.data = pg_number(ledger->config->delivery.deadline, idle)},
+        {.data = pg_number(PG_TIMEOUT_MS + lock_ms, statement)},
+        {.data = pg_number(lock_ms, lock)},
+    };
+    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) && pg_add(ledger->pg, settings, 3, params, fault);
+}
+
+bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
+{
+    return add_begin(ledger, "SELECT " LEDGER_SAFE_PATH ", " SETTINGS, lock_ms, fault);
+}
+
+bool ledger_add_begin_as_is(struct ledger *ledger, struct fault *fault)
+{
+    return add_begin(ledger, "SELECT " SETTINGS, PG_TIMEOUT_MS, fault);
+}
+
+bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault)
+{
+    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) &&
+           pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH ", pg_catalog.set_config('synchronous_commit', 'off', true)",
+                  0, NULL, fault);
+}
+
+bool ledger_add_path(struct ledger *ledger, struct fault *fault)
+{
+    return pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL, fault);
+}
+
+void ledger_finish(struct ledger *ledger)
+{
+    struct fault ignored;
+    if (pg_finish(ledger->pg) && pg_in_transaction(ledger->pg) && pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
+        pg_send(ledger->pg, &ignored))
+        pg_finish(ledger->pg);
+}
+
+void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
+{
+    char *grant OD_CLEANUP(base_free) =
+        base_printf("grant the role %s_%s to this database user%s", ledger->config->database.schema, role,
+                    strcmp(role, LEDGER_OPERATOR) == 0 ? ", or log in as one that has it" : "");
+    const char *const remedies[][2] = {
+        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
+        {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
+        {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
+        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state added by a later version */
+        {"42501", grant},                          /* insufficient_privilege */
+        /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
+        {"25006", "this server is a standby; database.conninfo must point to the primary"},
+        {"0A000", "is this a standby? database.conninfo must point to the primary"},
+        {"22P05", "the database's encoding must be UTF8"}, /* untranslatable_character */
+    };
+    const char *remedy = NULL;
+    for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
+        if (strcmp(fault->code, remedies[i][0]) == 0)
+            remedy = remedies[i][1];
+    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's error, which shares one code with all others */
+        remedy = "a pooler in front of the database must be in transaction or session mode";
+    char code[sizeof(fault->code)];
+    memcpy(code, fault->code, sizeof(code));
+    if (remedy != NULL)
+        fault_set(fault, "%s (%s)", fault->text, remedy);
+    memcpy(fault->code, code, sizeof(code));
+}
+
+PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                          const struct pg_param *params, struct fault *fault)
+{
+    bool sent = ledger_add_path(ledger, fault);
+    size_t mark = pg_mark(ledger->pg);
+    sent = sent && pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    pg_finish(ledger->pg);
+    if (result == NULL)
+        ledger_add_remedy(ledger, role, fault);
+    return result;
+}
+
+PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                     const struct pg_param *params, struct fault *fault)
+{
+    return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
+}
+
+PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql, size_t count,
+                        const struct pg_param *params, struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault))
+        return NULL;
+    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
+    size_t mark = pg_mark(ledger->pg);
+    sent = sent && pg_add(ledger->pg, sql, count, params, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
+           pg_send(ledger->pg, fault);
+    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    if (result != NULL && !pg_committed(ledger->pg, mark + 1, fault))
+        pg_clear(&result);
+    ledger_finish(ledger);
+    if (result == NULL)
+        ledger_add_remedy(ledger, role, fault);
+    return result;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A connection's socket, with a time limit for each wait, and what is known of a failure. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "ledger/pg_internal.h"
+
+bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
+{
+    char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
+    fault_set(fault, "database: %s%s%s", what, *reason ? ": " : "", reason);
+    pg->lost = true;
+    pg->sqlstate[0] = '\0';
+    return false;
+}
+
+int pg_wait_socket(struct pg *pg, short events, int64_t until)
+{
+    for (;;) {
+        int64_t left = until - base_now_ms();
+        struct pollfd socket = {.fd = PQsocket(pg->conn), .events = events};
+        int n = poll(&socket, 1, left > 0 ? (int)left : 0);
+        if (n >= 0)
+            return n;
+        if (errno != EINTR)
+            return -1;
+    }
+}
+
+bool pg_count_received(struct pg *pg, struct fault *fault)
+{
+    int waiting = 0;
+    (void)ioctl(PQsocket(pg->conn), FIONREAD, &waiting);
+    pg->received += waiting > 0 ? waiting : 1;
+    if (pg->received <= pg->receive_max)
+        return true;
+    fault_set(fault, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
+    pg->lost = true;
+    pg->sqlstate[0] = '\0';
+    return false;
+}
+
+/* Reads the available input and lets libpq parse it, so that it does not pile up. */
+static bool take_in(struct pg *pg, struct fault *fault)
+{
+    if (!pg_count_received(pg, fault))
+        return false;
+    if (!PQconsumeInput(pg->conn))
+        return pg_lose(pg, fault, "connection lost");
+    (void)PQisBusy(pg->conn);
+    return true;
+}
+
+bool pg_flush(struct pg *pg, struct fault *fault)
+{
+    int64_t until = base_now_ms() + pg->timeout_ms;
+    for (int left; (left = PQflush(pg->conn)) != 0;) {
+        if (left < 0)
+            return pg_lose(pg, fault, "connection lost");
+        int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
+        if (ready <= 0)
+            return pg_lose(pg, fault, "no answer in time");
+        if (!take_in(pg, fault))
+            return false;
+    }
+    pg->unflushed = 0;
+    return true;
+}
+
+bool pg_wait_result(struct pg *pg, struct fault *fault)
+{
+    int64_t until = base_now_ms() + pg->timeout_ms;
+    while (PQisBusy(pg->conn)) {
+        int ready = pg_wait_socket(pg, POLLIN, until);
+        if (ready <= 0)
+            return pg_lose(pg, fault, "no answer in time");
+        if (!take_in(pg, fault))
+            return false;
+    }
+    return true;
+}
+
+bool pg_wait_either(struct pg *pg, int descriptor, int64_t until_ms)
+{
+    if (!pg_usable(pg) || !PQisBusy(pg->conn))
+        return false;
+    struct pollfd waited[] = {
+        {.fd = PQsocket(pg->conn), .events = POLLIN},
+        {.fd = descriptor, .events = POLLIN},
+    };
+    int64_t left = until_ms - base_now_ms();
+    (void)poll(waited, 2, left < 0 ? 0 : (int)(left < INT32_MAX ? left : INT32_MAX));
+    return waited[0].revents == 0;
+}
+
+/* Whether the connection is of no more use after this error; the next transaction connects anew. */
+static bool is_stale(const char *sqlstate)
+{
+    static const char *const states[] = {
+        "25006", /* read_only_sql_transaction: by now another server may have this one's name or address */
+        "0A000", /* feature_not_supported: likewise, BEGIN READ WRITE on a standby; or a cached plan must not change its
+                  * result type, after an upgrade of the schema */
+        "26000", /* invalid_sql_statement_name: there is a pooler after all */
+        "42P05", /* duplicate_prepared_statement: likewise */
+    };
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (strcmp(sqlstate, states[i]) == 0)
+            return true;
+    return false;
+}
+
+bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (PQstatus(pg->conn) == CONNECTION_BAD)
+        return pg_lose(pg, fault, "connection lost");
+    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate ? sqlstate : "");
+    pg->lost = pg->lost || is_stale(pg->sqlstate);
+    fault_set(fault, "database: %s (SQLSTATE %s)", message ? message : PQresultErrorMessage(result),
+              sqlstate ? sqlstate : "unknown");
+    snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);
+    return false;
+}
+
+bool pg_usable(const struct pg *pg)
+{
+    return !pg->lost && PQstatus(pg->conn) == CONNECTION_OK;
+}
+
+bool pg_in_transaction(const struct pg *pg)
+{
+    return PQtransactionStatus(pg->conn) != PQTRANS_IDLE;
+}
+
+/* Reads to the end of the input: the end of the connection follows the server's last message. */
+void pg_look(struct pg *pg)
+{
+    struct fault ignored;
+    pg->received = 0;
+    while (!pg->lost && pg_wait_socket(pg, POLLIN, base_now_ms()) != 0)
+        pg->lost = !take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
+}
+
+void pg_set_timeout(struct pg *pg, int64_t ms)
+{
+    pg->timeout_ms = ms;
+}
+
+const char *pg_sqlstate(const struct pg *pg)
+{
+    return pg->sqlstate;
+}
+
+void pg_clear(PGresult **result)
+{
+    PQclear(*result);
+    *result = NULL;
+}
