@@ -169,11 +169,6 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
                                   struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
 void ledger_claim_free(struct ledger_claim **claim);
 
-/* After ledger_claim: waits until the database has answered something, or there is something to read from this
- * descriptor (-1: none), at most until until_ms (by base_now_ms()). False: the database has answered; ledger_hold must
- * still follow. */
-bool ledger_wait_either(struct ledger *ledger, int descriptor, int64_t until_ms) OD_MUST;
-
 /* Waits for the results of ledger_claim.
  *
  * LEDGER_OK       committed; if there are copies, the lock is held and each of them is still ours

@@ -154,11 +154,6 @@ bool fault_loss_is_seen(void)
     return dice_percent(&world.current->dice, 75);
 }
 
-bool fault_is_early(void)
-{
-    return dice_percent(&world.current->dice, 75);
-}
-
 static bool stop(struct call *call)
 {
     struct process *process = world.current;
