@@ -60,12 +60,6 @@ static bool prepare(struct delivery_work *work)
     return decoded;
 }
 
-/* While a server is slow, the lock must not expire. */
-static void renew(void *ledger)
-{
-    ledger_renew(ledger);
-}
-
 /* For the log: who holds the lock. */
 static void find_holder(struct delivery_work *work)
 {
@@ -253,9 +247,7 @@ void delivery_run(struct delivery *delivery)
     if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
-        mailbox_meanwhile(renew, delivery->ledger);
         deliver(&work);
-        mailbox_meanwhile(NULL, NULL);
         delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
     } else {
         delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);

@@ -176,10 +176,6 @@ void ledger_claim_free(struct ledger_claim **claim);
  * LEDGER_TROUBLE  fault set; ledger_abandon must follow */
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
 
-/* To be called from time to time while the message is appended: a lock that expires is prolonged when it is time. Best
- * effort: what has been claimed is safe without the lock. */
-void ledger_renew(struct ledger *ledger);
-
 /* Everything that one settling records. */
 struct ledger_settling {
     const struct ledger_made *made;

@@ -41,10 +41,6 @@ void mailbox_close_wait(struct mailbox **mailbox, int64_t ms);
  * server. */
 bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
 
-/* From now on call(context) is called about once a second while a server of any session is waited for. NULL: no more. It
- * must not take long, and must not use a session. */
-void mailbox_meanwhile(void (*call)(void *context), void *context);
-
 /* Whether one credential opens every account, so that it is up to the server whose mailbox is opened. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 

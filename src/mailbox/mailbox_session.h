@@ -111,13 +111,6 @@ struct mailbox_watcher {
 /* mailbox_setup.c: the limit of each read and write from now on, for all sessions (it is libetpan's). */
 void mailbox_setup_patience(int64_t ms);
 
-/* Waits for input for this long, and reads it into the stream's buffer. The result is that of
- * mailstream_feed_read_buffer. */
-ssize_t mailbox_wait_input(struct mailbox *mailbox, int64_t patience) OD_MUST;
-
-/* Calls what mailbox_meanwhile has set. */
-void mailbox_wait_pause(void);
-
 /* A session that is not connected yet; never NULL; end it with mailbox_close. */
 struct mailbox *mailbox_setup_new(const struct config *config) OD_MUST;
 

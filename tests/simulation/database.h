@@ -64,8 +64,7 @@ void database_rollback(struct session *session);
 /* pg_try_advisory_xact_lock */
 bool database_try_lock(struct session *session, uint64_t key) OD_MUST;
 
-/* lock.method = lease: table lease. They outlive sessions, and are never renewed by ledger_renew here: slow deliveries
- * lose theirs. */
+/* lock.method = lease: table lease. They outlive sessions. */
 bool database_take_lease(uint64_t key, uint64_t owner, int64_t us) OD_MUST;
 void database_end_lease(uint64_t key, uint64_t owner);
 

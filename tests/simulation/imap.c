@@ -127,12 +127,6 @@ void mailbox_close_wait(struct mailbox **mailbox, int64_t ms)
 }
 
 /* That the server has closed it is mostly known, not always. */
-void mailbox_meanwhile(void (*call)(void *context), void *context)
-{
-    (void)call;
-    (void)context;
-}
-
 bool mailbox_connected(const struct mailbox *mailbox)
 {
     bool there = !mailbox->broken && mailbox->epoch == epoch;
