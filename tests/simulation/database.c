@@ -331,8 +331,11 @@ void database_end_session_of(struct process *process, int64_t after)
 
 void database_end_all(struct dice *dice, bool promoted)
 {
-    for (size_t i = 0; i < session_count; i++)
-        database_end_session(&sessions[i]);
+    for (size_t i = 0; i < session_count; i++) {
+        bool idle = sessions[i].running == NULL && !sessions[i].has_lock;
+        if (!promoted || !idle || dice_percent(dice, 50)) /* else there is a pooler, and it does not notice */
+            database_end_session(&sessions[i]);
+    }
     if (promoted && dice_percent(dice, 50))
         lease_count = 0;
     if (promoted)
