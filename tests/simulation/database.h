@@ -76,8 +76,8 @@ void database_send(struct batch *batch, int64_t after);
 /* Ends whatever session the process has then. */
 void database_end_session_of(struct process *process, int64_t after);
 
-/* All sessions end, but idle ones of a pooler outlive a promotion; a replica's clock differs slightly, and it may not know
- * the newest leases. */
+/* All sessions end, but most idle ones, which a pooler keeps; the newest leases may be forgotten. promoted: it is a replica,
+ * whose clock differs slightly. */
 void database_end_all(struct dice *dice, bool promoted);
 
 #endif
