@@ -6,7 +6,6 @@
 #include "base/deadline.h"
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
-#include "message/message_comparison.h"
 
 #define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
 
@@ -74,15 +73,16 @@ struct search_reader append_reader(struct message_comparison *comparison)
     };
 }
 
-/* The size matters only where no id tells other messages apart. */
-static struct search search_of(const struct delivery_work *work, size_t place)
+/* whole: for the whole candidate; ids: for its Message-ID fields. Either may be NULL. The size matters only where no id
+ * tells other messages apart. */
+static struct search search_of(const struct delivery_work *work, size_t place, struct message_comparison *whole,
+                               struct message_comparison *ids)
 {
     const struct message *message = work->delivery->message;
-    const struct append_ahead *ahead = &work->ahead[place];
     const struct plan_target *plan = &work->plan->targets[place];
     bool by_id = is_by_id(work, place);
     bool newest_only = by_id && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
-    bool sized = ahead->ids == NULL && message->content_size > 1;
+    bool sized = ids == NULL && message->content_size > 1;
     return (struct search){
         .mailbox = append_mailbox(work, place),
         .message_id = is_searchable(message) && !newest_only ? message->message_id : NULL,
@@ -92,78 +92,56 @@ static struct search search_of(const struct delivery_work *work, size_t place)
         .newest = by_id ? SENT_NEWEST : 0,
         .newest_only = newest_only,
         .by_id = by_id,
-        .whole = append_reader(ahead->comparison),
-        .ids = append_reader(ahead->ids),
+        .whole = append_reader(whole),
+        .ids = append_reader(ids),
     };
 }
 
-static void begin_comparing(struct delivery_work *work, size_t place)
+/* For the copy, then for its explanation. *ret_kept: the session was from an earlier delivery. In doubt it must be new to
+ * this one: what it finds then depends on no view from before. */
+static enum search_result search_once(const struct delivery_work *work, size_t place, struct made *made, bool *ret_kept,
+                                      struct fault *fault)
 {
     const struct delivery *delivery = work->delivery;
-    struct append_ahead *ahead = &work->ahead[place];
-    bool by_id = is_by_id(work, place);
-    if (!by_id)
-        ahead->comparison =
-            message_comparison_new(delivery->message, (const char *const *)delivery->config->identity.ignore);
-    if (by_id || is_searchable(delivery->message))
-        ahead->ids = message_comparison_new_id(delivery->message);
-}
-
-bool append_search_begin(struct delivery_work *work, size_t place, struct fault *fault)
-{
-    const struct delivery *delivery = work->delivery;
-    struct append_ahead *ahead = &work->ahead[place];
-    enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
-    ahead->searched = sessions_take(delivery->sessions, work->targets.list[place].account, age, 0, &ahead->kept, fault);
-    if (ahead->searched == NULL)
-        return false;
-    begin_comparing(work, place);
-    const struct search search = search_of(work, place);
-    mailbox_search_begin(ahead->searched, &search);
-    return true;
-}
-
-enum search_result append_search_end(struct delivery_work *work, size_t place, struct made *made, bool *ret_kept,
-                                     struct fault *fault)
-{
-    struct append_ahead *ahead = &work->ahead[place];
     const char *account = work->targets.list[place].account;
-    const struct search search = search_of(work, place);
-    enum search_result result = mailbox_search(ahead->searched, &search, &made->uidvalidity, &made->uid, fault);
+    bool by_id = is_by_id(work, place);
+    enum sessions_age age = work->plan->targets[place].doubt ? SESSIONS_NEW : SESSIONS_KEPT;
+    struct message_comparison *whole OD_CLEANUP(message_comparison_free) = NULL;
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = NULL;
+    *ret_kept = false;
+    struct mailbox *mailbox = sessions_take(delivery->sessions, account, age, 0, ret_kept, fault);
+    if (mailbox == NULL)
+        return SEARCH_TROUBLE;
+    if (!by_id)
+        whole = message_comparison_new(delivery->message, (const char *const *)delivery->config->identity.ignore);
+    if (by_id || is_searchable(delivery->message))
+        ids = message_comparison_new_id(delivery->message);
+    const struct search search = search_of(work, place, whole, ids);
+    enum search_result result = mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
     if (result == SEARCH_ABSENT)
-        result = quarantine_search(ahead->searched, work, place, made, fault);
+        result = quarantine_search(mailbox, work, place, made, fault);
     if (result == SEARCH_TROUBLE)
-        sessions_drop(work->delivery->sessions, account);
+        sessions_drop(delivery->sessions, account);
     else
-        sessions_give_back(work->delivery->sessions, account);
-    *ret_kept = ahead->kept;
-    ahead->searched = NULL;
-    message_comparison_free(&ahead->comparison);
-    message_comparison_free(&ahead->ids);
+        sessions_give_back(delivery->sessions, account);
     return result;
 }
 
-/* In doubt the session must be new to this delivery: what it finds then depends on no view from before. A kept session
- * that fails is replaced once. */
-static enum search_result search_copy(struct delivery_work *work, size_t place, struct made *made, struct fault *fault)
+/* A kept session that fails is replaced once. */
+static enum search_result search_copy(const struct delivery_work *work, size_t place, struct made *made,
+                                      struct fault *fault)
 {
-    struct append_ahead *ahead = &work->ahead[place];
-    bool absent = ahead->absent;
-    ahead->absent = false; /* that was for this search, not for one in another mailbox */
-    if (absent)
-        return SEARCH_ABSENT;
+    const struct append_ahead *ahead = &work->ahead[place];
+    enum search_result result;
+    bool kept;
     if (ahead->unreachable) {
         *fault = ahead->fault;
         return SEARCH_TROUBLE;
     }
-    for (;;) {
-        bool kept;
-        if (ahead->searched == NULL && !append_search_begin(work, place, fault))
-            return SEARCH_TROUBLE;
-        enum search_result result = append_search_end(work, place, made, &kept, fault);
-        if (result != SEARCH_TROUBLE || !kept || !append_in_time(work->delivery->config))
-            return result;
-    }
+    do
+        result = search_once(work, place, made, &kept, fault);
+    while (result == SEARCH_TROUBLE && kept && append_in_time(work->delivery->config));
+    return result;
 }
 
 /* An explanation of ours that is refused is no reason to return the message: it is not what was sent. */

@@ -5,6 +5,7 @@
 #define ONCEDROP_APPEND_H
 
 #include "delivery/work.h"
+#include "message/message_comparison.h"
 
 enum quarantine { QUARANTINE_NONE, QUARANTINE_DUE, QUARANTINE_STORED };
 
@@ -29,16 +30,6 @@ bool append_in_time(const struct config *config) OD_MUST;
 /* Makes the copy of the target at this index, which must be held, as planned: searches for it if necessary, then
  * appends it on the same session. */
 struct made append_copy(struct delivery_work *work, size_t place) OD_MUST;
-
-/* The search for a target's copy in two steps. */
-
-/* Takes a session and sends the first command, without waiting for its answer (mailbox_search_begin). False with the fault
- * set: there is no session. */
-bool append_search_begin(struct delivery_work *work, size_t place, struct fault *fault) OD_MUST;
-
-/* Waits for the result, as mailbox_search. *ret_kept: the session was from an earlier delivery. */
-enum search_result append_search_end(struct delivery_work *work, size_t place, struct made *made, bool *ret_kept,
-                                     struct fault *fault) OD_MUST;
 
 /* Searches for the copy, in doubt on a new session. SEARCH_FOUND: *made is stored. SEARCH_TROUBLE: it is deferred; doubt
  * as for append_now. SEARCH_ABSENT: *made is untouched. */
@@ -72,13 +63,12 @@ bool append_begin(struct delivery_work *work, size_t place, enum sessions_age ag
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */
 void append_feed(struct delivery_work *work, size_t place, int64_t until_ms);
 
-/* Waits for the answer; meanwhile goes on with what was begun for the Sent copy. A kept session that turns out to be closed
- * before anything was sent is replaced once by a new one, if there is time; one that is silent until until_ms only if nobody
- * waits for it (alone). doubt: as found out before: whether an earlier attempt may have stored the copy. */
+/* Waits for the answer. A kept session that turns out to be closed before anything was sent is replaced once by a new one,
+ * if there is time; one that is silent until until_ms only if nobody waits for it (alone). doubt: as found out before:
+ * whether an earlier attempt may have stored the copy. */
 struct made append_collect(struct delivery_work *work, size_t place, int64_t until_ms, bool alone, bool doubt) OD_MUST;
 
-/* Instead of append_feed or append_search_end: nothing is sent, and the session ends, as the server waits for the
- * message, or is searching. */
+/* Instead of append_feed: nothing is sent, and the session ends, as the server waits for the message. */
 void append_cancel(struct delivery_work *work, size_t place);
 
 /* What a result means; doubt as above. */

@@ -5,7 +5,6 @@
 
 #include "base/output.h"
 #include "delivery/append.h"
-#include "delivery/sent.h"
 
 /* If the reader is gone by now, the message may be incomplete: it must not be stored, and never be resumed. */
 static bool still_wanted(void *context)
@@ -93,8 +92,6 @@ static enum append_result collect(struct delivery_work *work, size_t place, stru
 {
     struct append_ahead *ahead = &work->ahead[place];
     enum append_result result = APPEND_NOT_SENT;
-    if (place != work->plan->sent)
-        sent_go_on_until(work, ahead->mailbox);
     if (ahead->mailbox != NULL)
         result = mailbox_append(ahead->mailbox, &made->uidvalidity, &made->uid, &ahead->fault);
     leave(work, place, result);
@@ -119,13 +116,7 @@ struct made append_collect(struct delivery_work *work, size_t place, int64_t unt
 
 void append_cancel(struct delivery_work *work, size_t place)
 {
-    struct append_ahead *ahead = &work->ahead[place];
-    if (ahead->searched != NULL)
-        sessions_drop(work->delivery->sessions, work->targets.list[place].account);
-    ahead->searched = NULL;
-    message_comparison_free(&ahead->comparison);
-    message_comparison_free(&ahead->ids);
-    if (ahead->begun)
+    if (work->ahead[place].begun)
         leave(work, place, APPEND_NOT_SENT);
-    base_free(&ahead->pieces);
+    base_free(&work->ahead[place].pieces);
 }

@@ -60,12 +60,6 @@ static bool prepare(struct delivery_work *work)
     return decoded;
 }
 
-/* While a server is slow, the lock must not expire. */
-static void renew(void *ledger)
-{
-    ledger_renew(ledger);
-}
-
 /* For the log: who holds the lock. */
 static void find_holder(struct delivery_work *work)
 {
@@ -126,10 +120,7 @@ static void claim(struct delivery_work *work)
     work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
                                decoding_result(delivery->decoding));
     delivery_spent(delivery, PHASE_DATABASE);
-    if (count > 0) {
-        inboxes_begin(work);
-        sent_begin(work);
-    }
+    inboxes_begin(work);
     delivery_spent(delivery, PHASE_IMAP);
 }
 
@@ -137,7 +128,6 @@ static void claim(struct delivery_work *work)
 static void abandon(struct delivery_work *work)
 {
     inboxes_cancel(work);
-    sent_cancel(work);
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
@@ -147,15 +137,12 @@ static bool hold(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
-    sent_go_on_until_claimed(work);
     enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
     delivery_spent(delivery, result == LEDGER_BUSY ? PHASE_LOCK : PHASE_DATABASE); /* what it waited for */
     bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
     work->whole = !gone;
-    if (result == LEDGER_OK && !gone) {
-        sent_held(work);
+    if (result == LEDGER_OK && !gone)
         return true;
-    }
     if (result == LEDGER_OK)
         answers_rest(work, OUTCOME_TROUBLE, OUTPUT_CUT);
     else if (result == LEDGER_BUSY)
@@ -231,7 +218,6 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
 static void work_clear(struct delivery_work *work)
 {
     inboxes_cancel(work);
-    sent_cancel(work);
     base_free(&work->ahead);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
@@ -261,9 +247,7 @@ void delivery_run(struct delivery *delivery)
     if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
-        mailbox_meanwhile(renew, delivery->ledger);
         deliver(&work);
-        mailbox_meanwhile(NULL, NULL);
         delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
     } else {
         delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A delivery: claim, hold, append, settle; first for the recipients' mailboxes, then for the sender's, whose session is
- * opened and searched in the meantime (sent.h). */
+ * A delivery: claim, hold, append, settle; first for the recipients' mailboxes, then for the sender's. */
 #ifndef ONCEDROP_DELIVERY_H
 #define ONCEDROP_DELIVERY_H
 

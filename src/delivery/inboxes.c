@@ -161,12 +161,6 @@ static void search_and_append(struct making *making, size_t target)
         note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
 }
 
-/* The Sent copy's APPEND may be begun too, but nobody waits for that here. */
-static bool is_begun(const struct delivery_work *work, size_t target)
-{
-    return target != work->plan->sent && work->ahead[target].begun;
-}
-
 /* Sends the message wherever an APPEND was begun, then waits for the answers: the mailboxes are filled at the same time,
  * and the time that silent ones take counts once. */
 static void finish_round(struct making *making)
@@ -177,7 +171,7 @@ static void finish_round(struct making *making)
     bool alone = making->left == 1;
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (!is_begun(work, target))
+        if (!work->ahead[target].begun)
             continue;
         if (work->ahead[target].mailbox == NULL || in_time(making)) {
             append_feed(work, target, until);
@@ -188,7 +182,7 @@ static void finish_round(struct making *making)
     }
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (is_begun(work, target))
+        if (work->ahead[target].begun)
             note(making, target, append_collect(work, target, until, alone, work->plan->targets[target].doubt));
     }
 }
@@ -265,16 +259,13 @@ static void report_copies(struct delivery_work *work, const struct made *made)
 static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
     struct delivery *delivery = work->delivery;
-    if (target == work->plan->sent)
-        sent_report(work, outcome, text);
     for (size_t i = 0; i < delivery->recipient_count; i++)
         if (work->targets.of_recipient[i] == target)
             report_set(&delivery->recipients[i].report, outcome, "%s", text);
 }
 
-/* The commit point of the inboxes, and of the Sent copy if that has its result (with_sent). Returns whether the Sent copy
- * is held now. */
-static bool settle_inboxes(struct delivery_work *work, const struct made *made, bool with_sent)
+/* The commit point. Returns whether the Sent copy is held now. */
+static bool settle_inboxes(struct delivery_work *work, const struct made *made)
 {
     struct fault fault;
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
@@ -283,13 +274,13 @@ static bool settle_inboxes(struct delivery_work *work, const struct made *made, 
     bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
     bool held = false;
     for (size_t i = 0; i < target_count; i++)
-        if (is_made(work, i) || (with_sent && i == work->plan->sent))
+        if (is_made(work, i))
             settled[count++] = append_settled(i, &made[i]);
     const struct ledger_settling settling = {
         .made = settled,
         .made_count = count,
         .answers = answers,
-        .next = sent_is_due(work) && !with_sent ? work->plan->sent : LEDGER_NO_TARGET,
+        .next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET,
     };
     enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
     for (size_t i = 0; i < count; i++) {
@@ -309,9 +300,8 @@ bool inboxes_deliver(struct delivery_work *work)
     report_copies(work, made);
     work->sent_fenced = sent_is_due(work) && work->plan->targets[work->plan->sent].alias &&
                         fallback_awaits(work, work->plan->sent, append_mailbox(work, work->plan->sent), made);
-    bool with_sent = sent_is_due(work) && sent_take(work, &made[work->plan->sent]);
     delivery_spent(delivery, PHASE_IMAP);
-    bool held = settle_inboxes(work, made, with_sent);
+    bool held = settle_inboxes(work, made);
     delivery_spent(delivery, PHASE_SETTLE);
     return held;
 }

@@ -82,7 +82,7 @@ static enum candidate end_candidate(void *context)
     return explanation_comparison_end(context) ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-bool quarantine_is_searched(const struct delivery_work *work, size_t place)
+static bool is_searched(const struct delivery_work *work, size_t place)
 {
     const struct config *config = work->delivery->config;
     const struct plan_target *plan = &work->plan->targets[place];
@@ -95,7 +95,7 @@ enum search_result quarantine_search(struct mailbox *mailbox, const struct deliv
 {
     const struct delivery *delivery = work->delivery;
     const struct config *config = delivery->config;
-    if (!quarantine_is_searched(work, place))
+    if (!is_searched(work, place))
         return SEARCH_ABSENT;
     char *id OD_CLEANUP(base_free) = explanation_id(config->lock.namespace, delivery->message);
     struct explanation_comparison *comparison OD_CLEANUP(explanation_comparison_free) =

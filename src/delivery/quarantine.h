@@ -18,9 +18,6 @@ bool quarantine_is_time(const struct delivery_work *work, size_t place) OD_MUST;
  * held. */
 void quarantine_append(struct delivery_work *work, size_t place, struct made *made);
 
-/* Whether quarantine_search asks the server. */
-bool quarantine_is_searched(const struct delivery_work *work, size_t place) OD_MUST;
-
 /* Searches for the explanation on this session, where the copy itself was not found. As mailbox_search; SEARCH_ABSENT
  * at once where none can be: without delivery.rejected = quarantine, or where nothing is in doubt and there is no other copy
  * that may have become one. */

@@ -150,15 +150,13 @@ static void settle_sent(struct delivery_work *work, const struct made *made)
 
 static void put_off(struct delivery_work *work, const char *text)
 {
-    sent_cancel(work);
     sent_report(work, OUTCOME_BUSY, text);
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
 }
 
-static struct made append(struct delivery_work *work)
+static void append_and_settle(struct delivery_work *work)
 {
-    sent_end_opening(work);
     struct made made = append_copy(work, work->plan->sent);
     quarantine_append(work, work->plan->sent, &made);
     give_up_sent(work, &made);
@@ -166,36 +164,18 @@ static struct made append(struct delivery_work *work)
     if (!work->sent_done)
         sent_report(work, made.report.outcome, made.report.text);
     note(work, &made, made.report.outcome, made.report.text);
-    return made;
-}
-
-static void append_and_settle(struct delivery_work *work)
-{
-    const struct made made = append(work);
     delivery_spent(work->delivery, PHASE_IMAP);
     settle_sent(work, &made);
     delivery_spent(work->delivery, PHASE_SETTLE);
 }
 
-bool sent_take(struct delivery_work *work, struct made *ret)
-{
-    if (!sent_answered(work))
-        return false;
-    *ret = append(work);
-    work->sent_ahead.settled = true;
-    return true;
-}
-
 void sent_deliver(struct delivery_work *work, bool held, bool first)
 {
-    bool sent = sent_is_sent(work);
-    if (work->sent_ahead.settled)
-        return;
     if (work->sent_fenced)
         put_off(work, "another copy may be on its way to its mailbox");
-    else if (!held && !sent)
+    else if (!held)
         put_off(work, "not held");
-    else if (!first && !sent && !append_in_time(work->delivery->config))
+    else if (!first && !append_in_time(work->delivery->config))
         put_off(work, "no time was left for it (delivery.deadline)");
     else
         append_and_settle(work);

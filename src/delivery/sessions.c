@@ -23,7 +23,6 @@ struct session {
     uint64_t opened;    /* number of the delivery */
     int64_t used_at_ms; /* base_now_ms() */
     bool out;           /* given out */
-    bool opening;       /* sessions_open_ahead */
 };
 
 struct sessions {
@@ -62,13 +61,9 @@ void sessions_free(struct sessions **sessions)
     base_free(sessions);
 }
 
-/* What was begun for another delivery, and is not open yet, is of no use to this one. */
 void sessions_begin(struct sessions *sessions)
 {
     sessions->delivery++;
-    for (size_t i = 0; i < sessions->most; i++)
-        if (sessions->kept[i].opening)
-            end_session(&sessions->kept[i]);
 }
 
 /* Where one login opens everybody's mailboxes, each session serves some of the accounts, always the same ones: servers
@@ -163,21 +158,10 @@ static struct mailbox *open_in_room(const struct sessions *sessions, const char 
     return mailbox;
 }
 
-/* Waits for what was begun ahead in this place, and makes the place free. NULL with the fault set: no session. */
-static struct mailbox *end_opening(struct session *session, struct fault *fault)
+static struct mailbox *open_session(struct sessions *sessions, const char *account, int64_t limit_ms,
+                                    struct fault *fault)
 {
-    struct mailbox *mailbox = session->mailbox;
-    session->mailbox = NULL;
-    end_session(session);
-    return mailbox_open_end(&mailbox, fault) ? mailbox : NULL;
-}
-
-/* begun: the place where a session of this account is being opened; NULL: none is. */
-static struct mailbox *open_session(struct sessions *sessions, const char *account, struct session *begun,
-                                    int64_t limit_ms, struct fault *fault)
-{
-    struct mailbox *mailbox = begun != NULL ? end_opening(begun, fault)
-                                            : mailbox_open(sessions->config, account, limit_ms, fault);
+    struct mailbox *mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
     while (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && (unused = count_unused(sessions)) > 0) {
@@ -199,7 +183,7 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
                               bool *ret_kept, struct fault *fault)
 {
     struct session *session = find_session(sessions, account);
-    if (session != NULL && !session->out && !session->opening && !usable(sessions, session, age))
+    if (session != NULL && !session->out && !usable(sessions, session, age))
         end_session(session);
     if (session == NULL)
         session = longest_unused(sessions);
@@ -207,9 +191,8 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;
     }
-    bool ours = is_served(sessions, session, account);
-    if (!ours || session->opening) {
-        struct mailbox *mailbox = open_session(sessions, account, ours ? session : NULL, limit_ms, fault);
+    if (!is_served(sessions, session, account)) {
+        struct mailbox *mailbox = open_session(sessions, account, limit_ms, fault);
         if (mailbox == NULL)
             return NULL;
         end_session(session);
@@ -224,37 +207,6 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
     return session->mailbox;
 }
 
-struct mailbox *sessions_open_ahead(struct sessions *sessions, const char *account)
-{
-    struct fault ignored;
-    struct session *session = find_session(sessions, account);
-    if (session != NULL)
-        return NULL;
-    session = longest_unused(sessions);
-    if (session == NULL || session->account != NULL)
-        return NULL;
-    struct mailbox *mailbox = mailbox_open_begin(sessions->config, account, &ignored);
-    if (mailbox == NULL)
-        return NULL;
-    *session = (struct session){
-        .account = base_strdup(account),
-        .mailbox = mailbox,
-        .used = ++sessions->clock,
-        .used_at_ms = base_now_ms(),
-        .opened = sessions->delivery,
-        .out = true,
-        .opening = true,
-    };
-    return mailbox;
-}
-
-bool sessions_has_open(struct sessions *sessions, const char *account, enum sessions_age age)
-{
-    const struct session *session = find_session(sessions, account);
-    return session != NULL && !session->out && usable(sessions, session, age) &&
-           (!session->opening || mailbox_ahead(session->mailbox) == AHEAD_OVER);
-}
-
 void sessions_give_back(struct sessions *sessions, const char *account)
 {
     struct session *session = find_session(sessions, account);
@@ -262,7 +214,7 @@ void sessions_give_back(struct sessions *sessions, const char *account)
         return;
     session->out = false;
     session->used_at_ms = base_now_ms();
-    if (!session->opening && !mailbox_connected(session->mailbox))
+    if (!mailbox_connected(session->mailbox))
         end_session(session);
 }
 

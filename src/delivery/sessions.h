@@ -42,16 +42,6 @@ enum sessions_age {
 struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, int64_t limit_ms,
                               bool *ret_kept, struct fault *fault) OD_MUST;
 
-/* Begins to open a session of the account, unless one is kept, without waiting (mailbox_open_begin), and gives it out:
- * mailbox_ahead goes on with it. sessions_give_back ends that; the next sessions_take waits for the rest. Keeps nobody
- * else from a session: none is closed for it. sessions_available must be true.
- *
- * NULL: there is one, or this would take time, room or a reason to fail; sessions_take finds out. */
-struct mailbox *sessions_open_ahead(struct sessions *sessions, const char *account) OD_MUST;
-
-/* Whether sessions_take needs not wait: a session that will do is open and not given out. */
-bool sessions_has_open(struct sessions *sessions, const char *account, enum sessions_age age) OD_MUST;
-
 /* The session may be used again; it is closed if it has no connection any more. */
 void sessions_give_back(struct sessions *sessions, const char *account);
 

@@ -6,7 +6,6 @@
 
 #include "delivery/plan.h"
 #include "delivery/targets.h"
-#include "message/message_comparison.h"
 
 /* The APPEND of a target on its session, from append_begin to append_collect. */
 struct append_ahead {
@@ -20,18 +19,6 @@ struct append_ahead {
     struct fault fault;            /* ... and why */
     struct append request;
     struct iovec *pieces;
-    struct mailbox *searched; /* a search is under way there, from append_search_begin to append_search_end ... */
-    struct message_comparison *comparison; /* ... and compares with this, and ids ... */
-    struct message_comparison *ids;        /* ... with this; NULL: not by its id */
-    bool absent;                           /* it was searched for, and not found */
-};
-
-/* What is begun for the Sent copy while the inboxes are filled (sent_ahead.c). */
-struct sent_ahead {
-    bool allowed;            /* every inbox has its session */
-    bool held;               /* the lock was: the mailbox may be searched, and the message sent */
-    struct mailbox *opening; /* its session, given out; NULL: open, or not begun */
-    bool settled;            /* with the inboxes */
 };
 
 struct delivery_work {
@@ -41,8 +28,7 @@ struct delivery_work {
     struct plan *plan;
     struct ledger_claim *claim;
     struct append_ahead *ahead; /* one for each target */
-    struct sent_ahead sent_ahead;
-    bool whole;       /* the message is known to be complete; false again if the reader goes away */
+    bool whole;                 /* the message is known to be complete; false again if the reader goes away */
     bool sent_fenced; /* a copy whose fate is unknown may still come to its mailbox, which has another name then */
     bool sent_done;   /* nobody must be retried for the Sent copy */
 };

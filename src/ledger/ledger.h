@@ -169,21 +169,12 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
                                   struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
 void ledger_claim_free(struct ledger_claim **claim);
 
-/* After ledger_claim: waits until the database has answered something, or there is something to read from this
- * descriptor (-1: none), at most until until_ms (by base_now_ms()). False: the database has answered; ledger_hold must
- * still follow. */
-bool ledger_wait_either(struct ledger *ledger, int descriptor, int64_t until_ms) OD_MUST;
-
 /* Waits for the results of ledger_claim.
  *
  * LEDGER_OK       committed; if there are copies, the lock is held and each of them is still ours
  * LEDGER_BUSY     committed, but the lock or a copy was not available; ledger_abandon must follow
  * LEDGER_TROUBLE  fault set; ledger_abandon must follow */
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
-
-/* To be called from time to time while the message is appended: a lock that expires is prolonged when it is time. Best
- * effort: what has been claimed is safe without the lock. */
-void ledger_renew(struct ledger *ledger);
 
 /* Everything that one settling records. */
 struct ledger_settling {

@@ -240,11 +240,6 @@ static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim 
     return claim->copy_count > 0 ? ledger_take_hold(ledger, claim->hold, claim->copy_count, fault) : LEDGER_OK;
 }
 
-bool ledger_wait_either(struct ledger *ledger, int descriptor, int64_t until_ms)
-{
-    return ledger->pg != NULL && pg_wait_either(ledger->pg, descriptor, until_ms);
-}
-
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
 {
     if (!claim->in_flight) {

@@ -12,7 +12,7 @@
 
 #define POLL_FIRST_MS 5
 #define POLL_LONGEST_MS 100
-#define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes, renews or ends a lease just now */
+#define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes or ends a lease just now */
 
 /* Marks of the batch's statements. */
 struct look {

@@ -18,7 +18,6 @@ struct ledger {
     bool knew;           /* the last message that was looked at, as may be the next */
     struct lock lock;    /* of this delivery */
     bool leased;         /* lock is a lease that must be released, or will expire */
-    int64_t renewed_ms;  /* when it was asserted last */
     char *holder;        /* the session that held the lock when it was not granted; NULL: unknown, or already told */
 };
 

@@ -15,7 +15,7 @@ struct lock {
     enum lock_method method;
     int64_t key;
     int64_t owner;       /* of a lease: a random number, new each time that the lock is acquired */
-    int64_t lasts_ms;    /* of a lease: how long, unless it is asserted again meanwhile */
+    int64_t lasts_ms;    /* of a lease: how long, from when it was acquired or asserted */
     const char *host;    /* for people */
     const char *session; /* application_name */
 };

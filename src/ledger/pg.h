@@ -112,10 +112,6 @@ bool pg_passed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
  * ROLLBACK). If it is not on the synchronous standby, since the wait for that was cancelled, the connection is lost. */
 bool pg_committed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
 
-/* After pg_send: waits until the server has said something, or there is something to read from this descriptor (-1: none),
- * at most until until_ms (by base_now_ms()). False: the server has said something, or is lost. */
-bool pg_wait_either(struct pg *pg, int descriptor, int64_t until_ms) OD_MUST;
-
 /* Drops the remaining results of the batch and ends it; false if the connection is lost. */
 bool pg_finish(struct pg *pg);
 

@@ -84,19 +84,6 @@ bool pg_wait_result(struct pg *pg, struct fault *fault)
     return true;
 }
 
-bool pg_wait_either(struct pg *pg, int descriptor, int64_t until_ms)
-{
-    if (!pg_usable(pg) || !PQisBusy(pg->conn))
-        return false;
-    struct pollfd waited[] = {
-        {.fd = PQsocket(pg->conn), .events = POLLIN},
-        {.fd = descriptor, .events = POLLIN},
-    };
-    int64_t left = until_ms - base_now_ms();
-    (void)poll(waited, 2, left < 0 ? 0 : (int)(left < INT32_MAX ? left : INT32_MAX));
-    return waited[0].revents == 0;
-}
-
 /* Whether the connection is of no more use after this error; the next transaction connects anew. */
 static bool is_stale(const char *sqlstate)
 {

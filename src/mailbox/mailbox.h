@@ -28,32 +28,6 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, i
                              struct fault *fault) OD_MUST;
 #define MAILBOX_LATE "late"
 
-/* Opening a session in two steps, so that others can be used in the meantime. `begin` connects, and does not wait for the
- * server's greeting. It does so only if that certainly takes no time: with tls=none, by an address of this host (or
- * "localhost"), a unix socket, or imap.command; else, or if that fails, it returns NULL with the fault set, and
- * mailbox_open remains. Then mailbox_ahead may be called. `end` waits, and is like mailbox_open otherwise: on failure the session is ended,
- * *mailbox is NULL, and it returns false with the fault set. Nothing else but mailbox_close is allowed before it. */
-struct mailbox *mailbox_open_begin(const struct config *config, const char *account, struct fault *fault) OD_MUST;
-bool mailbox_open_end(struct mailbox **mailbox, struct fault *fault) OD_MUST;
-
-enum mailbox_ahead {
-    AHEAD_OVER,  /* nothing is left to do: the result is known */
-    AHEAD_WAITS, /* for the server, which has said nothing so far */
-    AHEAD_PART,  /* for the rest of its answer */
-    AHEAD_STUCK, /* it failed, or what is next has to wait, or may have to */
-};
-
-/* Goes on with opening or searching what mailbox_open_begin or mailbox_search_begin has begun, as long as this does not
- * mean waiting: reads an answer only if all of it has arrived, and sends what comes next. Over TLS that cannot be seen. */
-enum mailbox_ahead mailbox_ahead(struct mailbox *mailbox) OD_MUST;
-
-/* Waits until the server says something, or there is something to read from this descriptor (-1: none), at most until
- * until_ms. False: the server has said something; or this cannot be seen, as over TLS. */
-bool mailbox_wait_either(const struct mailbox *mailbox, int descriptor, int64_t until_ms) OD_MUST;
-
-/* The descriptor that has something to read when the server says something; -1: no connection. */
-int mailbox_descriptor(const struct mailbox *mailbox) OD_MUST;
-
 /* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. In the middle of an APPEND
  * nothing is sent, as the server would take it for the literal. imap.command gets up to a second to end and is then
  * killed. Cannot fail. */
@@ -66,10 +40,6 @@ void mailbox_close_wait(struct mailbox **mailbox, int64_t ms);
 /* Whether there is a connection, and the other side has not closed it, as far as is known here: asks the kernel, not the
  * server. */
 bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
-
-/* From now on call(context) is called about once a second while a server of any session is waited for. NULL: no more. It
- * must not take long, and must not use a session. */
-void mailbox_meanwhile(void (*call)(void *context), void *context);
 
 /* Whether one credential opens every account, so that it is up to the server whose mailbox is opened. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
@@ -157,14 +127,6 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms);
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
                                   struct fault *fault) OD_MUST;
 
-/* Goes on with an APPEND that was begun, as mailbox_ahead does with other things: once the server is ready for the message,
- * sends it, if that cannot mean waiting; then AHEAD_OVER: it is stored, and mailbox_append takes the answer. For a copy
- * that is held, as with `feed`. */
-enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox) OD_MUST;
-
-/* Whether any of the message was sent, and the result is not known yet. */
-bool mailbox_append_is_fed(const struct mailbox *mailbox) OD_MUST;
-
 enum search_result {
     SEARCH_TROUBLE, /* not known: connection lost, NO or BAD to the search, ... */
     SEARCH_ABSENT,  /* searched, and it is not there (or the mailbox does not exist) */
@@ -196,12 +158,6 @@ struct search {
     struct search_reader ids; /* reads its Message-ID fields first, unless feed is NULL; CANDIDATE_OTHER: it has another
                                * id, CANDIDATE_SIMILAR: none is told */
 };
-
-/* Begins a search: sends EXAMINE, unless the mailbox's name has to be asked for first, and does not wait. mailbox_search,
- * with the same search, gives the result.
- *
- * search  copied; what its pointers refer to must outlive the search */
-void mailbox_search_begin(struct mailbox *mailbox, const struct search *search);
 
 /* Searches for a message, with EXAMINE, so that nothing changes. Its answer is a new view of the mailbox, whatever the
  * session has seen before (RFC 3501, 6.3.1). Afterwards no mailbox is selected (UNSELECT, RFC 3691; else CLOSE, which

@@ -41,13 +41,13 @@ static void send_append(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     char date[MAILBOX_DATE_SIZE];
-    it->size = 0;
+    size_t size = 0;
     for (size_t i = 0; i < it->append.piece_count; i++)
-        it->size += it->append.pieces[i].iov_len;
+        size += it->append.pieces[i].iov_len;
     mailbox_date(it->append.internal_date, true, date);
     it->step = APPEND_BEGUN;
     if (!mailbox_dialogue_send(mailbox, "APPEND", &it->why, "APPEND %s %s\"%s\" {%zu}", it->name,
-                               it->append.seen ? "(\\Seen) " : "", date, it->size))
+                               it->append.seen ? "(\\Seen) " : "", date, size))
         end_unsent(mailbox);
 }
 
@@ -151,34 +151,6 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
         ready = begin_again(mailbox) && ready_for_literal(mailbox);
     if (ready)
         send_literal(mailbox);
-}
-
-/* Whether the literal can be sent without waiting. Nothing else is on its way, and a socket takes at least a quarter of what
- * SO_SNDBUF says, the rest being for its own account of the packets (socket(7), tcp(7)). */
-static bool literal_fits(const struct mailbox *mailbox)
-{
-    int room = 0;
-    socklen_t length = sizeof room;
-    return getsockopt(mailbox_descriptor(mailbox), SOL_SOCKET, SO_SNDBUF, &room, &length) == 0 && room > 0 &&
-           mailbox->appending.size <= (size_t)room / 4;
-}
-
-bool mailbox_append_is_fed(const struct mailbox *mailbox)
-{
-    return mailbox->appending.step == APPEND_FED;
-}
-
-enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox)
-{
-    struct appending *it = &mailbox->appending;
-    if (it->step == APPEND_BEGUN) {
-        enum mailbox_ahead arrived = literal_fits(mailbox) ? mailbox_ahead_arrived(mailbox, AWAITED_READY)
-                                                           : AHEAD_STUCK;
-        if (arrived != AHEAD_OVER)
-            return arrived;
-        mailbox_append_feed(mailbox, base_now_ms() + mailbox->timeout);
-    }
-    return it->step == APPEND_FED ? mailbox_ahead_arrived(mailbox, AWAITED_OK) : AHEAD_STUCK;
 }
 
 /* Waits for the tagged answer. True: stored. */

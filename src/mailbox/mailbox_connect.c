@@ -77,11 +77,9 @@ unsigned mailbox_connect_port(const struct config *config)
 }
 
 /* Each address gets an equal share of the remaining time, so that one that drops packets leaves some for the others. */
-static int connect_tcp(const struct config *config, const char *where, int64_t limit, bool at_once, struct fault *fault)
+static int connect_tcp(const struct config *config, const char *where, int64_t limit, struct fault *fault)
 {
-    bool known = strcmp(config->imap.host, "localhost") == 0;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICSERV | (at_once && !known ? AI_NUMERICHOST : 0)};
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *addresses;
     char port[8];
     snprintf(port, sizeof port, "%u", mailbox_connect_port(config) & 0xffff);
@@ -106,11 +104,10 @@ static int connect_tcp(const struct config *config, const char *where, int64_t l
     return fd;
 }
 
-int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
-                    struct fault *fault)
+int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local, struct fault *fault)
 {
     bool is_path = config->imap.host[0] == '/';
-    int fd = is_path ? connect_unix(config, where, ms, fault) : connect_tcp(config, where, ms, at_once, fault);
+    int fd = is_path ? connect_unix(config, where, ms, fault) : connect_tcp(config, where, ms, fault);
     if (fd < 0)
         return -1;
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};

@@ -60,8 +60,7 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
     const struct mailbox_watcher watcher = {.handshake = note_handshake, .context = ret};
     bool logged_in;
     *ret = (struct mailbox_probe){.shown = false};
-    return mailbox_setup_connect(probe, config, "", &watcher, false, fault) &&
-           mailbox_setup_greet(probe, config, &watcher, &logged_in, fault) &&
+    return mailbox_setup(probe, config, "", &watcher, &logged_in, fault) &&
            mailbox_abilities(probe, &ret->abilities, fault);
 }
 

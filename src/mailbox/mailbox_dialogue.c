@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
-#define PART ((size_t)1024 * 1024)
 
 void mailbox_dialogue_drop(struct mailbox *mailbox)
 {
@@ -63,18 +62,6 @@ static bool put(struct mailbox *mailbox, const void *bytes, size_t size)
     return mailstream_write(mailbox->stream, bytes, size) == (ssize_t)size;
 }
 
-/* The same for what may be large. */
-static bool put_slowly(struct mailbox *mailbox, const char *bytes, size_t size)
-{
-    for (size_t part; size > 0; bytes += part, size -= part) {
-        part = size < PART ? size : PART;
-        if (!put(mailbox, bytes, part))
-            return false;
-        mailbox_wait_pause();
-    }
-    return true;
-}
-
 bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fault *fault)
 {
     if (!mailbox_dialogue_connected(mailbox, fault))
@@ -88,7 +75,7 @@ bool mailbox_dialogue_line(struct mailbox *mailbox, const char *text, struct fau
 bool mailbox_dialogue_literal(struct mailbox *mailbox, const struct iovec *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!put_slowly(mailbox, pieces[i].iov_base, pieces[i].iov_len))
+        if (!put(mailbox, pieces[i].iov_base, pieces[i].iov_len))
             return false;
     }
     return put(mailbox, "\r\n", 2) && mailstream_flush(mailbox->stream) == 0;

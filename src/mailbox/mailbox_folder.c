@@ -42,11 +42,6 @@ static bool find_sent(struct mailbox *mailbox, struct fault *fault)
     return mailbox->sent != NULL;
 }
 
-bool mailbox_folder_known(const struct mailbox *mailbox, const char *name)
-{
-    return strcasecmp(name, "\\Sent") == 0 ? mailbox->sent != NULL : mailbox_namespace_known(mailbox, name);
-}
-
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     char *encoded OD_CLEANUP(base_free) = NULL;

@@ -70,20 +70,13 @@ static bool is_told(const struct mailbox *mailbox, const struct mailbox_hits *hi
     return false;
 }
 
-bool mailbox_hits_send(struct mailbox *mailbox, const struct search *search, bool by_text, struct mailbox_hits *hits,
-                       struct fault *fault)
-{
-    char *keys OD_CLEANUP(base_free) = criteria(search, by_text);
-    hits->count = 0;
-    hits->told = false;
-    return mailbox_dialogue_send(mailbox, "UID SEARCH", fault, "UID SEARCH %s", keys);
-}
-
-bool mailbox_hits_take(struct mailbox *mailbox, struct mailbox_hits *hits, struct fault *fault)
+bool mailbox_hits_ask(struct mailbox *mailbox, const struct search *search, bool by_text, struct mailbox_hits *hits,
+                      struct fault *fault)
 {
     struct mailbox_reply reply;
+    char *keys OD_CLEANUP(base_free) = criteria(search, by_text);
     mailbox->response_max = MAILBOX_SEARCH_RESPONSE_MAX;
-    bool answered = mailbox_dialogue_take(mailbox, note_hits, hits, &reply, fault);
+    bool answered = mailbox_dialogue_ask(mailbox, "UID SEARCH", note_hits, hits, &reply, fault, "UID SEARCH %s", keys);
     mailbox->response_max = MAILBOX_RESPONSE_MAX;
     if (!answered || !is_told(mailbox, hits, fault))
         return false;

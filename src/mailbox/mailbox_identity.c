@@ -81,7 +81,7 @@ static void look_at_inbox(const struct config *config, const char *login, struct
     struct mailbox_reply reply;
     bool refused;
     *ret = (struct inbox){.seen = INBOX_UNKNOWN};
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open_as(config, login, login, &refused, &ret->why);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open_as(config, login, login, 0, &refused, &ret->why);
     if (mailbox == NULL)
         ret->seen = refused ? INBOX_REFUSED : INBOX_UNKNOWN;
     else if (!mailbox_dialogue_ask(mailbox, "EXAMINE", note_inbox, ret, &reply, &ret->why, "EXAMINE \"INBOX\""))

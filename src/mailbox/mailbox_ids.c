@@ -70,8 +70,8 @@ static void note_fields(void *context, struct mailbox_reply *reply)
     it->fed = it->any = false;
 }
 
-bool mailbox_ids_take(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids,
-                      struct fault *fault)
+/* Reads the answer to the FETCH that was sent. */
+static bool take(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids, struct fault *fault)
 {
     struct answered it = {.search = search, .ids = ids};
     struct mailbox_reply reply;
@@ -91,11 +91,12 @@ bool mailbox_ids_take(struct mailbox *mailbox, const struct search *search, stru
     return answered;
 }
 
-bool mailbox_ids_send_newest(struct mailbox *mailbox, struct mailbox_ids *ids, uint32_t first, uint32_t last,
-                             struct fault *fault)
+bool mailbox_ids_ask_newest(struct mailbox *mailbox, const struct search *search, uint32_t first, uint32_t last,
+                            struct mailbox_ids *ret, struct fault *fault)
 {
-    *ids = (struct mailbox_ids){.first = first, .count = last - first + 1};
-    return mailbox_dialogue_send(mailbox, "FETCH", fault, "FETCH %u:%u " WANTED, first, last);
+    *ret = (struct mailbox_ids){.first = first, .count = last - first + 1};
+    return mailbox_dialogue_send(mailbox, "FETCH", fault, "FETCH %u:%u " WANTED, first, last) &&
+           take(mailbox, search, ret, fault);
 }
 
 bool mailbox_ids_ask(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids, struct fault *fault)
@@ -105,5 +106,5 @@ bool mailbox_ids_ask(struct mailbox *mailbox, const struct search *search, struc
     for (size_t i = 0; i < ids->count; i++)
         length += (size_t)snprintf(set + length, sizeof set - length, "%s%u", i > 0 ? "," : "", ids->uids[i]);
     return mailbox_dialogue_send(mailbox, "UID FETCH", fault, "UID FETCH %s " WANTED, set) &&
-           mailbox_ids_take(mailbox, search, ids, fault);
+           take(mailbox, search, ids, fault);
 }

@@ -81,19 +81,15 @@ static char *initial_response(const struct config *config, const struct identity
     return encoded;
 }
 
-static bool send_authenticate(struct mailbox *mailbox, const char *mechanism, const char *response, struct fault *fault)
+/* AUTHENTICATE up to its tagged response. With XOAUTH2 a second '+' carries the reason of a failure: after an empty line
+ * as answer, the tagged NO follows. */
+static bool authenticate(struct mailbox *mailbox, const char *mechanism, const char *response,
+                         struct mailbox_reply *ret, struct fault *fault)
 {
-    bool at_once = mailbox->opening.told = mailbox_dialogue_can(mailbox, "SASL-IR");
-    return mailbox_dialogue_send(mailbox, "AUTHENTICATE", fault, "AUTHENTICATE %s%s%s", mechanism, at_once ? " " : "",
-                                 at_once ? response : "");
-}
-
-/* The answer to AUTHENTICATE up to its tagged response. With XOAUTH2 a second '+' carries the reason of a failure: after
- * an empty line as answer, the tagged NO follows. */
-static bool take_authenticate(struct mailbox *mailbox, const char *response, struct mailbox_reply *ret,
-                              struct fault *fault)
-{
-    bool answered = mailbox->opening.told;
+    bool answered = mailbox_dialogue_can(mailbox, "SASL-IR");
+    if (!mailbox_dialogue_send(mailbox, "AUTHENTICATE", fault, "AUTHENTICATE %s%s%s", mechanism, answered ? " " : "",
+                               answered ? response : ""))
+        return false;
     for (;;) {
         if (!mailbox_response_read(mailbox, ret, fault))
             return false;
@@ -112,12 +108,13 @@ static bool take_authenticate(struct mailbox *mailbox, const char *response, str
     }
 }
 
-static bool send_login(struct mailbox *mailbox, const struct identity *identity, const char *password,
-                       struct fault *fault)
+/* LOGIN up to its tagged response. */
+static bool log_in(struct mailbox *mailbox, const struct identity *identity, const char *password,
+                   struct mailbox_reply *ret, struct fault *fault)
 {
     char *user OD_CLEANUP(base_free) = mailbox_dialogue_quote(identity->login);
-    mailbox->opening.told = true;
-    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password);
+    return mailbox_dialogue_send(mailbox, "LOGIN", fault, "LOGIN %s %s", user, password) &&
+           mailbox_dialogue_finish(mailbox, NULL, NULL, ret, fault);
 }
 
 static void explain(const struct identity *identity, const char *said, const char *doubt, struct fault *fault)
@@ -140,9 +137,10 @@ static void explain_refusal(const struct identity *identity, const char *secret,
 }
 
 /* Dovecot closes the connection for some accounts that do not exist. */
-static void explain_silence(struct mailbox *mailbox, const struct identity *identity, struct fault *fault)
+static void explain_silence(struct mailbox *mailbox, const struct identity *identity, int64_t started,
+                            struct fault *fault)
 {
-    mailbox->refused = mailbox->ended || base_now_ms() - mailbox->opening.sent_ms < mailbox->timeout;
+    mailbox->refused = mailbox->ended || base_now_ms() - started < mailbox->timeout;
     if (!mailbox->refused)
         return;
     char *text OD_CLEANUP(base_free) = base_printf("not answered: %s", fault->text);
@@ -154,51 +152,25 @@ const char *mailbox_login_name(const struct config *config, const char *account)
     return *config->imap.user != '\0' ? config->imap.user : account;
 }
 
-static struct identity identity_of(const struct opening *opening)
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login, struct fault *fault)
 {
-    const struct config *config = opening->config;
-    return (struct identity){
-        .login = opening->login,
+    const struct identity identity = {
+        .login = login,
         .master = config->imap.master_user,
-        .password = opening->password,
+        .password = config->imap.password->text,
         .file = config->imap.password_file,
     };
-}
-
-/* What the password looks like on the wire; base_free_secret. */
-static char *secret_of(const struct config *config, const struct identity *identity)
-{
-    return config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_quote(identity->password)
-                                                : initial_response(config, identity);
-}
-
-bool mailbox_login_send(struct mailbox *mailbox, struct fault *fault)
-{
-    const struct config *config = mailbox->opening.config;
-    const struct identity identity = identity_of(&mailbox->opening);
+    struct mailbox_reply reply;
     if (!check_method(mailbox, config, &identity, fault))
         return false;
-    char *secret OD_CLEANUP(base_free_secret) = secret_of(config, &identity);
-    mailbox->opening.sent_ms = base_now_ms();
-    bool sent =
-        config->imap.auth == IMAP_AUTH_LOGIN
-            ? send_login(mailbox, &identity, secret, fault)
-            : send_authenticate(mailbox, config->imap.auth == IMAP_AUTH_PLAIN ? "PLAIN" : "XOAUTH2", secret, fault);
-    if (!sent)
-        explain_silence(mailbox, &identity, fault);
-    return sent;
-}
-
-bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault)
-{
-    const struct config *config = mailbox->opening.config;
-    const struct identity identity = identity_of(&mailbox->opening);
-    struct mailbox_reply reply;
-    char *secret OD_CLEANUP(base_free_secret) = secret_of(config, &identity);
-    bool answered = config->imap.auth == IMAP_AUTH_LOGIN ? mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, fault)
-                                                         : take_authenticate(mailbox, secret, &reply, fault);
+    bool plain = config->imap.auth == IMAP_AUTH_PLAIN, by_login = config->imap.auth == IMAP_AUTH_LOGIN;
+    char *secret OD_CLEANUP(base_free_secret) = by_login ? mailbox_dialogue_quote(identity.password)
+                                                         : initial_response(config, &identity);
+    int64_t started = base_now_ms();
+    bool answered = by_login ? log_in(mailbox, &identity, secret, &reply, fault)
+                             : authenticate(mailbox, plain ? "PLAIN" : "XOAUTH2", secret, &reply, fault);
     if (!answered) {
-        explain_silence(mailbox, &identity, fault);
+        explain_silence(mailbox, &identity, started, fault);
         return false;
     }
     mailbox->refused = reply.status == STATUS_NO;

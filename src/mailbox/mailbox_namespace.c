@@ -78,22 +78,12 @@ static bool has_any(const struct mailbox *mailbox)
            mailbox_dialogue_can(mailbox, "IMAP4rev2");
 }
 
-bool mailbox_namespace_known(const struct mailbox *mailbox, const char *name)
-{
-    return mailbox->namespaces.asked || g_ascii_strcasecmp(name, "INBOX") == 0 || !has_any(mailbox);
-}
-
-bool mailbox_namespace_send(struct mailbox *mailbox, struct fault *fault)
-{
-    return mailbox_dialogue_send(mailbox, "NAMESPACE", fault, "NAMESPACE");
-}
-
-bool mailbox_namespace_take(struct mailbox *mailbox, struct fault *fault)
+static bool ask(struct mailbox *mailbox, struct fault *fault)
 {
     struct mailbox_reply reply;
-    mailbox->namespaces.asked =
-        mailbox_dialogue_take(mailbox, mailbox_namespace_note, &mailbox->namespaces, &reply, fault) ||
-        reply.status == STATUS_BAD; /* the server does not know the command */
+    mailbox->namespaces.asked = mailbox_dialogue_ask(mailbox, "NAMESPACE", mailbox_namespace_note, &mailbox->namespaces,
+                                                     &reply, fault, "NAMESPACE") ||
+                                reply.status == STATUS_BAD; /* the server does not know the command */
     return mailbox->namespaces.asked;
 }
 
@@ -101,8 +91,7 @@ char *mailbox_namespace_name(struct mailbox *mailbox, const char *name, struct f
 {
     if (g_ascii_strcasecmp(name, "INBOX") == 0)
         return base_strdup("INBOX");
-    if (!mailbox_namespace_known(mailbox, name) &&
-        (!mailbox_namespace_send(mailbox, fault) || !mailbox_namespace_take(mailbox, fault)))
+    if (!mailbox->namespaces.asked && has_any(mailbox) && !ask(mailbox, fault))
         return NULL;
     return mailbox_namespace_apply(&mailbox->namespaces, name);
 }

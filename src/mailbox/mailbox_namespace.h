@@ -30,13 +30,6 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
  * NULL with the fault set if it does not say: the name would perhaps be another mailbox. */
 char *mailbox_namespace_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
-/* Whether that needs no question. */
-bool mailbox_namespace_known(const struct mailbox *mailbox, const char *name) OD_MUST;
-
-/* The question in two steps: sends it, and waits for the answer. */
-bool mailbox_namespace_send(struct mailbox *mailbox, struct fault *fault) OD_MUST;
-bool mailbox_namespace_take(struct mailbox *mailbox, struct fault *fault) OD_MUST;
-
 /* Takes an untagged response; anything but NAMESPACE is ignored. */
 void mailbox_namespace_note(void *context, struct mailbox_reply *reply);
 

@@ -33,8 +33,11 @@ static bool fill(struct mailbox *mailbox, struct fault *fault)
 {
     if (mailbox->stream->read_buffer_len > 0)
         return true;
-    int64_t started = base_now_ms(), patience = mailbox_dialogue_patience(mailbox);
-    ssize_t n = mailbox_wait_input(mailbox, patience);
+    int64_t started = base_now_ms();
+    mailbox_setup_patience(mailbox_dialogue_patience(mailbox));
+    errno = 0; /* mailbox_dialogue_failed */
+    ssize_t n = mailstream_feed_read_buffer(mailbox->stream);
+    mailbox_setup_patience(mailbox->timeout);
     if (n > 0) {
         mailbox->until_ms = 0; /* it speaks */
         return true;

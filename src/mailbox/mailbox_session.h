@@ -24,26 +24,6 @@
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
 typedef void mailbox_body(void *context, const void *bytes, size_t size);
 
-enum opening_step {
-    OPENING_OVER, /* nothing is left, or something failed */
-    OPENING_GREETING,
-    OPENING_CREDENTIAL,
-    OPENING_ANSWER,
-};
-
-/* Opening the session, in steps. */
-struct opening {
-    enum opening_step step; /* the next one */
-    const struct config *config;
-    char *login;
-    char *password; /* as it was when this began */
-    bool told;      /* the credential was sent with the command */
-    int64_t sent_ms;
-    int64_t until_ms; /* it must be over by then; 0: imap.timeout for each step */
-    bool failed;
-    struct fault why;
-};
-
 enum append_step {
     APPEND_NONE,
     APPEND_BEGUN, /* the command was sent */
@@ -56,7 +36,6 @@ struct appending {
     enum append_step step;
     struct append append;
     char *name;   /* as sent */
-    size_t size;  /* of the literal, bytes */
     bool settled; /* whether the mailbox is missing was found out, and what could be done was */
     bool
         perhaps_missing; /* APPEND_OVER: a refusal that may mean, to some servers, that there is no such mailbox, ... */
@@ -73,8 +52,6 @@ struct mailbox {
     char *where;        /* "IMAP server mail.example.org:993"; every fault begins with it */
     int64_t timeout;    /* per read and write, ms; */
     int64_t until_ms;   /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
-    struct opening opening;
-    struct searching *searching; /* mailbox_search.c; NULL: none is under way */
     struct appending appending;
     bool create;
     bool subscribe;
@@ -107,9 +84,8 @@ struct mailbox {
 #define MAILBOX_SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
 
 /* mailbox_connect.c: returns a connected, non-blocking socket (TCP, unix), or -1 with the fault set; all addresses of
- * the host share this many milliseconds. at_once: fails instead of asking a name server. *ret_local: the peer is a
- * loopback address or a unix socket. */
-int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+ * the host share this many milliseconds. *ret_local: the peer is a loopback address or a unix socket. */
+int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
                     struct fault *fault) OD_MUST;
 unsigned mailbox_connect_port(const struct config *config) OD_MUST;
 
@@ -135,37 +111,24 @@ struct mailbox_watcher {
 /* mailbox_setup.c: the limit of each read and write from now on, for all sessions (it is libetpan's). */
 void mailbox_setup_patience(int64_t ms);
 
-/* Waits for input for this long, and reads it into the stream's buffer. The result is that of
- * mailstream_feed_read_buffer. */
-ssize_t mailbox_wait_input(struct mailbox *mailbox, int64_t patience) OD_MUST;
-
-/* Calls what mailbox_meanwhile has set. */
-void mailbox_wait_pause(void);
-
 /* A session that is not connected yet; never NULL; end it with mailbox_close. */
 struct mailbox *mailbox_setup_new(const struct config *config) OD_MUST;
 
-/* Connects, and starts TLS if that comes before the greeting. watcher may be NULL. ahead: only what takes no time, which
- * is on this host and without TLS. False with the fault set. */
-bool mailbox_setup_connect(struct mailbox *mailbox, const struct config *config, const char *account,
-                           const struct mailbox_watcher *watcher, bool ahead, struct fault *fault) OD_MUST;
-
-/* Then reads the greeting, and starts TLS if that comes after it: everything before the login. *ret_logged_in:
+/* Connects, starts TLS, and reads the greeting: everything before the login. watcher may be NULL. *ret_logged_in:
  * imap.command's server needs no login (PREAUTH). False with the fault set. */
-bool mailbox_setup_greet(struct mailbox *mailbox, const struct config *config, const struct mailbox_watcher *watcher,
-                         bool *ret_logged_in, struct fault *fault) OD_MUST;
+bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const char *account,
+                   const struct mailbox_watcher *watcher, bool *ret_logged_in, struct fault *fault) OD_MUST;
 
 /* mailbox.c: mailbox_open with a given login instead of the one that the settings make of the account. *ret_refused, if
  * there is no session: the server refused the credentials. */
-struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, bool *ret_refused,
-                                struct fault *fault) OD_MUST;
+struct mailbox *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
+                                bool *ret_refused, struct fault *fault) OD_MUST;
 
-/* mailbox_login.c: whether an account name can be sent at all; the login name for it; the login in two steps: sends the
- * credential, or what comes before it, and waits for the answer. */
+/* mailbox_login.c: whether an account name can be sent at all; the login name for it; the login. */
 bool mailbox_login_valid(const char *account, struct fault *fault) OD_MUST;
 const char *mailbox_login_name(const struct config *config, const char *account) OD_MUST;
-bool mailbox_login_send(struct mailbox *mailbox, struct fault *fault) OD_MUST;
-bool mailbox_login_take(struct mailbox *mailbox, struct fault *fault) OD_MUST;
+bool mailbox_login(struct mailbox *mailbox, const struct config *config, const char *login,
+                   struct fault *fault) OD_MUST;
 
 /* mailbox_dialogue.c. These functions close the connection (stream NULL) if they cannot continue with it. */
 
@@ -223,33 +186,19 @@ bool mailbox_dialogue_connected(struct mailbox *mailbox, struct fault *fault) OD
 /* Text as an IMAP quoted string; NULL if it has control characters. */
 char *mailbox_dialogue_quote(const char *text) OD_MUST;
 
-enum awaited {
-    AWAITED_GREETING, /* the first line */
-    AWAITED_ANSWER,   /* up to the tagged response to the current command */
-    AWAITED_READY,    /* up to a '+'; AHEAD_STUCK if the command is answered instead */
-    AWAITED_OK,       /* up to a tagged OK; AHEAD_STUCK if it is another answer */
-};
-
-/* mailbox_ahead.c: whether this can be read without waiting for the server. */
-enum mailbox_ahead mailbox_ahead_arrived(const struct mailbox *mailbox, enum awaited awaited) OD_MUST;
-
-/* mailbox.c, mailbox_search.c: mailbox_ahead for what is being opened, or searched. */
-enum mailbox_ahead mailbox_open_ahead(struct mailbox *mailbox) OD_MUST;
-enum mailbox_ahead mailbox_search_ahead(struct mailbox *mailbox) OD_MUST;
-
-/* mailbox_hits.c: UID SEARCH by text (the Message-ID), or else by date and size; and what it finds, newest first. */
+/* mailbox_hits.c: UID SEARCH by text (the Message-ID), or else by date and size. */
 struct mailbox_hits {
-    uint32_t *uids; /* free(3) */
+    uint32_t *uids; /* newest first; free(3) */
     size_t count;
     bool told; /* there was an answer, even if empty */
     bool damaged;
 };
 
-bool mailbox_hits_send(struct mailbox *mailbox, const struct search *search, bool by_text, struct mailbox_hits *hits,
-                       struct fault *fault) OD_MUST;
-bool mailbox_hits_take(struct mailbox *mailbox, struct mailbox_hits *hits, struct fault *fault) OD_MUST;
+/* hits: {0} at first; to be freed also on failure. */
+bool mailbox_hits_ask(struct mailbox *mailbox, const struct search *search, bool by_text, struct mailbox_hits *hits,
+                      struct fault *fault) OD_MUST;
 
-#define MAILBOX_IDS_MOST 100 /* messages in one FETCH: for its line (RFC 2683, 3.2.1.5), and its answer is read ahead */
+#define MAILBOX_IDS_MOST 100 /* messages in one FETCH: for its line (RFC 2683, 3.2.1.5) */
 
 /* mailbox_ids.c: the Message-ID fields of some messages. */
 struct mailbox_ids {
@@ -259,11 +208,9 @@ struct mailbox_ids {
     enum candidate told[MAILBOX_IDS_MOST]; /* as search.ids; CANDIDATE_SIMILAR also if there was no answer */
 };
 
-/* Asks for those of the messages with these sequence numbers; mailbox_ids_take reads the answer. */
-bool mailbox_ids_send_newest(struct mailbox *mailbox, struct mailbox_ids *ids, uint32_t first, uint32_t last,
-                             struct fault *fault) OD_MUST;
-bool mailbox_ids_take(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids,
-                      struct fault *fault) OD_MUST;
+/* Asks for those of the messages with these sequence numbers. */
+bool mailbox_ids_ask_newest(struct mailbox *mailbox, const struct search *search, uint32_t first, uint32_t last,
+                            struct mailbox_ids *ret, struct fault *fault) OD_MUST;
 
 /* The same for those with the UIDs set. */
 bool mailbox_ids_ask(struct mailbox *mailbox, const struct search *search, struct mailbox_ids *ids,
@@ -280,9 +227,6 @@ enum search_result mailbox_candidates(struct mailbox *mailbox, const struct sear
 /* The same for those that are not others by the ids told. */
 enum search_result mailbox_candidates_of(struct mailbox *mailbox, const struct search *search,
                                          const struct mailbox_ids *ids, uint32_t *ret_uid, struct fault *fault) OD_MUST;
-
-/* Frees a search under way, if there is one. */
-void mailbox_search_forget(struct mailbox *mailbox);
 
 /* mailbox_response.c: reads one response; *ret points into the session and is valid until the next read.
  * False: the fault is set, and *ret is mailbox_reply_none. */
@@ -303,9 +247,6 @@ bool mailbox_refusal_is_never(const struct mailbox_reply *reply) OD_MUST;
 
 /* mailbox_folder.c: the name to send for a configured one (\Sent resolved, modified UTF-7, namespace, quoted). */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
-
-/* Whether that needs no question to the server. */
-bool mailbox_folder_known(const struct mailbox *mailbox, const char *name) OD_MUST;
 
 /* Asks with LIST; false with the fault set if there was no answer, else sets *ret_exists. `name` as returned by
  * mailbox_folder_name. */

@@ -8,8 +8,6 @@
 
 #include "mailbox/mailbox_session.h"
 
-#define AT_ONCE_MS 10 /* for the kernel to connect to a server on this host: only a full backlog takes longer */
-
 static char *describe_server(const struct config *config)
 {
     bool v6 = strchr(config->imap.host, ':') != NULL;
@@ -22,12 +20,10 @@ static char *describe_server(const struct config *config)
 }
 
 /* Connects the socket, and finds out whether a password may be sent over it in the clear. */
-static int get_socket(struct mailbox *mailbox, const struct config *config, const char *account, bool ahead,
-                      bool *ret_local, struct fault *fault)
+static int get_socket(struct mailbox *mailbox, const struct config *config, const char *account, struct fault *fault)
 {
-    int64_t ms = ahead && mailbox->timeout > AT_ONCE_MS ? AT_ONCE_MS : mailbox->timeout;
     bool none = config->imap.tls == IMAP_TLS_NONE;
-    *ret_local = true;
+    bool local;
     if (*config->imap.command != '\0')
         return mailbox_spawn(config, account, &mailbox->child, fault);
     if (*config->imap.host == '\0') {
@@ -38,8 +34,8 @@ static int get_socket(struct mailbox *mailbox, const struct config *config, cons
         fault_set(fault, "%s: a unix socket needs imap.tls=none", mailbox->where);
         return -1;
     }
-    int fd = mailbox_connect(config, mailbox->where, ms, ahead, ret_local, fault);
-    if (fd >= 0 && none && !*ret_local) {
+    int fd = mailbox_connect(config, mailbox->where, mailbox->timeout, &local, fault);
+    if (fd >= 0 && none && !local) {
         fault_set(fault, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only", mailbox->where);
         close(fd);
         return -1;
@@ -54,11 +50,10 @@ void mailbox_setup_patience(int64_t ms)
     mailstream_network_delay.tv_usec = ms % 1000 * 1000;
 }
 
-static bool connect_stream(struct mailbox *mailbox, const struct config *config, const char *account, bool ahead,
+static bool connect_stream(struct mailbox *mailbox, const struct config *config, const char *account,
                            struct fault *fault)
 {
-    bool local;
-    int fd = get_socket(mailbox, config, account, ahead, &local, fault);
+    int fd = get_socket(mailbox, config, account, fault);
     if (fd < 0)
         return false;
     mailbox_setup_patience(mailbox->timeout);
@@ -132,24 +127,14 @@ static enum imap_tls tls_of(const struct config *config)
     return *config->imap.command != '\0' ? IMAP_TLS_NONE : config->imap.tls;
 }
 
-bool mailbox_setup_connect(struct mailbox *mailbox, const struct config *config, const char *account,
-                           const struct mailbox_watcher *watcher, bool ahead, struct fault *fault)
+bool mailbox_setup(struct mailbox *mailbox, const struct config *config, const char *account,
+                   const struct mailbox_watcher *watcher, bool *ret_logged_in, struct fault *fault)
 {
     enum imap_tls tls = tls_of(config);
-    if (ahead && tls != IMAP_TLS_NONE) {
-        fault_set(fault, "%s: a TLS handshake takes time", mailbox->where);
-        return false;
-    }
-    return connect_stream(mailbox, config, account, ahead, fault) &&
-           (tls != IMAP_TLS_IMAPS || start_tls(mailbox, config, watcher, fault));
-}
-
-bool mailbox_setup_greet(struct mailbox *mailbox, const struct config *config, const struct mailbox_watcher *watcher,
-                         bool *ret_logged_in, struct fault *fault)
-{
     bool is_command = *config->imap.command != '\0';
     enum reply_status greeting = STATUS_NONE;
-    if (!greeted(mailbox, &greeting, fault))
+    if (!connect_stream(mailbox, config, account, fault) ||
+        (tls == IMAP_TLS_IMAPS && !start_tls(mailbox, config, watcher, fault)) || !greeted(mailbox, &greeting, fault))
         return false;
     *ret_logged_in = greeting == STATUS_PREAUTH;
     if (*ret_logged_in && !is_command) {
@@ -157,5 +142,5 @@ bool mailbox_setup_greet(struct mailbox *mailbox, const struct config *config, c
         fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", mailbox->where);
         return false;
     }
-    return tls_of(config) != IMAP_TLS_STARTTLS || secure(mailbox, config, watcher, fault);
+    return tls != IMAP_TLS_STARTTLS || secure(mailbox, config, watcher, fault);
 }

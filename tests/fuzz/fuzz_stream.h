@@ -13,7 +13,7 @@ static ssize_t low_read(mailstream_low *low, void *buffer, size_t size);
 static void low_opened(void);
 
 mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout);
-int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
                            struct fault *fault);
 
 static int low_nothing(mailstream_low *low)
@@ -27,10 +27,10 @@ static void low_free(mailstream_low *low)
     free(low);
 }
 
-int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool at_once, bool *ret_local,
+int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
                            struct fault *fault)
 {
-    (void)config, (void)where, (void)ms, (void)at_once, (void)fault;
+    (void)config, (void)where, (void)ms, (void)fault;
     *ret_local = true;
     return 0;
 }

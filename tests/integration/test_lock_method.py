@@ -21,7 +21,7 @@ from lab.lmtp import start, stored
 from lab.messages import message, new_id
 from lab.postgres import Postgres
 from lab.process import free_port, wait_until
-from lab.proxy import CLIENT, SERVER
+from lab.proxy import SERVER
 from test_concurrent import lock_key
 
 # Stand-ins for engines that only pretend; these change the catalogue of one database.
@@ -287,28 +287,9 @@ def test_a_lease_that_has_expired_is_nobodys(site):
         assert site.sql("SELECT * FROM oncedrop.lease") == []
 
 
-def test_a_lease_is_renewed_while_the_server_is_slow(site):
-    """The server answers the APPEND only when the lease has been put off twice."""
-    locks.agree(site, "lease")
-    scuba = site.account()
-    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "delivery.deadline": "12s",
-                          "imap.timeout": "11s", "delivery.hold_off": "300s"})
-    seen = []
-
-    def expiry():
-        rows = site.sql("SELECT expires_at FROM oncedrop.lease")
-        if rows and rows[0][0] not in seen:
-            seen.append(rows[0][0])
-        return len(seen) >= 3
-    site.imap_proxy(lambda _connection, side, data: data if side == CLIENT or b"APPENDUID" not in data
-                    else wait_until(expiry, "it is renewed") and data)
-    expect.stored(site.deliver(message(), scuba))
-    assert len(seen) >= 3 and seen == sorted(seen)
-
-
 @pytest.mark.parametrize("when", ["look", "append"])
 def test_the_lease_of_a_delivery_that_was_killed(site, when):
-    """It ends by the database's clock; what was claimed is left alone for longer."""
+    """It lasts as long as the process could have lived, by the database's clock; what was claimed is left alone for longer."""
     locks.agree(site, "lease")
     scuba, id = site.account(), new_id()
     mail = message(id=id)
@@ -332,7 +313,7 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
     site.settings = right
     wait_until(lambda: when == "look" or site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
     [lease] = site.sql("SELECT key, pid, expires_at - taken_at AS lasts FROM oncedrop.lease")
-    assert (lease.key, lease.pid, lease.lasts.total_seconds()) == (lock_key(site, id), pid, pytest.approx(30, abs=1))
+    assert (lease.key, lease.pid, lease.lasts.total_seconds()) == (lock_key(site, id), pid, pytest.approx(60, abs=1))
     [row] = [row for row in json.loads(site.run("locks", "--json").out) if row["lock"] == "held"]
     assert row["session"].startswith(f"oncedrop {socket.gethostname()[:20]}[{pid}]") and row["backend"] is None
     expect.held(site.deliver(mail, scuba))
@@ -344,8 +325,8 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
     assert site.count(scuba) == 1
 
 
-def test_a_lease_that_was_lost_is_not_renewed(site):
-    """Another delivery has it by now: it is neither put off nor ended, and the Sent copy is for whoever comes next."""
+def test_a_lease_that_was_lost_stays_lost(site):
+    """Another delivery has it by now: it is neither prolonged nor ended, and the Sent copy is for whoever comes next."""
     locks.agree(site, "lease")
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})

@@ -110,7 +110,7 @@ def test_a_server_that_hangs_up_instead_of_refusing(site):
 
 @pytest.mark.parametrize("auth", ["plain", "login"])
 def test_a_real_server(site, auth):
-    """Over TLS, nothing of which is begun ahead."""
+    """Over TLS."""
     scuba, lisa = site.account("scuba"), site.account("lisa")
     password = site.write("own", scuba + "\n")
     service = Service(site, workers=1, settings={"imap.auth": auth, "imap.master_user": None, "imap.password_file": password})

@@ -165,7 +165,7 @@ ltl finishes { [] (calm -> <> (todo[0] == 0 && todo[1] == 0 && todo[WORKERS - 1]
 #ifdef NO_SEARCH
 #define MUST_SEARCH(n) false
 #else
-/* A Sent copy that is not in doubt is looked for, too, but ahead (sent_ahead.c): the protocol must hold without that. */
+/* A Sent copy that is not in doubt is looked for, too: the protocol must hold without that. */
 #define MUST_SEARCH(n) HAS(doubt, n)
 #endif
 

@@ -10,8 +10,6 @@
 #include "ledger/ledger_server.h"
 #include "scheduler.h"
 
-#define LEASE_MS 60000 /* ledger_lock.c */
-
 struct session *ledger_session(const struct ledger *ledger)
 {
     return ledger != NULL ? ledger->session : NULL;
@@ -133,8 +131,7 @@ uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *m
 
 int64_t client_lease(const struct ledger *ledger)
 {
-    int64_t ms = ledger->config->delivery.deadline / 2;
-    return (ms < LEASE_MS ? ms : LEASE_MS) * MS;
+    return ledger->config->delivery.deadline * MS;
 }
 
 void client_set_lock(const struct ledger *ledger, struct batch *batch)

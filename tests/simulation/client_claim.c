@@ -74,14 +74,6 @@ void ledger_claim_free(struct ledger_claim **claim)
     base_free(claim);
 }
 
-bool ledger_wait_either(struct ledger *ledger, int descriptor, int64_t until_ms)
-{
-    (void)ledger;
-    (void)descriptor;
-    (void)until_ms;
-    return false;
-}
-
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
 {
     struct batch *batch = claim->batch;

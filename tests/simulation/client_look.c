@@ -94,11 +94,6 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
     }
 }
 
-void ledger_renew(struct ledger *ledger)
-{
-    (void)ledger;
-}
-
 char *ledger_holder(struct ledger *ledger, const struct ledger_message *message)
 {
     (void)ledger;

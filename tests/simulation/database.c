@@ -331,9 +331,12 @@ void database_end_session_of(struct process *process, int64_t after)
 
 void database_end_all(struct dice *dice, bool promoted)
 {
-    for (size_t i = 0; i < session_count; i++)
-        database_end_session(&sessions[i]);
-    if (promoted && dice_percent(dice, 50))
+    for (size_t i = 0; i < session_count; i++) {
+        bool idle = sessions[i].running == NULL && !sessions[i].has_lock;
+        if (!idle || dice_percent(dice, 20)) /* else there is a pooler, and it does not notice */
+            database_end_session(&sessions[i]);
+    }
+    if (dice_percent(dice, 50)) /* nobody waits for the disk to have them */
         lease_count = 0;
     if (promoted)
         skew = dice_between(dice, -CLOCK_MOST, CLOCK_MOST);

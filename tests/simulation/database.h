@@ -64,8 +64,7 @@ void database_rollback(struct session *session);
 /* pg_try_advisory_xact_lock */
 bool database_try_lock(struct session *session, uint64_t key) OD_MUST;
 
-/* lock.method = lease: table lease. They outlive sessions, and are never renewed by ledger_renew here: slow deliveries
- * lose theirs. */
+/* lock.method = lease: table lease. They outlive sessions. */
 bool database_take_lease(uint64_t key, uint64_t owner, int64_t us) OD_MUST;
 void database_end_lease(uint64_t key, uint64_t owner);
 
@@ -77,7 +76,8 @@ void database_send(struct batch *batch, int64_t after);
 /* Ends whatever session the process has then. */
 void database_end_session_of(struct process *process, int64_t after);
 
-/* All sessions end; a replica's clock differs slightly, and it may not know the newest leases. */
+/* All sessions end, but most idle ones, which a pooler keeps; the newest leases may be forgotten. promoted: it is a replica,
+ * whose clock differs slightly. */
 void database_end_all(struct dice *dice, bool promoted);
 
 #endif

@@ -88,9 +88,10 @@ static void count(enum fault_kind fault)
     }
 }
 
+/* A server that stalls may commit when the lease of whoever sent it has run out. */
 static int64_t lateness(struct dice *dice)
 {
-    return dice_below(dice, dice_percent(dice, 50) ? SECOND : world.config.delivery.deadline * MS);
+    return dice_below(dice, dice_percent(dice, 50) ? SECOND : 2 * world.config.delivery.deadline * MS);
 }
 
 static void strike(struct call *call, enum call_kind kind, int which)
@@ -150,11 +151,6 @@ void call_last(struct call *call, enum call_kind kind)
 }
 
 bool fault_loss_is_seen(void)
-{
-    return dice_percent(&world.current->dice, 75);
-}
-
-bool fault_is_early(void)
 {
     return dice_percent(&world.current->dice, 75);
 }

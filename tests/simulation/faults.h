@@ -76,9 +76,6 @@ bool call_pass(struct call *call, int half) OD_MUST;
 /* Whether a process that uses its lost session notices that first: mostly, not always. */
 bool fault_loss_is_seen(void) OD_MUST;
 
-/* Whether a server answers what was begun ahead before anything else happens. */
-bool fault_is_early(void) OD_MUST;
-
 /* This is the last call of this process: a fault that is still to come strikes after it. */
 void call_last(struct call *call, enum call_kind kind);
 

@@ -102,77 +102,17 @@ static bool log_in(void)
     return call_pass(&call, 0) && call_pass(&call, 1) && call.fault != FAULT_IMAP_AWAY;
 }
 
-static struct mailbox *new_mailbox(const char *account)
-{
-    struct mailbox *mailbox = base_alloc(sizeof(*mailbox));
-    mailbox->account = world_number(account);
-    mailbox->epoch = epoch;
-    return mailbox;
-}
-
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct fault *fault)
 {
     (void)config;
     (void)limit_ms;
     set(fault, "IMAP: no connection");
-    return log_in() ? new_mailbox(account) : NULL;
-}
-
-struct mailbox *mailbox_open_begin(const struct config *config, const char *account, struct fault *fault)
-{
-    (void)config;
-    set(fault, "IMAP: no connection");
-    if (world.current->dead)
+    if (!log_in())
         return NULL;
-    struct mailbox *mailbox = new_mailbox(account);
-    mailbox->opening = AHEAD_BEGUN;
-    return mailbox;
-}
-
-static void open_on(struct mailbox *mailbox)
-{
-    mailbox->refused = !log_in();
+    struct mailbox *mailbox = base_alloc(sizeof(*mailbox));
+    mailbox->account = world_number(account);
     mailbox->epoch = epoch;
-    mailbox->opening = AHEAD_DONE;
-}
-
-bool mailbox_open_end(struct mailbox **mailbox, struct fault *fault)
-{
-    set(fault, "IMAP: no connection");
-    if ((*mailbox)->opening == AHEAD_BEGUN)
-        open_on(*mailbox);
-    (*mailbox)->opening = AHEAD_NOTHING;
-    if ((*mailbox)->refused)
-        mailbox_close(mailbox);
-    return *mailbox != NULL;
-}
-
-/* The servers always answer before anything else happens, or after everything else. */
-enum mailbox_ahead mailbox_ahead(struct mailbox *mailbox)
-{
-    if (world.current->dead)
-        return AHEAD_STUCK;
-    if (mailbox->opening == AHEAD_BEGUN && fault_is_early())
-        open_on(mailbox);
-    if (mailbox->searching == AHEAD_BEGUN && fault_is_early())
-        imap_search_on(mailbox);
-    bool begun = mailbox->opening == AHEAD_BEGUN || mailbox->searching == AHEAD_BEGUN;
-    bool absent = mailbox->searching == AHEAD_NOTHING || mailbox->found == SEARCH_ABSENT;
-    return begun || mailbox->refused || !absent ? AHEAD_STUCK : AHEAD_OVER;
-}
-
-bool mailbox_wait_either(const struct mailbox *mailbox, int descriptor, int64_t until_ms)
-{
-    (void)mailbox;
-    (void)descriptor;
-    (void)until_ms;
-    return false;
-}
-
-int mailbox_descriptor(const struct mailbox *mailbox)
-{
-    (void)mailbox;
-    return -1;
+    return mailbox;
 }
 
 void mailbox_close(struct mailbox **mailbox)
@@ -187,12 +127,6 @@ void mailbox_close_wait(struct mailbox **mailbox, int64_t ms)
 }
 
 /* That the server has closed it is mostly known, not always. */
-void mailbox_meanwhile(void (*call)(void *context), void *context)
-{
-    (void)call;
-    (void)context;
-}
-
 bool mailbox_connected(const struct mailbox *mailbox)
 {
     bool there = !mailbox->broken && mailbox->epoch == epoch;

@@ -83,7 +83,6 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
     mailbox->append = *append;
     mailbox->step = STEP_BEGUN;
     mailbox->flight = NULL;
-    mailbox->answered = false;
     mailbox->call = call;
     if (!call_pass(&mailbox->call, 0))
         end(mailbox, APPEND_LOST, "dead");
@@ -134,24 +133,6 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
         imap_store(flight);
     else
         imap_leave(flight, &call->dice, false);
-}
-
-bool mailbox_append_is_fed(const struct mailbox *mailbox)
-{
-    return mailbox->step == STEP_FED;
-}
-
-/* As mailbox_ahead. The answer may be another one than OK, which must do no harm either. */
-enum mailbox_ahead mailbox_append_ahead(struct mailbox *mailbox)
-{
-    if (world.current->dead)
-        return AHEAD_STUCK;
-    if (mailbox->step == STEP_BEGUN && fault_is_early())
-        mailbox_append_feed(mailbox, 0);
-    if (mailbox->step == STEP_FED && !mailbox->answered)
-        mailbox->answered = fault_is_early();
-    bool answered = mailbox->step == STEP_FED && mailbox->answered;
-    return answered && !world.current->dead ? AHEAD_OVER : AHEAD_STUCK;
 }
 
 /* A stopped process may get the answer when it continues; what was sent is processed. */

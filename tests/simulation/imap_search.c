@@ -48,9 +48,11 @@ static enum search_result look_through(unsigned account, const struct search *se
     return SEARCH_ABSENT;
 }
 
-static enum search_result search_now(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uid)
+enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
+                                  uint32_t *ret_uid, struct fault *fault)
 {
     unsigned account = imap_account(mailbox);
+    strcpy(fault->text, "IMAP: SEARCH");
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
         return SEARCH_TROUBLE;
@@ -62,37 +64,11 @@ static enum search_result search_now(struct mailbox *mailbox, const struct searc
         TELL("cannot search");
         return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_TROUBLE;
     }
+    if (result == SEARCH_FOUND)
+        *ret_uidvalidity = 1;
     TELL("searches %s of %s by %s: %s", search->mailbox, world_account(account),
          search->message_id != NULL ? "its id" : "its date", result == SEARCH_FOUND ? "found" : "not there");
     return result;
-}
-
-void mailbox_search_begin(struct mailbox *mailbox, const struct search *search)
-{
-    mailbox->search = *search;
-    mailbox->searching = AHEAD_BEGUN;
-}
-
-void imap_search_on(struct mailbox *mailbox)
-{
-    mailbox->found = search_now(mailbox, &mailbox->search, &mailbox->uid);
-    mailbox->searching = AHEAD_DONE;
-}
-
-enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault)
-{
-    strcpy(fault->text, "IMAP: SEARCH");
-    if (mailbox->searching == AHEAD_NOTHING)
-        mailbox_search_begin(mailbox, search);
-    if (mailbox->searching == AHEAD_BEGUN)
-        imap_search_on(mailbox);
-    mailbox->searching = AHEAD_NOTHING;
-    if (mailbox->found == SEARCH_FOUND) {
-        *ret_uidvalidity = 1;
-        *ret_uid = mailbox->uid;
-    }
-    return mailbox->found;
 }
 
 bool mailbox_searchable(const char *id, size_t length, bool folded)

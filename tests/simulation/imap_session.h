@@ -17,31 +17,19 @@ struct flight {
     uint32_t uid;
 };
 
-enum ahead { AHEAD_NOTHING, AHEAD_BEGUN, AHEAD_DONE };
-
 enum step { STEP_NONE, STEP_BEGUN, STEP_FED, STEP_OVER };
 
 struct mailbox {
     unsigned account;
     unsigned epoch;
     bool broken;
-    enum ahead opening; /* AHEAD_NOTHING: it is open */
-    bool refused;       /* AHEAD_DONE: it could not be opened */
-    enum ahead searching;
-    struct search search;
-    enum search_result found; /* AHEAD_DONE, and where: */
-    uint32_t uid;
     enum step step; /* of its APPEND: */
     struct append append;
     struct call call; /* begun, or in the literal */
     struct flight *flight;
-    bool answered;             /* before anybody waits for it */
     enum append_result result; /* STEP_OVER, and ... */
     const char *name;          /* ... how that is told */
 };
-
-/* Goes on with the search that was begun. */
-void imap_search_on(struct mailbox *mailbox);
 
 /* The mailbox to append to is there, or can be made. */
 bool imap_make(const struct mailbox *mailbox, struct dice *dice) OD_MUST;

@@ -26,9 +26,9 @@ CREATE TABLE @schema@.lease (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @schema@.lease IS 'Who delivers which message with lock.method = lease; a row goes when its delivery ends, and counts for nothing from expires_at on';
 COMMENT ON COLUMN @schema@.lease.key IS 'lock_key of the message, or of one account''s copies of it';
-COMMENT ON COLUMN @schema@.lease.owner IS 'Random number of this delivery; whoever renews or ends the lease must know it';
+COMMENT ON COLUMN @schema@.lease.owner IS 'Random number of this delivery; whoever holds or ends the lease must know it';
 COMMENT ON COLUMN @schema@.lease.taken_at IS 'Since when, by the database''s clock';
-COMMENT ON COLUMN @schema@.lease.expires_at IS 'When others may take it, by the database''s clock; put off while the delivery waits for the IMAP server';
+COMMENT ON COLUMN @schema@.lease.expires_at IS 'When others may take it, by the database''s clock';
 COMMENT ON COLUMN @schema@.lease.host IS 'Host of the process';
 COMMENT ON COLUMN @schema@.lease.pid IS 'Number of the process';
 COMMENT ON COLUMN @schema@.lease.session IS 'As in pg_stat_activity.application_name';
