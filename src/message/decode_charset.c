@@ -115,18 +115,19 @@ void decode_charset_guard(void)
 
 /* Whether files cannot be opened any more; which converters can be opened nevertheless. */
 static bool sealed;
-static bool kept[G_N_ELEMENTS(charsets)];
+static iconv_t kept[G_N_ELEMENTS(charsets)]; /* else NULL, which no converter is */
 
 /* The C library does not unload the code of a converter that is open. */
 static void keep(const struct charset *charset)
 {
     if (kept[charset - charsets])
         return;
-    if (iconv_open("UTF-8", charset->name) == (iconv_t)-1) // and would later
+    iconv_t converter = iconv_open("UTF-8", charset->name);
+    if (converter == (iconv_t)-1) // and would later
         return;
     for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
         if (strcmp(charsets[i].name, charset->name) == 0)
-            kept[i] = true;
+            kept[i] = converter;
 }
 
 static void keep_named(const char *name)
