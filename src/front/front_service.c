@@ -135,7 +135,7 @@ static bool renew(struct front_replies *replies)
 {
     int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     replies->used = replies->end = 0;
-    return fd >= 0 && replies->fd >= 0 && dup3(fd, replies->fd, O_CLOEXEC) >= 0;
+    return fd >= 0 && dup3(fd, replies->fd, O_CLOEXEC) >= 0;
 }
 
 /* As open_session, again and again while the service is busy. *ret_sent: the message was sent, which is done early if
