@@ -15,8 +15,8 @@
 
 /* A task, as made by replay_files_next. */
 struct place {
-    const char *path; /* from fd, a directory; "": fd is the file */
-    int fd;
+    const char *path;
+    int fd; /* of the file; -1: to be opened */
     gboolean as_root;
     int64_t offset, size, from_time;
     bool in_mbox;
@@ -128,9 +128,8 @@ enum replay_load replay_files_load(struct replay_worker *worker, GVariant *task,
                                    struct fault *fault)
 {
     struct place place = place_of(task);
-    bool is_file = place.path[0] == '\0';
-    int opened OD_CLEANUP(base_close) = is_file ? -1 : replay_open(place.fd, place.path, place.as_root, fault);
-    int fd = is_file ? place.fd : opened;
+    int opened OD_CLEANUP(base_close) = place.fd >= 0 ? -1 : replay_open(place.path, place.as_root, fault);
+    int fd = place.fd >= 0 ? place.fd : opened;
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? REPLAY_BAD : REPLAY_TROUBLE;
     struct stat status;
