@@ -614,7 +614,7 @@ static void test_print_hides_passwords(void **state)
     } cases[] = {
         {"dbname=x user=y", "dbname=x user=y"},
         {"dbname=x password=hunter2 user=y", "dbname=x password=*** user=y"},
-        {"password = 'hunter2 \\' hunter2'  user = 'y z'", "password=*** user='y z'"},
+        {"password = 'hunter2 \\' hunter2'  user = 'y z'", "password = ***  user = 'y z'"},
         {"password=hunter2\\ hunter2 user=y", "password=*** user=y"},
         {"sslpassword=hunter2", "sslpassword=***"},
         {"passfile=/etc/x", "passfile=/etc/x"},
