@@ -24,11 +24,6 @@ enum setting_flag {
     SETTING_OR_ZERO = 16, /* 0 is allowed in addition to the range */
 };
 
-struct choice {
-    const char *name; /* NULL ends the list */
-    int value;
-};
-
 struct setting {
     const char *group;
     const char *name;
@@ -37,7 +32,7 @@ struct setting {
     const char *text; /* the default */
     int64_t min;
     int64_t max;
-    const struct choice *choices;
+    const char *const *choices; /* NULL-terminated; the index is the value */
     unsigned flags;   /* of enum setting_flag */
     const char *help; /* a phrase: what it sets */
 };
