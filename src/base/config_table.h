@@ -33,8 +33,8 @@ struct setting {
     int64_t min;
     int64_t max;
     const char *const *choices; /* NULL-terminated; the index is the value */
-    unsigned flags;   /* of enum setting_flag */
-    const char *help; /* a phrase: what it sets */
+    unsigned flags;             /* of enum setting_flag */
+    const char *help;           /* a phrase: what it sets */
 };
 
 extern const struct setting config_table[]; /* ends with a NULL group; the rows of a group are adjacent */

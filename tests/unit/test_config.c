@@ -264,7 +264,7 @@ static const struct refusal syntax[] = {
     {"[imap\nhost = a\n", NULL, "FILE: line 1: neither"},
     {"[imap = a\n", NULL, "FILE: line 1: neither"},
     {"\xef\xbb\xbf[imap]\n", NULL, "FILE: line 1: neither"},
-    {"[imap] x\nhost = a\n", NULL, "FILE: not a configuration file"},
+    {"[imap] x\nhost = a\n", NULL, "FILE: line 1: neither"},
     {"[imap]\nhost = a\nhost = b\n", NULL, "FILE: [imap] host: set twice"},
     {"[imap]\nhost = a\n[log]\n[imap]\nhost = a\n", NULL, "FILE: [imap] host: set twice"},
     {"[imap]\nhost[de] = a\n", NULL, "FILE: [imap] host[de]: no such setting"},
