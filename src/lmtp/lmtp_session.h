@@ -26,7 +26,8 @@ struct lmtp {
  * session is over. */
 bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
 
-/* Opens the session with the database, if there is none; false with the fault set. */
-bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault) OD_MUST;
+/* Makes a delivery that is complete except for its ledger: opens the session with the database, if there is none. From
+ * then on there is no deadline. */
+void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
 
 #endif
