@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * A socket pair for each worker. A message is a length and that many bytes. */
-#include "base/workers.h"
+#include "replay/replay_workers.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,18 +18,16 @@ struct worker {
 };
 
 struct workers {
-    struct workers_calls calls;
-    const void *context;
+    const struct replay_setup *setup;
     size_t count;
     struct worker worker[];
 };
 
-struct workers *workers_new(size_t count, const struct workers_calls *calls, const void *context)
+struct workers *workers_new(const struct replay_setup *setup)
 {
-    struct workers *workers = base_alloc(sizeof(*workers) + count * sizeof(struct worker));
-    workers->calls = *calls;
-    workers->context = context;
-    workers->count = count;
+    struct workers *workers = base_alloc(sizeof(*workers) + setup->jobs * sizeof(struct worker));
+    workers->setup = setup;
+    workers->count = setup->jobs;
     return workers;
 }
 
@@ -85,12 +83,12 @@ static GBytes *receive_bytes(int fd)
 /* Runs until the parent or its socket is gone. */
 static _Noreturn void work(const struct workers *workers, int fd)
 {
-    void *state = workers->calls.begin(workers->context);
+    struct replay_worker *worker = replay_task_begin(workers->setup);
     for (;;) {
         GBytes *task = receive_bytes(fd);
         if (task == NULL)
             _exit(0);
-        GBytes *answer = workers->calls.serve(state, task);
+        GBytes *answer = replay_task_serve(worker, task);
         if (!send_bytes(fd, answer))
             _exit(1);
         g_bytes_unref(answer);
@@ -146,11 +144,6 @@ static struct worker *find_idle(struct workers *workers)
             unstarted = worker;
     }
     return unstarted;
-}
-
-bool workers_idle(const struct workers *workers)
-{
-    return workers_busy(workers) < workers->count;
 }
 
 size_t workers_busy(const struct workers *workers)
