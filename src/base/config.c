@@ -93,7 +93,7 @@ static bool take_line(struct config *config, struct config_origin *origins, unsi
     if (*line == '[' && end[-1] == ']') {
         end[-1] = '\0';
         *group = line + 1;
-        if (config_table_has_group(*group))
+        if (config_table_find(*group, NULL))
             return true;
         name_unknown(origins->file, *group, "", fault);
         return false;

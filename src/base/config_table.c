@@ -93,15 +93,7 @@ const size_t config_table_size = sizeof config_table / sizeof *config_table - 1;
 const struct setting *config_table_find(const char *group, const char *name)
 {
     for (const struct setting *setting = config_table; setting->group; setting++)
-        if (strcmp(setting->group, group) == 0 && strcmp(setting->name, name) == 0)
+        if (strcmp(setting->group, group) == 0 && (!name || strcmp(setting->name, name) == 0))
             return setting;
     return NULL;
-}
-
-bool config_table_has_group(const char *group)
-{
-    for (const struct setting *setting = config_table; setting->group; setting++)
-        if (strcmp(setting->group, group) == 0)
-            return true;
-    return false;
 }

@@ -40,10 +40,8 @@ struct setting {
 extern const struct setting config_table[]; /* ends with a NULL group; the rows of a group are adjacent */
 extern const size_t config_table_size;
 
-/* NULL if there is no such setting. */
+/* NULL if there is no such setting, or with name NULL, no such group. */
 const struct setting *config_table_find(const char *group, const char *name) OD_MUST;
-
-bool config_table_has_group(const char *group) OD_MUST;
 
 /* Parses text (surrounding blanks already removed) into the setting's place in config. The fault says only what is
  * wrong with the value and what is allowed. */

@@ -138,13 +138,6 @@ static bool set_string(char **field, const struct setting *setting, const char *
     return true;
 }
 
-static void free_list(char ***list)
-{
-    for (char **item = *list; item && *item; item++)
-        free(*item);
-    base_free(list);
-}
-
 /* A field name (RFC 5322, 3.6.8), possibly with a * at the end. A lone * would make all messages with the same body
  * equal. */
 static bool is_field_pattern(const char *item, size_t length)
@@ -160,7 +153,7 @@ static bool is_field_pattern(const char *item, size_t length)
 static bool set_fields(char ***field, const char *text, struct fault *fault)
 {
     static const char between[] = ";, \t";
-    char **list OD_CLEANUP(free_list) = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
+    g_auto(GStrv) list = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
     size_t count = 0;
 
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
@@ -173,7 +166,7 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
         list[count++] = base_strndup(text, length);
         text += length;
     }
-    free_list(field);
+    g_strfreev(*field);
     *field = g_steal_pointer(&list);
     return true;
 }
@@ -228,7 +221,7 @@ void config_value_free(struct config *config, const struct setting *setting)
     if (setting->type == SETTING_STRING)
         base_free(field);
     else if (setting->type == SETTING_FIELDS)
-        free_list(field);
+        g_clear_pointer((char ***)field, g_strfreev);
 }
 
 static char *any_number_text(int64_t value, const struct setting *setting)

@@ -38,7 +38,7 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     guint count = transaction->recipients->len;
     struct delivery_recipient *recipients = base_alloc(count * sizeof(*recipients));
     for (guint i = 0; i < count; i++) {
-        const struct lmtp_recipient *recipient = lmtp_transaction_recipient(transaction, i);
+        const struct lmtp_recipient *recipient = &g_array_index(transaction->recipients, struct lmtp_recipient, i);
         recipients[i] = (struct delivery_recipient){
             .address = recipient->path,
             .original = original != NULL ? original : recipient->original,
