@@ -12,7 +12,6 @@
 #include "base/output.h"
 #include "delivery/envelope.h"
 #include "lmtp/lmtp_command.h"
-#include "lmtp/lmtp_incoming.h"
 
 #define RECEIVE_MS 60000 /* the front gives up earlier */
 #define OLDEST_MS 3600000

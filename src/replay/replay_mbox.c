@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "replay/replay_mbox_from.h"
-#include "replay/replay_mbox_length.h"
 
 #define LINE_START 512 /* how much of a line is examined */
 #define FROM "From "
