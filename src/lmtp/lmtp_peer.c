@@ -35,7 +35,7 @@ bool lmtp_peer_find(const struct config *config, int fd, struct lmtp_peer *ret, 
         return false;
     }
     if (domain != AF_UNIX || peer.uid == 0 || peer.uid == geteuid()) {
-        *ret = (struct lmtp_peer){.is_local = domain == AF_UNIX, .uid = peer.uid, .pid = peer.pid, .believed = true};
+        *ret = (struct lmtp_peer){.is_local = domain == AF_UNIX, .uid = peer.uid, .believed = true};
         return true;
     }
     errno = 0;
@@ -46,7 +46,7 @@ bool lmtp_peer_find(const struct config *config, int fd, struct lmtp_peer *ret, 
         return false;
     }
     char *login = base_strdup(user->pw_name);
-    *ret = (struct lmtp_peer){.is_local = true, .uid = peer.uid, .pid = peer.pid};
+    *ret = (struct lmtp_peer){.is_local = true, .uid = peer.uid};
     ret->believed = is_client(config->service.clients, login, peer.uid);
     if (ret->believed)
         base_free(&login);
