@@ -31,41 +31,36 @@
 /* One word, with blanks in quotes allowed, or an address as obfuscated by list archives. */
 #define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"
 
-static bool matches(GRegex **regex, const char *pattern, const char *text)
+/* The part of the text that matches, a new string; NULL: none. *regex is made of the pattern once. */
+static char *match(GRegex **regex, const char *pattern, const char *text)
 {
+    g_autoptr(GMatchInfo) info = NULL;
     if (*regex == NULL)
         *regex = g_regex_new(pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    return g_regex_match(*regex, text, 0, NULL);
+    return g_regex_match(*regex, text, 0, &info) ? g_match_info_fetch(info, 0) : NULL;
 }
 
 static bool is_dated(const char *rest)
 {
     static GRegex *regex;
-    return matches(&regex, "^(?:" SENDER " +)?" DATE "(?: +remote from \\S+)? *$", rest);
+    g_autofree char *all = match(&regex, "^(?:" SENDER " +)?" DATE "(?: +remote from \\S+)? *$", rest);
+    return all != NULL;
 }
 
 static bool has_date(const char *rest)
 {
     static GRegex *regex;
-    return matches(&regex, DATE "|\\d:\\d\\d\\b.*\\d{4}|\\d{4}.*\\d:\\d\\d\\b", rest);
+    g_autofree char *date = match(&regex, DATE "|\\d:\\d\\d\\b.*\\d{4}|\\d{4}.*\\d:\\d\\d\\b", rest);
+    return date != NULL;
 }
 
 /* The date after the address, read as UTC. */
 static int64_t time_of(const char *rest)
 {
     static GRegex *regex;
-    GMatchInfo *info = NULL;
+    g_autofree char *date = match(&regex, DATE, rest);
     int64_t seconds = 0;
-    bool good = false;
-    if (regex == NULL)
-        regex = g_regex_new(DATE, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    if (g_regex_match(regex, rest, 0, &info)) {
-        char *date = g_match_info_fetch(info, 0);
-        good = decode_date(date, &seconds) && seconds > 0;
-        g_free(date);
-    }
-    g_match_info_free(info);
-    return good ? seconds : 0;
+    return date != NULL && decode_date(date, &seconds) && seconds > 0 ? seconds : 0;
 }
 
 static bool only(const char *word, size_t length, const char *set)
