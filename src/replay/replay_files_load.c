@@ -44,9 +44,8 @@ static bool feed_place(struct message_builder *builder, int fd, const struct pla
     int64_t at = place->offset, end = place->in_mbox ? place->offset + place->size : INT64_MAX;
     bool good = true;
     while (good && at < end) {
-        ssize_t n = pread(fd, chunk, end - at < (int64_t)sizeof(chunk) ? (size_t)(end - at) : sizeof(chunk), at);
-        if (n < 0 && errno == EINTR)
-            continue;
+        size_t room = end - at < (int64_t)sizeof(chunk) ? (size_t)(end - at) : sizeof(chunk);
+        ssize_t n = TEMP_FAILURE_RETRY(pread(fd, chunk, room, at));
         if (n < 0 || (n == 0 && place->in_mbox)) {
             fault_set(fault, n < 0 ? "cannot be read: %m" : "it was truncated while being read");
             good = false;

@@ -79,9 +79,7 @@ int replay_open_input(struct fault *fault)
         temporary_fault(fault, "make a", errno);
         return -1;
     }
-    while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
+    while ((n = TEMP_FAILURE_RETRY(read(STDIN_FILENO, chunk, sizeof(chunk)))) != 0) {
         if (n < 0) {
             fault_set(fault, "standard input: %m");
             return -1;

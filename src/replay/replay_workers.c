@@ -3,7 +3,6 @@
  * A socket pair for each worker. A message is a length and that many bytes. */
 #include "replay/replay_workers.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -35,9 +34,7 @@ static bool write_all(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
     while (size > 0) {
-        ssize_t n = send(fd, at, size, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = TEMP_FAILURE_RETRY(send(fd, at, size, MSG_NOSIGNAL));
         if (n <= 0)
             return false;
         at += n;
@@ -50,9 +47,7 @@ static bool read_all(int fd, void *bytes, size_t size)
 {
     char *at = bytes;
     while (size > 0) {
-        ssize_t n = recv(fd, at, size, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = TEMP_FAILURE_RETRY(recv(fd, at, size, 0));
         if (n <= 0)
             return false;
         at += n;
@@ -127,8 +122,7 @@ static int reap(struct worker *worker)
 {
     int status = 0;
     close(worker->fd);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitpid(worker->pid, &status, 0));
     *worker = (struct worker){.pid = 0};
     return status;
 }
