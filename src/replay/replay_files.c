@@ -3,7 +3,6 @@
  * What to replay: turns paths of the command line into a list of messages. */
 #include "replay/replay_files.h"
 
-#include <errno.h>
 #include <fts.h>
 #include <stdlib.h>
 #include <string.h>
