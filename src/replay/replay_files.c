@@ -150,14 +150,14 @@ static bool is_missed_link(const FTSENT *entry)
            (is_maildir(entry->fts_parent->fts_parent) && entry->fts_name[0] != '.');
 }
 
-static bool open_and_add(struct replay_files *files, const char *path, const char *shown, struct fault *fault)
+static bool open_and_add(struct replay_files *files, const char *real, const char *shown, struct fault *fault)
 {
-    int fd OD_CLEANUP(base_close) = replay_open(path, files->as_root, fault);
+    int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, fault);
     if (fd < 0) {
         fault_prefix(fault, "%s", shown);
         return false;
     }
-    return add_file(files, (struct file){base_strdup(path), base_strdup(shown), -1, MBOX_PLAIN}, fd, fault);
+    return add_file(files, (struct file){base_strdup(real), base_strdup(shown), -1, MBOX_PLAIN}, fd, fault);
 }
 
 /* Adds what stands in a directory. */
@@ -189,15 +189,15 @@ static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, cons
     }
 }
 
-static bool add_directory(struct replay_files *files, char *path, const char *shown, struct fault *fault)
+static bool add_directory(struct replay_files *files, char *real, const char *shown, struct fault *fault)
 {
-    char *const paths[] = {path, NULL};
+    char *const paths[] = {real, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     bool good = tree != NULL, slash = g_str_has_suffix(shown, "/");
     if (!good)
         fault_set(fault, "%s: %m", shown);
     for (FTSENT *entry; good && (entry = fts_read(tree)) != NULL;) {
-        const char *within = entry->fts_path + strlen(path);
+        const char *within = entry->fts_path + strlen(real);
         within += strspn(within, "/");
         char *name OD_CLEANUP(base_free) =
             entry->fts_level == 0 ? base_strdup(shown) : base_printf("%s%s%s", shown, slash ? "" : "/", within);
