@@ -40,26 +40,31 @@ static bool all_busy(const void *context)
     return true;
 }
 
-/* Takes a place for a client that is not believed; false: there is none for it now. Each says that it is there before it
- * counts, so of those that come at the same moment too few may stay, but never too many. */
+/* Takes a place for a client that is not believed; false: there is none for it now. Of several that come at the same
+ * moment only the one that gets through the door looks for a place. */
 static bool take_place(struct lmtp_service_load *load, size_t number, uid_t uid)
 {
     const int64_t ours = (int64_t)uid + 1;
-    size_t places = 0, of_user = 0;
-    atomic_store(&load->worker[number].uid, ours);
+    size_t open = 0, places = 1;
+    bool first = true;
+    if (!atomic_compare_exchange_strong(&load->door, &open, number + 1))
+        return false;
     for (size_t i = 0; i < load->workers; i++) {
         int64_t other = atomic_load(&load->worker[i].uid);
         places += other != 0;
-        of_user += other == ours;
+        first = first && other != ours;
     }
-    bool taken = of_user == 1 && (places == 1 || places <= load->workers / 2);
-    if (!taken)
-        atomic_store(&load->worker[number].uid, 0);
+    bool taken = first && (places == 1 || places <= load->workers / 2);
+    if (taken)
+        atomic_store(&load->worker[number].uid, ours);
+    atomic_store(&load->door, 0);
     return taken;
 }
 
 void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
 {
+    size_t ours = number + 1;
+    (void)atomic_compare_exchange_strong(&load->door, &ours, 0);
     atomic_store(&load->worker[number].uid, 0);
     atomic_store(&load->worker[number].busy, false);
 }

@@ -11,6 +11,7 @@
 /* Which workers have a client, in memory that they share. A worker that dies cannot say so: its parent does. */
 struct lmtp_service_load {
     size_t workers;
+    _Atomic size_t door; /* the number, plus 1, of the worker that looks for a place for a user; 0: none */
     struct {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of a client that is not believed, plus 1; 0: there is none */
