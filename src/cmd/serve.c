@@ -60,7 +60,7 @@ int cmd_serve(const struct cmd_options *options, int argc, char **argv)
 {
     struct cmd_options kept = *options;
     struct fault fault;
-    struct lmtp_service service = {.socket = {.fd = -1}, .load = load, .context = &kept};
+    struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load, .context = &kept};
     optind = 1; /* there are no options */
     if (!usage_operands(argc, argv, 0, 0, "nothing"))
         return cmd_usage("serve");

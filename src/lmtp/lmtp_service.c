@@ -53,6 +53,7 @@ static _Noreturn void work(struct running *running, size_t number)
     struct fault fault;
     struct lmtp_service *service = running->service;
     close(running->stop_fds[1]);
+    lmtp_service_socket_share(&service->socket);
     sigprocmask(SIG_SETMASK, &running->before, NULL);
     if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
         _exit(0);

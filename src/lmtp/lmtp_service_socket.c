@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -70,7 +71,7 @@ static bool take_passed(int count, struct lmtp_service_socket *ret, struct fault
         fault_set(fault, "the socket that systemd passes: %m");
         return false;
     }
-    *ret = (struct lmtp_service_socket){.fd = fd};
+    *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     return true;
 }
 
@@ -128,9 +129,28 @@ static bool open_tcp(const char *name, struct lmtp_service_socket *ret, struct f
         fault_set(fault, "service.socket = %s: %m", name);
         return false;
     }
-    *ret = (struct lmtp_service_socket){.fd = fd};
+    *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     fd = -1;
     return true;
+}
+
+/* Only one service at a time may look at the path and change what is there. */
+static int lock_path(const char *path, struct fault *fault)
+{
+    char *name OD_CLEANUP(base_free) = base_printf("%s.lock", path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        fault_set(fault, "%s: %m%s", name,
+                  errno == ENOENT
+                      ? " (the directory of service.socket must exist; systemd's RuntimeDirectory makes one)"
+                      : "");
+        return -1;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    fault_set(fault, "%s: %s", path, errno == EWOULDBLOCK ? "another oncedrop serve listens there" : strerror(errno));
+    close(fd);
+    return -1;
 }
 
 /* Whether the path is free, or can be made free. */
@@ -171,7 +191,8 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
         return false;
     }
     strcpy(address.local.sun_path, path);
-    if (!make_room(&address, fault))
+    int lock OD_CLEANUP(base_close) = lock_path(path, fault);
+    if (lock < 0 || !make_room(&address, fault))
         return false;
     int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
     if (fd < 0)
@@ -180,17 +201,12 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
     bool bound = bind(fd, &address.any, sizeof(address.local)) == 0;
     umask(before);
     if (!bound || lstat(path, &status) != 0 || listen(fd, SOMAXCONN) != 0) {
-        const char *remedy = errno == ENOENT
-                                 ? " (the directory of service.socket must exist; systemd's RuntimeDirectory makes one)"
-                                 : "";
-        fault_set(fault, "%s: %m%s", path, remedy);
+        fault_set(fault, "%s: %m", path);
         return false;
     }
-    *ret = (struct lmtp_service_socket){.fd = fd,
-                                        .path = base_strdup(path),
-                                        .device = status.st_dev,
-                                        .inode = status.st_ino};
-    fd = -1;
+    *ret = (struct lmtp_service_socket){
+        .fd = fd, .lock_fd = lock, .path = base_strdup(path), .device = status.st_dev, .inode = status.st_ino};
+    fd = lock = -1;
     return true;
 }
 
@@ -202,6 +218,11 @@ bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret,
     return name[0] == '/' ? open_unix(name, ret, fault) : open_tcp(name, ret, fault);
 }
 
+void lmtp_service_socket_share(struct lmtp_service_socket *socket)
+{
+    base_close(&socket->lock_fd);
+}
+
 void lmtp_service_socket_close(struct lmtp_service_socket *socket)
 {
     struct stat status;
@@ -210,4 +231,5 @@ void lmtp_service_socket_close(struct lmtp_service_socket *socket)
         (void)unlink(socket->path);
     base_free(&socket->path);
     base_close(&socket->fd);
+    base_close(&socket->lock_fd);
 }

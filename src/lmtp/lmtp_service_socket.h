@@ -9,8 +9,9 @@
 #include "base/base.h"
 
 struct lmtp_service_socket {
-    int fd;     /* listening; non-blocking */
-    char *path; /* of a unix socket that we made; NULL: of another kind, or systemd's */
+    int fd;      /* listening; non-blocking */
+    int lock_fd; /* held for as long as the service runs, so that no second one takes the path; -1: none needed */
+    char *path;  /* of a unix socket that we made; NULL: of another kind, or systemd's */
     dev_t device;
     ino_t inode;
 };
@@ -21,9 +22,12 @@ struct lmtp_service_socket {
  *       ([::1]:PORT)
  *
  * Everybody may connect to a unix socket that we make (mode 0666): lmtp_peer.h decides who may do what. The file of a
- * service that is gone is replaced; never one on which somebody listens, nor one that is no socket. False with the fault set
- * on trouble, also for an address that other machines reach. */
+ * service that is gone is replaced; never one on which somebody listens, nor one that is no socket. Beside it is a file
+ * PATH.lock. False with the fault set on trouble, also for an address that other machines reach. */
 bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret, struct fault *fault) OD_MUST;
+
+/* For the processes that inherit it: closes what only the one that made it needs. */
+void lmtp_service_socket_share(struct lmtp_service_socket *socket);
 
 /* Stops listening, and removes the file, if it is still ours and the directory lets us. */
 void lmtp_service_socket_close(struct lmtp_service_socket *socket);

@@ -126,7 +126,7 @@ def test_a_second_service_on_the_same_socket_is_refused(site):
     scuba = site.account("scuba")
     service = Service(site)
     second = Service(site, name="second", settings={"service.socket": service.socket}, wait=False)
-    assert "somebody else listens there" in refused(second)
+    assert "another oncedrop serve listens there" in refused(second)
     stored(service.deliver(message(), scuba)[0])
 
 
