@@ -6,20 +6,14 @@
 #include <glib.h>
 #include <string.h>
 
-#define SEPARATORS "/.\\^|"
-
 /* Without what servers may ignore; all separators become one. */
 static char *plain(const char *name)
 {
     char *valid = g_utf8_make_valid(name, -1), *folded = g_utf8_casefold(valid, -1);
     char *normal = g_utf8_normalize(folded, -1, G_NORMALIZE_ALL);
-    char *ret = base_strdup(normal);
-    for (char *at = ret; (at = strpbrk(at, SEPARATORS)) != NULL; at++)
-        *at = '/';
     g_free(valid);
     g_free(folded);
-    g_free(normal);
-    return ret;
+    return g_strdelimit(normal, "/.\\^|", '/');
 }
 
 bool alias_possible(const char *a, const char *b)

@@ -14,10 +14,9 @@ struct checking {
     struct fault *fault;
 };
 
-static bool refuse_value(const struct checking *c, const void *field, const char *format, ...) OD_PRINTF(3, 4);
-
 /* Reports a setting (given by its address in the configuration), where it was set, and why it is wrong. Always
  * false. */
+OD_PRINTF(3, 4)
 static bool refuse_value(const struct checking *c, const void *field, const char *format, ...)
 {
     size_t offset = (size_t)((const char *)field - (const char *)c->config);

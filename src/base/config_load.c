@@ -81,62 +81,45 @@ static bool set(struct config *config, struct config_origin *origins, const char
     return true;
 }
 
-/* Finds the line that GKeyFile rejected. The line is not shown: it may contain part of a password. */
-static void name_bad_line(const char *file, const char *content, struct fault *fault)
+/* Takes one line, without the blanks around it. group: the present one, which lives as long as its line; NULL: none yet.
+ * The fault never shows the line, which may contain part of a password. */
+static bool take_line(struct config *config, struct config_origin *origins, unsigned number, char *line,
+                      const char **group, struct fault *fault)
 {
-    bool in_group = false;
-    unsigned line = 1;
+    char *end = strchr(line, '\0'), *equals = strchr(line, '=');
 
-    for (const char *at = content; *at; at += strcspn(at, "\n"), at += *at == '\n', line++) {
-        const char *start = at + strspn(at, " \t\r\v\f");
-        size_t length = strcspn(start, "\n");
-        bool pair = *start != '=' && memchr(start, '=', length);
-
-        if (length == 0 || *start == '#')
-            continue;
-        if (*start == '[' && memchr(start, ']', length)) {
-            in_group = true;
-        } else if (!pair || *start == '[') {
-            fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", file, line);
-            return;
-        } else if (!in_group) {
-            fault_set(fault, "%s: line %u: a setting before the first [group]", file, line);
-            return;
-        }
-    }
-    fault_set(fault, "%s: not a configuration file ([group], name = value, # comment)", file);
-}
-
-static bool set_group(struct config *config, struct config_origin *origins, GKeyFile *keys, const char *group,
-                      struct fault *fault)
-{
-    g_auto(GStrv) names = g_key_file_get_keys(keys, group, NULL, NULL);
-
-    if (!config_table_has_group(group)) {
-        name_unknown(origins->file, group, "", fault);
+    if (*line == '\0' || *line == '#')
+        return true;
+    if (*line == '[' && end[-1] == ']') {
+        end[-1] = '\0';
+        *group = line + 1;
+        if (config_table_find(*group, NULL))
+            return true;
+        name_unknown(origins->file, *group, "", fault);
         return false;
     }
-    /* A name that occurs twice in the file is listed twice, each time with the last value. */
-    for (char **name = names; *name; name++) {
-        const struct setting *setting = config_table_find(group, *name);
-        /* Raw: the backslash of \Sent is not an escape. */
-        g_autofree char *value = g_key_file_get_value(keys, group, *name, NULL);
-
-        if (setting && origins->set_by[setting - config_table]) {
-            fault_set(fault, "%s: [%s] %s: set twice", origins->file, group, *name);
-            return false;
-        }
-        if (!set(config, origins, origins->file, group, *name, value ? value : "", fault))
-            return false;
+    if (*line == '[' || !equals || equals == line) {
+        fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", origins->file, number);
+        return false;
     }
-    return true;
+    if (!*group) {
+        fault_set(fault, "%s: line %u: a setting before the first [group]", origins->file, number);
+        return false;
+    }
+    *equals = '\0';
+    const struct setting *setting = config_table_find(*group, g_strchomp(line));
+    if (setting && origins->set_by[setting - config_table]) {
+        fault_set(fault, "%s: [%s] %s: set twice", origins->file, *group, line);
+        return false;
+    }
+    return set(config, origins, origins->file, *group, line, equals + 1, fault);
 }
 
 static bool set_from_file(struct config *config, struct config_origin *origins, struct fault *fault)
 {
     char *content OD_CLEANUP(base_free) = NULL;
+    const char *group = NULL;
     size_t size = 0;
-    g_autoptr(GKeyFile) keys = g_key_file_new();
 
     if (!config_file_read(origins->file, FILE_LIMIT, &content, &size, fault))
         return false;
@@ -144,14 +127,9 @@ static bool set_from_file(struct config *config, struct config_origin *origins, 
         fault_set(fault, "%s: contains a NUL byte", origins->file);
         return false;
     }
-    /* Without KEEP_TRANSLATIONS, host[de] = ... would be dropped silently. */
-    if (size > 0 && !g_key_file_load_from_data(keys, content, size, G_KEY_FILE_KEEP_TRANSLATIONS, NULL)) {
-        name_bad_line(origins->file, content, fault);
-        return false;
-    }
-    g_auto(GStrv) groups = g_key_file_get_groups(keys, NULL);
-    for (char **group = groups; *group; group++)
-        if (!set_group(config, origins, keys, *group, fault))
+    g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
+    for (unsigned i = 0; lines[i]; i++)
+        if (!take_line(config, origins, i + 1, g_strstrip(lines[i]), &group, fault))
             return false;
     return true;
 }

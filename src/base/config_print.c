@@ -8,92 +8,24 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char blanks[] = " \t\n\r\f\v";
-static const char hidden[] = "***";
+#define QUOTED "'(?:[^'\\\\]|\\\\.)*+'"
 
-/* password, sslpassword, and anything a later libpq may treat as a secret. A name with escapes may be any of them. */
-static bool is_secret_name(const char *name, size_t length)
-{
-    g_autofree char *lower = g_ascii_strdown(name, (gssize)length);
-
-    return strstr(lower, "password") || strstr(lower, "secret") || strchr(lower, '%');
-}
-
-/* postgresql://user:password@host/database?name=value&... */
-static char *hide_in_uri(const char *uri)
-{
-    GString *shown = g_string_new(NULL);
-    const char *rest = strstr(uri, "://") + 3;
-    const char *at = strrchr(rest, '@');
-    const char *colon = at ? memchr(rest, ':', (size_t)(at - rest)) : NULL;
-
-    g_string_append_len(shown, uri, rest - uri);
-    if (colon) {
-        g_string_append_len(shown, rest, colon + 1 - rest);
-        g_string_append(shown, hidden);
-        rest = at;
-    }
-    size_t head = strcspn(rest, "?");
-    g_string_append_len(shown, rest, (gssize)head);
-    for (rest += head; *rest;) {
-        g_string_append_c(shown, *rest++);
-        size_t length = strcspn(rest, "&");
-        size_t name = strcspn(rest, "=&");
-        bool secret = name < length && is_secret_name(rest, name);
-        g_string_append_len(shown, rest, (gssize)(secret ? name + 1 : length));
-        g_string_append(shown, secret ? hidden : "");
-        rest += length;
-    }
-    return g_string_free(shown, FALSE);
-}
-
-/* Returns the end of the value: '...' with \ before ' and \, or everything up to a blank. */
-static const char *skip_value(const char *value)
-{
-    bool quoted = *value == '\'';
-
-    for (value += quoted; *value; value++) {
-        if (*value == '\\' && value[1])
-            value++;
-        else if (quoted && *value == '\'')
-            return value + 1;
-        else if (!quoted && strchr(blanks, *value))
-            return value;
-    }
-    return quoted ? NULL : value;
-}
-
-/* name=value name = 'value' ...; NULL if the text does not have that form. */
-static char *hide_in_pairs(const char *pairs)
-{
-    g_autoptr(GString) shown = g_string_new(NULL);
-
-    for (pairs += strspn(pairs, blanks); *pairs; pairs += strspn(pairs, blanks)) {
-        const char *name = pairs;
-        size_t length = strcspn(name, " \t\n\r\f\v=");
-        const char *value = name + length + strspn(name + length, blanks);
-        if (*value++ != '=')
-            return NULL;
-        value += strspn(value, blanks);
-        const char *end = skip_value(value);
-        if (!end)
-            return NULL;
-        g_string_append_printf(shown, "%s%.*s=", shown->len > 0 ? " " : "", (int)length, name);
-        if (is_secret_name(name, length))
-            g_string_append(shown, hidden);
-        else
-            g_string_append_len(shown, value, end - value);
-        pairs = end;
-    }
-    return g_strdup(shown->str);
-}
-
+/* Hides the password of a URI, which ends at its last @, and the value of every name with "password" or "secret" in it, or
+ * with an escape, which may be any name. A text of another form may be a password as a whole. */
 static char *hide_secrets(const char *conninfo)
 {
-    if (g_str_has_prefix(conninfo, "postgresql://") || g_str_has_prefix(conninfo, "postgres://"))
-        return hide_in_uri(conninfo);
-    char *shown = hide_in_pairs(conninfo);
-    return shown ? shown : base_strdup(hidden);
+    static const char uri[] = "^postgres(?:ql)?://";
+    static const char pairs[] = "^\\s*(?:[^\\s=]+\\s*=\\s*(?:" QUOTED "|(?!')(?:[^\\s\\\\]|\\\\.)*+)\\s*)*+$";
+    static const char user[] = "^([^:]*://[^:]*:).*@";
+    static const char secret[] = "((?:password|secret|%)[^\\s?&=]*\\s*=\\s*)(?:" QUOTED "|(?:[^\\s&\\\\]|\\\\.)*+)";
+    const GRegexCompileFlags flags = G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL;
+
+    if (!g_regex_match_simple(uri, conninfo, flags, 0) && !g_regex_match_simple(pairs, conninfo, flags, 0))
+        return base_strdup("***");
+    g_autoptr(GRegex) login = g_regex_new(user, flags, 0, NULL), names = g_regex_new(secret, flags, 0, NULL);
+    g_autofree char *shown = g_regex_replace(login, conninfo, -1, 0, "\\1***@", 0, NULL);
+    char *all = shown ? g_regex_replace(names, shown, -1, 0, "\\1***", 0, NULL) : NULL;
+    return all ? all : base_strdup("***"); /* its matching has a limit */
 }
 
 void config_print(FILE *out, const struct config *config, enum config_print which)

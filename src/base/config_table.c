@@ -10,7 +10,9 @@
     {#g, #n, SETTING_##kind, offsetof(struct config, g.n), .text = (preset), __VA_ARGS__}
 /* clang-format on */
 #define STRING(g, n, preset, flag, words) ROW(g, n, STRING, preset, .flags = (flag), .help = (words))
-#define CHOICE(g, n, preset, words) ROW(g, n, CHOICE, preset, .choices = g##_##n, .help = (words))
+/* with the names of its values, in the order of the enum in config.h */
+#define CHOICE(g, n, preset, words, ...) \
+    ROW(g, n, CHOICE, preset, .help = (words), .choices = (const char *const[]){__VA_ARGS__, NULL})
 #define RANGE(g, n, kind, preset, from, to, words) ROW(g, n, kind, preset, .min = (from), .max = (to), .help = (words))
 #define YES_NO(g, n, preset, words) ROW(g, n, YES_NO, preset, .help = (words))
 
@@ -19,119 +21,33 @@
 #define DAY (24 * 60 * MINUTE)
 #define MIB INT64_C(1048576)
 
-static const struct choice database_tls[] = {
-    {.name = "verify", .value = DATABASE_TLS_VERIFY},
-    {.name = "conninfo", .value = DATABASE_TLS_CONNINFO},
-    {.name = NULL},
-};
-
-static const struct choice lock_method[] = {
-    {.name = "advisory", .value = LOCK_METHOD_ADVISORY},
-    {.name = "row", .value = LOCK_METHOD_ROW},
-    {.name = "lease", .value = LOCK_METHOD_LEASE},
-    {.name = NULL},
-};
-
-static const struct choice imap_tls[] = {
-    {.name = "imaps", .value = IMAP_TLS_IMAPS},
-    {.name = "starttls", .value = IMAP_TLS_STARTTLS},
-    {.name = "none", .value = IMAP_TLS_NONE},
-    {.name = NULL},
-};
-
-static const struct choice imap_auth[] = {
-    {.name = "plain", .value = IMAP_AUTH_PLAIN},
-    {.name = "login", .value = IMAP_AUTH_LOGIN},
-    {.name = "xoauth2", .value = IMAP_AUTH_XOAUTH2},
-    {.name = NULL},
-};
-
-static const struct choice imap_search[] = {
-    {.name = "doubt", .value = IMAP_SEARCH_DOUBT},
-    {.name = "always", .value = IMAP_SEARCH_ALWAYS},
-    {.name = NULL},
-};
-
-static const struct choice route_sent_copy[] = {
-    {.name = "authenticated", .value = SENT_COPY_AUTHENTICATED},
-    {.name = "from", .value = SENT_COPY_FROM},
-    {.name = "off", .value = SENT_COPY_OFF},
-    {.name = NULL},
-};
-
-static const struct choice route_detail[] = {
-    {.name = "off", .value = DETAIL_OFF},
-    {.name = "folder", .value = DETAIL_FOLDER},
-    {.name = NULL},
-};
-
-static const struct choice route_unknown[] = {
-    {.name = "bounce", .value = UNKNOWN_BOUNCE},
-    {.name = "defer", .value = UNKNOWN_DEFER},
-    {.name = NULL},
-};
-
-static const struct choice delivery_overquota[] = {
-    {.name = "defer", .value = OVERQUOTA_DEFER},
-    {.name = "bounce", .value = OVERQUOTA_BOUNCE},
-    {.name = NULL},
-};
-
-static const struct choice delivery_rejected[] = {
-    {.name = "bounce", .value = REJECTED_BOUNCE},
-    {.name = "quarantine", .value = REJECTED_QUARANTINE},
-    {.name = NULL},
-};
-
-static const struct choice record_level[] = {
-    {.name = "envelope", .value = RECORD_ENVELOPE},
-    {.name = "headers", .value = RECORD_HEADERS},
-    {.name = "text", .value = RECORD_TEXT},
-    {.name = "raw", .value = RECORD_RAW},
-    {.name = NULL},
-};
-
-static const struct choice log_to[] = {
-    {.name = "syslog", .value = LOG_TO_SYSLOG},
-    {.name = "stderr", .value = LOG_TO_STDERR},
-    {.name = NULL},
-};
-
-static const struct choice log_level[] = {
-    {.name = "error", .value = LOG_LEVEL_ERROR},
-    {.name = "warning", .value = LOG_LEVEL_WARNING},
-    {.name = "info", .value = LOG_LEVEL_INFO},
-    {.name = "debug", .value = LOG_LEVEL_DEBUG},
-    {.name = NULL},
-};
-
 /* The reasons for some limits: with a deadline near Postfix's command_time_limit (1000 s) Postfix would bounce mail
  * instead of deferring it; with sent_retry or reject_after near maximal_queue_lifetime (5 days) Postfix would send the
  * bounce; a size_limit of a few bytes is probably a missing unit, and would bounce all mail. */
 const struct setting config_table[] = {
     STRING(database, conninfo, "dbname=oncedrop", SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET,
            "how to connect to the database"),
-    CHOICE(database, tls, "verify", "what a connection to another machine must prove"),
+    CHOICE(database, tls, "verify", "what a connection to another machine must prove", "verify", "conninfo"),
     STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema that contains all tables"),
 
-    CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other"),
+    CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other", "advisory", "row", "lease"),
     RANGE(lock, wait, DURATION, "0s", 0, 15 * MINUTE, "how long to wait for a lock that is held"),
     STRING(lock, namespace, "oncedrop", SETTING_REQUIRED, "a name that separates the lock keys of several systems"),
 
     STRING(imap, host, "localhost", SETTING_WORD, "the IMAP server"),
     RANGE(imap, port, NUMBER, "0", 0, 65535, "the IMAP server's TCP port"),
-    CHOICE(imap, tls, "imaps", "how the connection is secured"),
+    CHOICE(imap, tls, "imaps", "how the connection is secured", "imaps", "starttls", "none"),
     STRING(imap, ca_file, "", 0, "the trusted certificate authorities"),
     STRING(imap, server_name, "", SETTING_WORD, "the name expected in the server's certificate"),
     STRING(imap, command, "", SETTING_HASH, "the command to run as IMAP server"),
-    CHOICE(imap, auth, "plain", "how to log in"),
+    CHOICE(imap, auth, "plain", "how to log in", "plain", "login", "xoauth2"),
     STRING(imap, user, "", 0, "the login name"),
     STRING(imap, master_user, "", 0, "the user whose password opens every account"),
     STRING(imap, password_file, "", 0, "the file whose first line is the password"),
     RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long to wait for each answer of the IMAP server"),
     RANGE(imap, sessions, NUMBER, "100", 1, 300, "how many IMAP sessions a process keeps"),
     RANGE(imap, idle, DURATION, "30s", 0, 15 * MINUTE, "how long an unused IMAP session is kept"),
-    CHOICE(imap, search, "doubt", "when to search for a message before it is appended"),
+    CHOICE(imap, search, "doubt", "when to search for a message before it is appended", "doubt", "always"),
     YES_NO(imap, create, "yes", "whether to create missing mailboxes"),
     YES_NO(imap, subscribe, "yes", "whether to subscribe to created mailboxes"),
 
@@ -139,9 +55,9 @@ const struct setting config_table[] = {
     STRING(route, account_query, "", SETTING_HASH, "the query for the account an address leads to"),
     STRING(route, inbox, "INBOX", SETTING_REQUIRED, "the mailbox for incoming mail"),
     STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of sent mail"),
-    CHOICE(route, sent_copy, "authenticated", "which senders get a copy of their mail"),
-    CHOICE(route, detail, "off", "what an address extension means"),
-    CHOICE(route, unknown, "bounce", "what to do with mail for unknown accounts"),
+    CHOICE(route, sent_copy, "authenticated", "which senders get a copy of their mail", "authenticated", "from", "off"),
+    CHOICE(route, detail, "off", "what an address extension means", "off", "folder"),
+    CHOICE(route, unknown, "bounce", "what to do with mail for unknown accounts", "bounce", "defer"),
 
     RANGE(delivery, deadline, DURATION, "120s", 100, 15 * MINUTE, "how long one delivery may take"),
     RANGE(delivery, hold_off, DURATION, "320s", 100, DAY, "how long others wait after a delivery that broke off"),
@@ -149,14 +65,14 @@ const struct setting config_table[] = {
         .help = "the largest message"),
     ROW(delivery, memory, SIZE, "256M", .min = 64 * MIB, .max = 65536 * MIB, .flags = SETTING_OR_ZERO,
         .help = "how much memory a delivery may use"),
-    CHOICE(delivery, overquota, "defer", "what to do with mail for a full mailbox"),
+    CHOICE(delivery, overquota, "defer", "what to do with mail for a full mailbox", "defer", "bounce"),
     RANGE(delivery, sent_retry, DURATION, "1h", 0, 4 * DAY, "how long to retry a failing Sent copy"),
-    CHOICE(delivery, rejected, "bounce", "what to do with mail that the IMAP server refuses"),
+    CHOICE(delivery, rejected, "bounce", "what to do with mail that the IMAP server refuses", "bounce", "quarantine"),
     RANGE(delivery, reject_after, DURATION, "1h", 0, 4 * DAY, "how long to retry refused mail"),
 
     ROW(identity, ignore, FIELDS, "", .help = "header fields that do not count as content"),
 
-    CHOICE(record, level, "text", "how much of each message to record"),
+    CHOICE(record, level, "text", "how much of each message to record", "envelope", "headers", "text", "raw"),
     STRING(record, notify, "", 0, "the channel to notify of new mail"),
     RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
           "how long after its last try to abandon an unfinished message"),
@@ -167,8 +83,8 @@ const struct setting config_table[] = {
     STRING(service, socket, CONFIG_SERVICE_SOCKET, SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
     STRING(service, clients, "postfix", 0, "the users who may deliver to everybody through the service"),
 
-    CHOICE(log, to, "syslog", "where the log goes"),
-    CHOICE(log, level, "info", "how much to log"),
+    CHOICE(log, to, "syslog", "where the log goes", "syslog", "stderr"),
+    CHOICE(log, level, "info", "how much to log", "error", "warning", "info", "debug"),
     {.group = NULL},
 };
 
@@ -177,15 +93,7 @@ const size_t config_table_size = sizeof config_table / sizeof *config_table - 1;
 const struct setting *config_table_find(const char *group, const char *name)
 {
     for (const struct setting *setting = config_table; setting->group; setting++)
-        if (strcmp(setting->group, group) == 0 && strcmp(setting->name, name) == 0)
+        if (strcmp(setting->group, group) == 0 && (!name || strcmp(setting->name, name) == 0))
             return setting;
     return NULL;
-}
-
-bool config_table_has_group(const char *group)
-{
-    for (const struct setting *setting = config_table; setting->group; setting++)
-        if (strcmp(setting->group, group) == 0)
-            return true;
-    return false;
 }

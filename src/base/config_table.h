@@ -24,11 +24,6 @@ enum setting_flag {
     SETTING_OR_ZERO = 16, /* 0 is allowed in addition to the range */
 };
 
-struct choice {
-    const char *name; /* NULL ends the list */
-    int value;
-};
-
 struct setting {
     const char *group;
     const char *name;
@@ -37,18 +32,16 @@ struct setting {
     const char *text; /* the default */
     int64_t min;
     int64_t max;
-    const struct choice *choices;
-    unsigned flags;   /* of enum setting_flag */
-    const char *help; /* a phrase: what it sets */
+    const char *const *choices; /* NULL-terminated; the index is the value */
+    unsigned flags;             /* of enum setting_flag */
+    const char *help;           /* a phrase: what it sets */
 };
 
 extern const struct setting config_table[]; /* ends with a NULL group; the rows of a group are adjacent */
 extern const size_t config_table_size;
 
-/* NULL if there is no such setting. */
+/* NULL if there is no such setting, or with name NULL, no such group. */
 const struct setting *config_table_find(const char *group, const char *name) OD_MUST;
-
-bool config_table_has_group(const char *group) OD_MUST;
 
 /* Parses text (surrounding blanks already removed) into the setting's place in config. The fault says only what is
  * wrong with the value and what is allowed. */

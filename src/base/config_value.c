@@ -97,32 +97,19 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
     return true;
 }
 
-/* "a, b or c" */
-static char *choices_text(const struct choice *choices)
-{
-    GString *list = g_string_new(NULL);
-    const char *last = NULL;
-
-    for (; choices->name; choices++) {
-        if (last)
-            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", last);
-        last = choices->name;
-    }
-    g_string_append_printf(list, "%s%s", list->len > 0 ? " or " : "", last);
-    return g_string_free(list, FALSE);
-}
-
 static bool set_choice(int *field, const struct setting *setting, const char *text, struct fault *fault)
 {
-    char *allowed OD_CLEANUP(base_free) = choices_text(setting->choices);
+    const char *const *names = setting->choices;
+    g_autoptr(GString) allowed = g_string_new(names[0]);
 
-    for (const struct choice *choice = setting->choices; choice->name; choice++) {
-        if (strcmp(choice->name, text) != 0)
-            continue;
-        *field = choice->value;
-        return true;
-    }
-    fault_set(fault, "must be %s", allowed);
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], text) == 0) {
+            *field = i;
+            return true;
+        }
+    for (int i = 1; names[i]; i++)
+        g_string_append_printf(allowed, "%s%s", names[i + 1] ? ", " : " or ", names[i]);
+    fault_set(fault, "must be %s", allowed->str);
     return false;
 }
 
@@ -151,13 +138,6 @@ static bool set_string(char **field, const struct setting *setting, const char *
     return true;
 }
 
-static void free_list(char ***list)
-{
-    for (char **item = *list; item && *item; item++)
-        free(*item);
-    base_free(list);
-}
-
 /* A field name (RFC 5322, 3.6.8), possibly with a * at the end. A lone * would make all messages with the same body
  * equal. */
 static bool is_field_pattern(const char *item, size_t length)
@@ -173,7 +153,7 @@ static bool is_field_pattern(const char *item, size_t length)
 static bool set_fields(char ***field, const char *text, struct fault *fault)
 {
     static const char between[] = ";, \t";
-    char **list OD_CLEANUP(free_list) = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
+    g_auto(GStrv) list = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
     size_t count = 0;
 
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
@@ -186,7 +166,7 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
         list[count++] = base_strndup(text, length);
         text += length;
     }
-    free_list(field);
+    g_strfreev(*field);
     *field = g_steal_pointer(&list);
     return true;
 }
@@ -241,14 +221,7 @@ void config_value_free(struct config *config, const struct setting *setting)
     if (setting->type == SETTING_STRING)
         base_free(field);
     else if (setting->type == SETTING_FIELDS)
-        free_list(field);
-}
-
-static char *choice_text(int value, const struct choice *choices)
-{
-    while (choices->name && choices->value != value)
-        choices++;
-    return base_strdup(choices->name ? choices->name : "?");
+        g_clear_pointer((char ***)field, g_strfreev);
 }
 
 static char *any_number_text(int64_t value, const struct setting *setting)
@@ -268,7 +241,7 @@ char *config_value_text(const struct config *config, const struct setting *setti
     case SETTING_STRING:
         return base_strdup(*(char *const *)field);
     case SETTING_CHOICE:
-        return choice_text(*(const int *)field, setting->choices);
+        return base_strdup(setting->choices[*(const int *)field]);
     case SETTING_YES_NO:
         return base_strdup(*(const bool *)field ? "yes" : "no");
     case SETTING_FIELDS:

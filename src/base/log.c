@@ -171,8 +171,7 @@ static void write_syslog(enum log_level level, const char *line)
     syslog(LOG_MAIL | levels[level].priority, "%s%s", levels[level].prefix, line);
 }
 
-static void write_line(enum log_level level, const char *format, va_list arguments) OD_PRINTF(2, 0);
-
+OD_PRINTF(2, 0)
 static void write_line(enum log_level level, const char *format, va_list arguments)
 {
     int kept = errno;

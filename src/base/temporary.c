@@ -46,10 +46,8 @@ bool temporary_write(int fd, const void *bytes, size_t size)
     const char *at = bytes;
 
     while (size > 0) {
-        ssize_t n = write(fd, at, size);
+        ssize_t n = TEMP_FAILURE_RETRY(write(fd, at, size));
 
-        if (n < 0 && errno == EINTR)
-            continue;
         if (n < 0)
             return false;
         at += n;

@@ -29,10 +29,6 @@ struct lmtp_kept {
 
 struct lmtp_kept lmtp_kept_new(const struct config *config) OD_MUST;
 
-/* For a process that has nothing else to do: ends what was not used for long. Returns when to call it again, by
- * base_now_ms(); INT64_MAX: not before there was something to do. */
-int64_t lmtp_kept_rest(struct lmtp_kept *kept) OD_MUST;
-
 /* Ends all sessions, and the decoding process. */
 void lmtp_kept_clear(struct lmtp_kept *kept);
 

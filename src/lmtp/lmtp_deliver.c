@@ -12,7 +12,6 @@
 #include "base/output.h"
 #include "delivery/envelope.h"
 #include "lmtp/lmtp_command.h"
-#include "lmtp/lmtp_incoming.h"
 
 #define RECEIVE_MS 60000 /* the front gives up earlier */
 #define OLDEST_MS 3600000
@@ -89,19 +88,14 @@ static void run(struct lmtp *lmtp, struct delivery *delivery, struct report *rep
 {
     struct fault fault;
     delivery_spent(delivery, PHASE_READ);
-    if (report->given || !deadline_arm(lmtp->config->delivery.deadline, &fault)) {
-        delivery_refuse(delivery, report->given ? report->outcome : OUTCOME_TROUBLE,
-                        report->given ? report->text : fault.text);
+    if (report->given) {
+        delivery_refuse(delivery, report->outcome, report->text);
+    } else if (!deadline_arm(lmtp->config->delivery.deadline, &fault)) {
+        delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
     } else {
         delivery_begin(delivery, &fault);
-        if (!lmtp_open_ledger(lmtp, delivery->queue_id, &fault)) {
-            delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
-        } else {
-            delivery->ledger = lmtp->kept->ledger;
-            delivery_run(delivery);
-        }
+        lmtp_run(lmtp, delivery);
     }
-    deadline_disarm();
     *report = delivery->recipients[0].report;
 }
 

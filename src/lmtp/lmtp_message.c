@@ -3,13 +3,43 @@
  * The message of a transaction: received, delivered, answered. */
 #include "base/deadline.h"
 #include "delivery/received.h"
-#include "lmtp/lmtp_incoming.h"
 #include "lmtp/lmtp_session.h"
 
-static void run(struct lmtp *lmtp, struct delivery *delivery)
+struct lmtp_incoming lmtp_incoming_begin(const struct config *config)
 {
-    delivery->ledger = lmtp->kept->ledger;
-    delivery_run(delivery);
+    return (struct lmtp_incoming){.builder = message_builder_new((size_t)config->delivery.size_limit,
+                                                                 (const char *const *)config->identity.ignore)};
+}
+
+bool lmtp_incoming_feed(void *context, const void *bytes, size_t size)
+{
+    struct lmtp_incoming *incoming = context;
+    if (!incoming->failed)
+        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
+    return !incoming->failed;
+}
+
+enum message_result lmtp_incoming_end(struct lmtp_incoming *incoming, struct message **ret)
+{
+    return incoming->failed ? MESSAGE_TROUBLE : message_builder_end(incoming->builder, ret, &incoming->fault);
+}
+
+void lmtp_incoming_clear(struct lmtp_incoming *incoming)
+{
+    message_builder_free(&incoming->builder);
+}
+
+void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
+{
+    struct ledger **ledger = &lmtp->kept->ledger;
+    struct fault fault;
+    if (*ledger == NULL)
+        *ledger = ledger_open(lmtp->config, delivery->queue_id, &fault);
+    delivery->ledger = *ledger;
+    if (*ledger == NULL)
+        delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
+    else
+        delivery_run(delivery);
     deadline_disarm();
 }
 
@@ -31,7 +61,7 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     guint count = transaction->recipients->len;
     struct delivery_recipient *recipients = base_alloc(count * sizeof(*recipients));
     for (guint i = 0; i < count; i++) {
-        const struct lmtp_recipient *recipient = lmtp_transaction_recipient(transaction, i);
+        const struct lmtp_recipient *recipient = &g_array_index(transaction->recipients, struct lmtp_recipient, i);
         recipients[i] = (struct delivery_recipient){
             .address = recipient->path,
             .original = original != NULL ? original : recipient->original,
@@ -41,14 +71,6 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
-{
-    struct ledger **ledger = &lmtp->kept->ledger;
-    if (*ledger == NULL)
-        *ledger = ledger_open(lmtp->config, queue_id, fault);
-    return *ledger != NULL;
-}
-
 /* Delivers to all recipients under one lock; sends a reply for each, in their order (RFC 2033, 4.2). message: NULL if
  * there is none; `refused` then has the reason. */
 static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
@@ -56,7 +78,6 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
 {
     struct lmtp_transaction *transaction = &lmtp->transaction;
     guint count = transaction->recipients->len;
-    struct fault fault;
     int64_t queued_at = 0;
     char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
@@ -78,10 +99,8 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     delivery_spent(&delivery, PHASE_READ);
     if (message == NULL)
         delivery_refuse(&delivery, refused->outcome, refused->text);
-    else if (!lmtp_open_ledger(lmtp, delivery.queue_id, &fault))
-        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
     else
-        run(lmtp, &delivery);
+        lmtp_run(lmtp, &delivery);
     reply(lmtp, &delivery);
     delivery_log(&delivery);
     delivery_clear(&delivery);

@@ -4,23 +4,22 @@
 #include "lmtp/lmtp_peer.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SEPARATORS " \t,"
-
 /* By name first; several names may have one user id. */
 static bool is_client(const char *clients, const char *login, uid_t uid)
 {
-    for (const char *at = clients + strspn(clients, SEPARATORS); *at != '\0'; at += strspn(at, SEPARATORS)) {
-        size_t length = strcspn(at, SEPARATORS);
-        char *name OD_CLEANUP(base_free) = base_strndup(at, length);
-        const struct passwd *user = strcmp(name, login) == 0 ? NULL : getpwnam(name);
-        if (strcmp(name, login) == 0 || (user != NULL && user->pw_uid == uid))
+    g_auto(GStrv) names = g_strsplit_set(clients, " \t,", -1);
+    if (g_strv_contains((const char *const *)names, login))
+        return true;
+    for (char **name = names; *name != NULL; name++) {
+        const struct passwd *user = (*name)[0] != '\0' ? getpwnam(*name) : NULL;
+        if (user != NULL && user->pw_uid == uid)
             return true;
-        at += length;
     }
     return false;
 }
@@ -36,7 +35,7 @@ bool lmtp_peer_find(const struct config *config, int fd, struct lmtp_peer *ret, 
         return false;
     }
     if (domain != AF_UNIX || peer.uid == 0 || peer.uid == geteuid()) {
-        *ret = (struct lmtp_peer){.is_local = domain == AF_UNIX, .uid = peer.uid, .pid = peer.pid, .believed = true};
+        *ret = (struct lmtp_peer){.is_local = domain == AF_UNIX, .uid = peer.uid, .believed = true};
         return true;
     }
     errno = 0;
@@ -47,7 +46,7 @@ bool lmtp_peer_find(const struct config *config, int fd, struct lmtp_peer *ret, 
         return false;
     }
     char *login = base_strdup(user->pw_name);
-    *ret = (struct lmtp_peer){.is_local = true, .uid = peer.uid, .pid = peer.pid};
+    *ret = (struct lmtp_peer){.is_local = true, .uid = peer.uid};
     ret->believed = is_client(config->service.clients, login, peer.uid);
     if (ret->believed)
         base_free(&login);

@@ -9,9 +9,8 @@
 #include "base/config.h"
 
 struct lmtp_peer {
-    bool is_local; /* of a unix socket, so that uid and pid are known */
+    bool is_local; /* of a unix socket, so that uid is known */
     uid_t uid;     /* effective, when it connected */
-    pid_t pid;     /* 0: in another process namespace */
     bool believed; /* may deliver to everybody, and say who the sender is */
     char *login;   /* its login name, if it is not believed; else NULL */
 };

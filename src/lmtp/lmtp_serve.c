@@ -147,7 +147,7 @@ static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_
     int64_t next_ms = 0;
     while (result == LMTP_WAIT_TIMEOUT && base_now_ms() < until_ms) {
         if (base_now_ms() >= next_ms)
-            next_ms = lmtp_kept_rest(lmtp->kept);
+            next_ms = sessions_expire(lmtp->kept->sessions);
         result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, next_ms < until_ms ? next_ms : until_ms);
     }
     return result;
@@ -223,11 +223,6 @@ static bool serve_line(struct lmtp *lmtp)
 struct lmtp_kept lmtp_kept_new(const struct config *config)
 {
     return (struct lmtp_kept){.sessions = sessions_new(config, 1)};
-}
-
-int64_t lmtp_kept_rest(struct lmtp_kept *kept)
-{
-    return sessions_expire(kept->sessions);
 }
 
 void lmtp_kept_clear(struct lmtp_kept *kept)

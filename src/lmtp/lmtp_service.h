@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The resident service: a parent that only looks after its workers (lmtp_service_worker.h), each of which serves one
- * connection at a time. They are processes for the same reasons as in base/workers.h. */
+ * connection at a time. They are processes for the same reasons as in replay/replay_workers.h. */
 #ifndef ONCEDROP_LMTP_SERVICE_H
 #define ONCEDROP_LMTP_SERVICE_H
 

@@ -145,7 +145,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
             (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;
         } else if (n == 0) {
-            rest_ms = lmtp_kept_rest(&kept);
+            rest_ms = sessions_expire(kept.sessions);
         }
     }
 }

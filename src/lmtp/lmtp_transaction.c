@@ -41,11 +41,6 @@ void lmtp_transaction_clear(struct lmtp_transaction *transaction)
     g_array_unref(transaction->recipients);
 }
 
-const struct lmtp_recipient *lmtp_transaction_recipient(const struct lmtp_transaction *transaction, guint place)
-{
-    return &g_array_index(transaction->recipients, struct lmtp_recipient, place);
-}
-
 static bool mistake(struct lmtp_transaction *transaction, const char *reply)
 {
     lmtp_stream_reply(transaction->stream, "%s", reply);

@@ -32,9 +32,6 @@ void lmtp_transaction_clear(struct lmtp_transaction *transaction);
 /* Empties it for the next message. */
 void lmtp_transaction_reset(struct lmtp_transaction *transaction);
 
-const struct lmtp_recipient *lmtp_transaction_recipient(const struct lmtp_transaction *transaction,
-                                                        guint place) OD_MUST;
-
 /* Evaluate the arguments of a command, and reply; a command that is refused changes nothing. False: the client made a
  * mistake, which is to be counted. */
 bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arguments) OD_MUST;

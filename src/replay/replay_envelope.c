@@ -12,14 +12,13 @@
 /* Removes one pair of <> and surrounding blanks. */
 static char *plain_address(const char *text)
 {
-    while (*text == ' ' || *text == '\t')
-        text++;
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
-        length--;
-    if (length >= 2 && text[0] == '<' && text[length - 1] == '>')
-        return base_strndup(text + 1, length - 2);
-    return base_strndup(text, length);
+    char *plain = g_strstrip(g_strdup(text));
+    size_t length = strlen(plain);
+    if (length < 2 || plain[0] != '<' || plain[length - 1] != '>')
+        return plain;
+    plain[length - 1] = '\0';
+    memmove(plain, plain + 1, length - 1);
+    return plain;
 }
 
 static void add_once(GPtrArray *recipients, const char *address)

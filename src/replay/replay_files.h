@@ -18,7 +18,7 @@ struct replay_files *replay_files_new(void) OD_MUST;
  *             cur and new, including its folders
  * -           standard input, read to its end, treated as a file
  *
- * Links are followed, and files are read for root, as replay_open.h says. False with the fault set if it cannot be read or
+ * Links that the path leads over are followed, but not by root. False with the fault set if it cannot be read or
  * contains no message. */
 bool replay_files_add(struct replay_files *files, const char *path, struct fault *fault) OD_MUST;
 

@@ -15,8 +15,8 @@
 
 /* A task, as made by replay_files_next. */
 struct place {
-    const char *path; /* from fd, a directory; "": fd is the file */
-    int fd;
+    const char *path;
+    int fd; /* of the file; -1: to be opened */
     gboolean as_root;
     int64_t offset, size, from_time;
     bool in_mbox;
@@ -44,9 +44,8 @@ static bool feed_place(struct message_builder *builder, int fd, const struct pla
     int64_t at = place->offset, end = place->in_mbox ? place->offset + place->size : INT64_MAX;
     bool good = true;
     while (good && at < end) {
-        ssize_t n = pread(fd, chunk, end - at < (int64_t)sizeof(chunk) ? (size_t)(end - at) : sizeof(chunk), at);
-        if (n < 0 && errno == EINTR)
-            continue;
+        size_t room = end - at < (int64_t)sizeof(chunk) ? (size_t)(end - at) : sizeof(chunk);
+        ssize_t n = TEMP_FAILURE_RETRY(pread(fd, chunk, room, at));
         if (n < 0 || (n == 0 && place->in_mbox)) {
             fault_set(fault, n < 0 ? "cannot be read: %m" : "it was truncated while being read");
             good = false;
@@ -128,9 +127,8 @@ enum replay_load replay_files_load(struct replay_worker *worker, GVariant *task,
                                    struct fault *fault)
 {
     struct place place = place_of(task);
-    bool is_file = place.path[0] == '\0';
-    int opened OD_CLEANUP(base_close) = is_file ? -1 : replay_open(place.fd, place.path, place.as_root, fault);
-    int fd = is_file ? place.fd : opened;
+    int opened OD_CLEANUP(base_close) = place.fd >= 0 ? -1 : replay_open(place.path, place.as_root, fault);
+    int fd = place.fd >= 0 ? place.fd : opened;
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? REPLAY_BAD : REPLAY_TROUBLE;
     struct stat status;

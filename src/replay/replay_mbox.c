@@ -3,12 +3,10 @@
  * The scan, line by line. Each "From " line is judged when the next line is known. */
 #include "replay/replay_mbox.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "replay/replay_mbox_from.h"
-#include "replay/replay_mbox_length.h"
 
 #define LINE_START 512 /* how much of a line is examined */
 #define FROM "From "
@@ -236,9 +234,8 @@ static bool scan_file(struct scan *scan)
     char chunk[65536];
     int64_t offset = 0;
     ssize_t n;
-    while (!scan->not_mbox && !scan->failed && (n = pread(scan->fd, chunk, sizeof(chunk), offset)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
+    while (!scan->not_mbox && !scan->failed &&
+           (n = TEMP_FAILURE_RETRY(pread(scan->fd, chunk, sizeof(chunk), offset))) != 0) {
         if (n < 0) {
             fault_set(scan->fault, "cannot be read: %m");
             return false;

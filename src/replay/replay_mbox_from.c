@@ -4,12 +4,15 @@
 #include "replay/replay_mbox_from.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "decode/decode.h"
 #include "message/message_field.h"
 
 #define FROM "From "
-#define NO_BLANK "!" /* marks a line without an empty line before it, which in most files is text */
+#define NEXT_LINE 512 /* how much of the line behind a body is examined */
+#define NO_BLANK "!"  /* marks a line without an empty line before it, which in most files is text */
 
 #define DAY "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
 #define MONTH "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -28,41 +31,36 @@
 /* One word, with blanks in quotes allowed, or an address as obfuscated by list archives. */
 #define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"
 
-static bool matches(GRegex **regex, const char *pattern, const char *text)
+/* The part of the text that matches, a new string; NULL: none. *regex is made of the pattern once. */
+static char *match(GRegex **regex, const char *pattern, const char *text)
 {
+    g_autoptr(GMatchInfo) info = NULL;
     if (*regex == NULL)
         *regex = g_regex_new(pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    return g_regex_match(*regex, text, 0, NULL);
+    return g_regex_match(*regex, text, 0, &info) ? g_match_info_fetch(info, 0) : NULL;
 }
 
 static bool is_dated(const char *rest)
 {
     static GRegex *regex;
-    return matches(&regex, "^(?:" SENDER " +)?" DATE "(?: +remote from \\S+)? *$", rest);
+    g_autofree char *all = match(&regex, "^(?:" SENDER " +)?" DATE "(?: +remote from \\S+)? *$", rest);
+    return all != NULL;
 }
 
 static bool has_date(const char *rest)
 {
     static GRegex *regex;
-    return matches(&regex, DATE "|\\d:\\d\\d\\b.*\\d{4}|\\d{4}.*\\d:\\d\\d\\b", rest);
+    g_autofree char *date = match(&regex, DATE "|\\d:\\d\\d\\b.*\\d{4}|\\d{4}.*\\d:\\d\\d\\b", rest);
+    return date != NULL;
 }
 
 /* The date after the address, read as UTC. */
 static int64_t time_of(const char *rest)
 {
     static GRegex *regex;
-    GMatchInfo *info = NULL;
+    g_autofree char *date = match(&regex, DATE, rest);
     int64_t seconds = 0;
-    bool good = false;
-    if (regex == NULL)
-        regex = g_regex_new(DATE, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    if (g_regex_match(regex, rest, 0, &info)) {
-        char *date = g_match_info_fetch(info, 0);
-        good = decode_date(date, &seconds) && seconds > 0;
-        g_free(date);
-    }
-    g_match_info_free(info);
-    return good ? seconds : 0;
+    return date != NULL && decode_date(date, &seconds) && seconds > 0 ? seconds : 0;
 }
 
 static bool only(const char *word, size_t length, const char *set)
@@ -217,4 +215,52 @@ enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbo
     if (place->after_marker)
         return judge_second(from, first, place);
     return is_alike(from, first) ? judge_alike(from, marked, place) : judge_other(from, place);
+}
+
+static bool begins_message(const char *text)
+{
+    struct mbox_from from;
+    char *line = g_strndup(text, strcspn(text, "\n"));
+    bool begins = mbox_from_is(line);
+    if (begins) {
+        mbox_from_read(line, &from);
+        begins = from.kind != MBOX_FROM_PROSE;
+        mbox_from_clear(&from);
+    }
+    g_free(line);
+    return begins;
+}
+
+/* As in the scan, CR alone ends no line. */
+static const char *skip_line_end(const char *text)
+{
+    const char *behind = text + strspn(text, "\r");
+    return behind[0] == '\n' ? behind + 1 : text;
+}
+
+bool mbox_length_fits(int fd, int64_t body, int64_t length)
+{
+    char next[NEXT_LINE] = "";
+    struct stat status;
+    if (fstat(fd, &status) != 0 || length > status.st_size - body)
+        return false;
+    /* includes the byte before, which belongs at least to the header */
+    ssize_t n = pread(fd, next, sizeof(next) - 1, body + length - 1);
+    if (n < 1)
+        return false;
+    /* if a body ends without a line end, one was added; the other belongs to the empty line */
+    const char *line = skip_line_end(next + 1);
+    bool at_line = line > next + 1 || next[0] == '\n';
+    line = skip_line_end(line);
+    int64_t behind = body + length + (line - (next + 1));
+    return behind == status.st_size || (at_line && begins_message(line));
+}
+
+int64_t mbox_length_read(const char *text)
+{
+    guint64 length;
+    char *number = g_strstrip(g_strdup(text));
+    bool good = g_ascii_string_to_unsigned(number, 10, 0, G_MAXINT64, &length, NULL);
+    g_free(number);
+    return good ? (int64_t)length : -1;
 }

@@ -61,4 +61,13 @@ enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbo
 /* Sets the two members of *ret that depend on the next line. */
 void mbox_from_look_behind(const char *line, struct mbox_place *ret);
 
+/* Content-Length marks the end of a message in some mboxes; many programs leave it wrong, and a message's sender can set it
+ * as he likes. It never decides where a message ends.
+ *
+ * Returns its value; -1: not a number, or larger than any file. */
+int64_t mbox_length_read(const char *text) OD_MUST;
+
+/* Whether the next message may begin, or the file ends, at that place. body: the offset of its first byte. */
+bool mbox_length_fits(int fd, int64_t body, int64_t length) OD_MUST;
+
 #endif

@@ -10,7 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/workers.h"
+#include "replay/replay_workers.h"
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
@@ -95,7 +95,7 @@ static struct item *next_item(struct run *run)
 /* Gives out tasks while there are idle workers. */
 static void give_out(struct run *run)
 {
-    while (stops == 0 && workers_idle(run->workers)) {
+    while (stops == 0 && workers_busy(run->workers) < run->setup->jobs) {
         struct fault fault;
         struct item *item = next_item(run);
         if (item == NULL)
@@ -268,13 +268,12 @@ static void give_up_waiting(struct run *run)
 
 int replay_run(const struct replay_setup *setup, const struct replay_source *source, struct replay_output *output)
 {
-    static const struct workers_calls calls = {.begin = replay_task_begin, .serve = replay_task_serve};
     struct run run = {
         .setup = setup,
         .source = source,
         .output = output,
         .waiting = G_QUEUE_INIT,
-        .workers = workers_new(setup->jobs, &calls, setup),
+        .workers = workers_new(setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .patience_ms = setup->dry_run ? DRY_PATIENCE_MS
                                       : setup->config->delivery.hold_off + setup->config->delivery.deadline,

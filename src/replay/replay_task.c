@@ -22,11 +22,11 @@ static void end_by_signal(int signal)
     _exit(signal == SIGALRM ? EX_TEMPFAIL : 128 + signal); /* as a shell reports it */
 }
 
-void *replay_task_begin(const void *context)
+struct replay_worker *replay_task_begin(const struct replay_setup *setup)
 {
     struct replay_worker *worker = base_alloc(sizeof(*worker));
-    worker->setup = context;
-    worker->sessions = sessions_new(worker->setup->config, worker->setup->jobs);
+    worker->setup = setup;
+    worker->sessions = sessions_new(setup->config, setup->jobs);
     /* A signal that the terminal sends to all of us is for the parent to handle. */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -149,9 +149,8 @@ static GBytes *new_answer(enum replay_load load, const char *text, const struct 
     return bytes;
 }
 
-GBytes *replay_task_serve(void *state, GBytes *bytes)
+GBytes *replay_task_serve(struct replay_worker *worker, GBytes *bytes)
 {
-    struct replay_worker *worker = state;
     struct replay_message message OD_CLEANUP(message_clear) = {.message = NULL};
     struct fault fault = {.text = ""};
     GVariantBuilder verdicts;

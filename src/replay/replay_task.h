@@ -68,9 +68,9 @@ struct replay_answer {
     GPtrArray *verdicts; /* of struct replay_verdict * */
 };
 
-/* The calls for workers_new; its context is a struct replay_setup. */
-void *replay_task_begin(const void *context);
-GBytes *replay_task_serve(void *state, GBytes *bytes);
+/* In a worker's process: once, before its first task; and each task, which gives an answer. */
+struct replay_worker *replay_task_begin(const struct replay_setup *setup) OD_MUST;
+GBytes *replay_task_serve(struct replay_worker *worker, GBytes *bytes) OD_MUST;
 
 /* The worker's connection to the database; NULL with the fault set. */
 struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault) OD_MUST;

@@ -14,14 +14,6 @@ static bool has_control(const char *text, size_t length)
     return false;
 }
 
-static char *lower(const char *text, size_t length)
-{
-    char *copy = base_strndup(text, length);
-    for (char *c = copy; *c != '\0'; c++)
-        *c = g_ascii_tolower(*c);
-    return copy;
-}
-
 /* A local part that is a Quoted-string (RFC 5321, 4.1.2), up to the end or the '@': its content goes to *ret, a new
  * string; returns how many bytes it took. Otherwise *ret is untouched. */
 static size_t take_quoted(const char *text, size_t length, char **ret)
@@ -56,7 +48,7 @@ static bool is_dot_string(const char *local)
 /* Removes quotes unless they are needed: "lisa@elsewhere" must not become another user's account. */
 static char *plain_user(const char *content, size_t length)
 {
-    char *user = lower(content, length);
+    char *user = g_ascii_strdown(content, (gssize)length);
     if (is_dot_string(user))
         return user;
     GString *text = g_string_new("\"");
@@ -108,9 +100,9 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
     }
     const char *plus = local_length > 1 ? memchr(local + 1, '+', local_length - 1) : NULL;
     size_t user = plus != NULL ? (size_t)(plus - local) : local_length;
-    ret->user = unquoted != NULL ? plain_user(local, user) : lower(local, user);
+    ret->user = unquoted != NULL ? plain_user(local, user) : g_ascii_strdown(local, (gssize)user);
     ret->detail = base_strndup(plus != NULL ? plus + 1 : "", plus != NULL ? local_length - user - 1 : 0);
-    ret->domain = at != NULL ? lower(at + 1, (size_t)(end - at - 1)) : base_strdup("");
+    ret->domain = at != NULL ? g_ascii_strdown(at + 1, end - at - 1) : base_strdup("");
     ret->address = ret->domain[0] != '\0' ? base_printf("%s@%s", ret->user, ret->domain) : base_strdup(ret->user);
     return true;
 }

@@ -38,7 +38,7 @@ enum route_result route_leads_to(const struct config *config, struct ledger *led
 
 void route_clear(struct route *route); /* for OD_CLEANUP */
 
-/* Whether the [route] settings are valid; the fault names the one that is not. */
+/* Whether the [route] settings are valid, and go with each other; the fault names the one that is not. */
 bool route_check(const struct config *config, struct fault *fault) OD_MUST;
 
 #endif

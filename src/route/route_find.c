@@ -46,11 +46,7 @@ static void clear_columns(char *columns[3])
 
 static char *choose(char **column, const char *otherwise)
 {
-    if (*column == NULL)
-        return base_strdup(otherwise);
-    char *chosen = *column;
-    *column = NULL;
-    return chosen;
+    return *column != NULL ? g_steal_pointer(column) : base_strdup(otherwise);
 }
 
 /* Gives each mailbox a single name, otherwise its copies would count as different ones: INBOX in any case (RFC 3501,
@@ -145,9 +141,4 @@ void route_clear(struct route *route)
     base_free(&route->fallback);
     base_free(&route->home);
     base_free(&route->sent);
-}
-
-bool route_check(const struct config *config, struct fault *fault)
-{
-    return route_template_check(config, fault);
 }

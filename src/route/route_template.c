@@ -85,7 +85,7 @@ static bool check_template(const char *setting, const char *template, struct fau
     return expanded != NULL;
 }
 
-bool route_template_check(const struct config *config, struct fault *fault)
+bool route_check(const struct config *config, struct fault *fault)
 {
     bool shared = config_is_shared(config);
     bool copies = config->route.sent_copy != SENT_COPY_OFF;

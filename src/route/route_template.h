@@ -18,7 +18,4 @@ char *route_template_expand(const char *setting, const char *template, const str
 enum route_result route_template_mailboxes(const struct config *config, const char *account, char **inbox, char **sent,
                                            struct fault *fault) OD_MUST;
 
-/* Whether the templates are valid, and go with the other settings. */
-bool route_template_check(const struct config *config, struct fault *fault) OD_MUST;
-
 #endif

@@ -264,7 +264,7 @@ static const struct refusal syntax[] = {
     {"[imap\nhost = a\n", NULL, "FILE: line 1: neither"},
     {"[imap = a\n", NULL, "FILE: line 1: neither"},
     {"\xef\xbb\xbf[imap]\n", NULL, "FILE: line 1: neither"},
-    {"[imap] x\nhost = a\n", NULL, "FILE: not a configuration file"},
+    {"[imap] x\nhost = a\n", NULL, "FILE: line 1: neither"},
     {"[imap]\nhost = a\nhost = b\n", NULL, "FILE: [imap] host: set twice"},
     {"[imap]\nhost = a\n[log]\n[imap]\nhost = a\n", NULL, "FILE: [imap] host: set twice"},
     {"[imap]\nhost[de] = a\n", NULL, "FILE: [imap] host[de]: no such setting"},
@@ -614,7 +614,7 @@ static void test_print_hides_passwords(void **state)
     } cases[] = {
         {"dbname=x user=y", "dbname=x user=y"},
         {"dbname=x password=hunter2 user=y", "dbname=x password=*** user=y"},
-        {"password = 'hunter2 \\' hunter2'  user = 'y z'", "password=*** user='y z'"},
+        {"password = 'hunter2 \\' hunter2'  user = 'y z'", "password = ***  user = 'y z'"},
         {"password=hunter2\\ hunter2 user=y", "password=*** user=y"},
         {"sslpassword=hunter2", "sslpassword=***"},
         {"passfile=/etc/x", "passfile=/etc/x"},

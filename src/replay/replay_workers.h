@@ -3,26 +3,15 @@
  * Worker processes, each with one task at a time. They are processes, not threads, because a delivery's deadline ends
  * its process, and a worker that dies costs only its own task. If the parent dies, each worker ends after its current
  * task. */
-#ifndef ONCEDROP_WORKERS_H
-#define ONCEDROP_WORKERS_H
+#ifndef ONCEDROP_REPLAY_WORKERS_H
+#define ONCEDROP_REPLAY_WORKERS_H
 
-#include <glib.h>
-
-#include "base/base.h"
+#include "replay/replay_task.h"
 
 struct workers;
 
-/* What a worker does; called in its process. */
-struct workers_calls {
-    void *(*begin)(const void *context);         /* once, before its first task; returns its state */
-    GBytes *(*serve)(void *state, GBytes *task); /* one task; returns the answer */
-};
-
-/* Starts nothing yet. context is passed to `begin`. */
-struct workers *workers_new(size_t count, const struct workers_calls *calls, const void *context) OD_MUST;
-
-/* Whether a worker is idle. */
-bool workers_idle(const struct workers *workers) OD_MUST;
+/* setup->jobs workers; starts none yet. */
+struct workers *workers_new(const struct replay_setup *setup) OD_MUST;
 
 /* The number of tasks in progress. */
 size_t workers_busy(const struct workers *workers) OD_MUST;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * A socket pair for each worker. A message is a length and that many bytes. */
-#include "base/workers.h"
+#include "replay/replay_workers.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -18,18 +17,16 @@ struct worker {
 };
 
 struct workers {
-    struct workers_calls calls;
-    const void *context;
+    const struct replay_setup *setup;
     size_t count;
     struct worker worker[];
 };
 
-struct workers *workers_new(size_t count, const struct workers_calls *calls, const void *context)
+struct workers *workers_new(const struct replay_setup *setup)
 {
-    struct workers *workers = base_alloc(sizeof(*workers) + count * sizeof(struct worker));
-    workers->calls = *calls;
-    workers->context = context;
-    workers->count = count;
+    struct workers *workers = base_alloc(sizeof(*workers) + setup->jobs * sizeof(struct worker));
+    workers->setup = setup;
+    workers->count = setup->jobs;
     return workers;
 }
 
@@ -37,9 +34,7 @@ static bool write_all(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
     while (size > 0) {
-        ssize_t n = send(fd, at, size, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = TEMP_FAILURE_RETRY(send(fd, at, size, MSG_NOSIGNAL));
         if (n <= 0)
             return false;
         at += n;
@@ -52,9 +47,7 @@ static bool read_all(int fd, void *bytes, size_t size)
 {
     char *at = bytes;
     while (size > 0) {
-        ssize_t n = recv(fd, at, size, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = TEMP_FAILURE_RETRY(recv(fd, at, size, 0));
         if (n <= 0)
             return false;
         at += n;
@@ -85,12 +78,12 @@ static GBytes *receive_bytes(int fd)
 /* Runs until the parent or its socket is gone. */
 static _Noreturn void work(const struct workers *workers, int fd)
 {
-    void *state = workers->calls.begin(workers->context);
+    struct replay_worker *worker = replay_task_begin(workers->setup);
     for (;;) {
         GBytes *task = receive_bytes(fd);
         if (task == NULL)
             _exit(0);
-        GBytes *answer = workers->calls.serve(state, task);
+        GBytes *answer = replay_task_serve(worker, task);
         if (!send_bytes(fd, answer))
             _exit(1);
         g_bytes_unref(answer);
@@ -129,8 +122,7 @@ static int reap(struct worker *worker)
 {
     int status = 0;
     close(worker->fd);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitpid(worker->pid, &status, 0));
     *worker = (struct worker){.pid = 0};
     return status;
 }
@@ -146,11 +138,6 @@ static struct worker *find_idle(struct workers *workers)
             unstarted = worker;
     }
     return unstarted;
-}
-
-bool workers_idle(const struct workers *workers)
-{
-    return workers_busy(workers) < workers->count;
 }
 
 size_t workers_busy(const struct workers *workers)
