@@ -312,6 +312,7 @@ servers:
 
 check:
 	@tests/install-packages check
+	@tests/unpack-servers
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check
 
 # What check leaves out: it takes longer.

@@ -487,6 +487,7 @@ def test_what_cannot_be_read_is_left_to_the_full_program(front, stdin):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a program a group")
+@pytest.mark.skipif(lab_module.is_sanitized(), reason="a sanitizer refuses to run with rights")
 @pytest.mark.parametrize("mode", [0o2755, 0o4755], ids=oct)
 @pytest.mark.parametrize("name", ["program", "full_program"])
 def test_a_program_with_rights_refuses_to_run(front, name, mode):
@@ -504,6 +505,7 @@ def test_a_program_with_rights_refuses_to_run(front, name, mode):
 # The default path
 
 
+@pytest.mark.skipif(lab_module.is_sanitized(), reason="a sanitizer wants to be loaded first")
 def test_a_service_at_the_default_path_counts_only_if_no_other_is_named(front):
     """So a service of this machine gets no mail of a test."""
     scuba = front.site.account("scuba")
