@@ -83,14 +83,18 @@ static const char **add_override(const char **overrides, size_t count, const cha
  * has stopped reading. Returns the exit status. */
 static int end_output(int status)
 {
-    errno = 0;
-    bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    int error = fflush(stdout) == 0 ? 0 : errno;
+    bool written = error == 0 && ferror(stdout) == 0;
     bool reads = written || !output_reader_gone();
-    if (fclose(stdout) == 0 && written)
+    if (fclose(stdout) != 0) {
+        error = errno;
+        written = false;
+    }
+    if (written)
         return status;
     if (status == 0)
         status = EX_IOERR;
-    return reads ? cmd_fail(status, "write error: %s", errno != 0 ? strerror(errno) : "the output is incomplete")
+    return reads ? cmd_fail(status, "write error: %s", error != 0 ? strerror(error) : "the output is incomplete")
                  : status;
 }
 
