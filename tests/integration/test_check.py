@@ -14,7 +14,7 @@ import socket
 import subprocess
 
 import pytest
-from lab import certificates, lab as lab_module, pgbouncer, postfix, postgres, process, terminal
+from lab import certificates, lab as lab_module, pgbouncer, postgres, process, terminal
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message
 from lab.proxy import CLIENT

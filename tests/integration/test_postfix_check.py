@@ -194,7 +194,8 @@ def test_a_domain_whose_mail_comes_here(site, main, master):
      "virtual_mailbox_domains = b.example: example.org is not a domain of this Postfix"),
     ({**VIRTUAL, "mydestination": "localhost, example.org", "virtual_mailbox_domains": "b.example"}, PIPE,
      "mydestination = localhost, example.org: example.org is in it, from where no mail comes to oncedrop"),
-    ({**COMMAND, "mailbox_transport": "other"}, PIPE.replace("oncedrop unix", "x unix") + OTHER, "mydestination = example.org: "),
+    ({**COMMAND, "mailbox_transport": "other"}, PIPE.replace("oncedrop unix", "x unix") + OTHER,
+     "mydestination = example.org: example.org is in it"),
     ({**VIRTUAL, "virtual_transport": "other"}, PIPE + OTHER,
      "example.org is in it, but virtual_transport does not lead to oncedrop"),
     ({**VIRTUAL, "virtual_transport": "lmtp:unix:private/another"}, PIPE + "lmtp unix - - n - - lmtp\n"
