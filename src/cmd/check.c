@@ -37,10 +37,9 @@
 /* Input of the steps, and what one finds out for another: shared between their processes. */
 struct check {
     const struct config *config;
-    const char *address;     /* NULL: none given */
-    const char *postfix;     /* directory of Postfix's configuration; NULL: the default */
-    bool connected, fits;    /* the database answers; it has the right schema version */
-    int64_t max_connections; /* of the database; 0: unknown */
+    const char *address;  /* NULL: none given */
+    const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
+    bool connected, fits; /* the database answers; it has the right schema version */
     struct check_place place;
 };
 
@@ -112,8 +111,7 @@ static void step_database(void *context)
     struct check *check = context;
     struct fault fault;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
-    char *version OD_CLEANUP(base_free) =
-        ledger != NULL ? ledger_server_version(ledger, &check->max_connections, &fault) : NULL;
+    char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
     if (!check_item(version != NULL, "database", version != NULL ? "PostgreSQL %s" : "%s",
                     version != NULL ? version : fault.text))
         return;
@@ -198,7 +196,7 @@ static void step_postfix(void *context)
 {
     const struct check *check = context;
     const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
-    check_postfix(check->config, check->max_connections, check->postfix, at != NULL ? at + 1 : NULL);
+    check_postfix(check->config, check->postfix, at != NULL ? at + 1 : NULL);
 }
 
 /* Without an address, login can only be tested if imap.user names an account. */

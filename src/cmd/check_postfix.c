@@ -1,207 +1,266 @@
 /* SPDX-License-Identifier: ISC
  *
- * Postfix's settings for delivery agents: time limits that bounce, limits that multiply, shells that hide exit
- * statuses. */
+ * Postfix's settings that keep mail from us, bounce it, or cost a Sent copy: a table of rules, each with a setting, what its
+ * value must be, and what to do if it is not. */
 #include "cmd/check_postfix.h"
 
-#include <glib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cmd/check_report.h"
-#include "lmtp/lmtp.h"
+#include "cmd/postconf.h"
 
-/* Postfix itself runs a command that consists of these characters; any other it runs with /bin/sh -c
- * (pipe_command(3)). */
-#define NO_SHELL "0123456789!@%-_=+:,./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t"
+#define PRIVATE ":unix:private/"
 
-/* A setting whose name begins with the name of the transport. */
-static const char *setting(const struct postconf *postconf, const struct postconf_service *service, const char *suffix)
+/* Of the classes that a domain is in, the first in this list counts (trivial-rewrite(8)). */
+static const char *const classes[] = {"mydestination", "virtual_alias_domains", "virtual_mailbox_domains",
+                                      "relay_domains"};
+
+/* What a rule examines. */
+struct setting {
+    const struct config *config;
+    const struct postconf *postconf;
+    bool command;       /* mailbox_command is ours */
+    const char *domain; /* of the address that is asked about */
+    const char *class;  /* of the domain; "": none; NULL: nothing is asked, or a table may route it */
+    const char *name, *value;
+};
+
+/* pipe(8), spawn(8), or the LMTP client that connects to us. */
+static bool is_ours(const struct postconf_service *service)
 {
-    char *name OD_CLEANUP(base_free) = base_printf("%s%s", service->name, suffix);
-    return postconf_value_for(postconf, service, name);
+    return strstr("pipe spawn lmtp", service->daemon) != NULL && strstr(service->line, "oncedrop") != NULL;
 }
 
-/* A time as written by Postfix ("1000s", "20m"), in milliseconds; 0 if it is not one. */
-static int64_t time_of(const char *text)
+static const struct postconf_service *service_named(const struct postconf *postconf, const char *name)
 {
-    int64_t ms = 0;
-    return config_parse_duration(text, &ms) ? ms : 0;
+    const struct postconf_service *service = postconf->services;
+    while (service->line != NULL && strcmp(service->name, name) != 0)
+        service++;
+    return service->line != NULL ? service : NULL;
 }
 
-static void check_time(const struct config *config, const char *what, const char *text, int64_t needed)
+/* Whether a transport (NAME or NAME:NEXTHOP) is a service of ours, or a server outside of master.cf, which may be. */
+static bool may_be_ours(const struct postconf *postconf, const char *transport)
 {
-    int64_t limit = time_of(text);
-    if (limit > 0 && limit <= needed)
-        check_warning("postfix",
-                      "%s = %s is not above the %lld s a delivery may take (delivery.deadline = %lld s, once for"
-                      " reading and once for delivering): Postfix bounces mail if it has to kill the process",
-                      what, text, (long long)needed / 1000, (long long)config->delivery.deadline / 1000);
+    const char *socket = strstr(transport, PRIVATE);
+    char *name OD_CLEANUP(base_free) = base_strndup(transport, strcspn(transport, ":"));
+    const struct postconf_service *service = service_named(postconf, socket != NULL ? socket + strlen(PRIVATE) : name);
+    return service != NULL && (is_ours(service) || (socket == NULL && strcmp(service->daemon, "lmtp") == 0));
 }
 
-/* Of a process of `deliver`, with whatever the service does. */
-static int64_t longest(const struct config *config)
+/* What can be wrong: each returns NULL if the value is right, else a new string, which precedes the rule's text. */
+
+/* Of main.cf only: the transports that are there by default may be unused. */
+static char *is_undefined(const struct setting *setting)
 {
-    return 2 * config->delivery.deadline + CONFIG_FRONT_MS;
+    const char *socket = strstr(setting->value, PRIVATE), *server = socket != NULL ? socket + strlen(PRIVATE) : NULL;
+    char *name OD_CLEANUP(base_free) = base_strndup(setting->value, strcspn(setting->value, ":"));
+    if (name[0] == '\0' || !g_hash_table_contains(setting->postconf->own, setting->name))
+        return NULL;
+    const char *missing = service_named(setting->postconf, name) == NULL ? name : server;
+    return missing != NULL && service_named(setting->postconf, missing) == NULL
+               ? base_printf("master.cf has no service %s", missing)
+               : NULL;
 }
 
-static void check_processes(const struct postconf *postconf, const struct postconf_service *service,
-                            int64_t max_connections)
+static char *is_in_earlier_class(const struct setting *setting)
 {
-    int64_t processes = check_postfix_processes(postconf, service);
-    char *most OD_CLEANUP(base_free) = processes == INT64_MAX ? base_strdup("any number of")
-                                                              : base_printf("up to %lld", (long long)processes);
-    if (max_connections > 0 && processes > max_connections - 5)
-        check_warning("postfix",
-                      "%s: %s processes at once, but the database takes %lld connections: set maxproc in master.cf or"
-                      " put a pooler in between",
-                      service->name, most, (long long)max_connections);
-}
-
-static void check_pipe(const struct config *config, const struct postconf *postconf,
-                       const struct postconf_service *service)
-{
-    const char *recipients = setting(postconf, service, "_destination_recipient_limit");
-    char *what OD_CLEANUP(base_free) = base_printf("%s_time_limit", service->name);
-    check_time(config, what, setting(postconf, service, "_time_limit"), longest(config));
-    if (strcmp(recipients, "1") != 0)
-        check_warning("postfix",
-                      "%s_destination_recipient_limit = %s: must be 1, one process delivers to one recipient",
-                      service->name, recipients);
-}
-
-/* A client that gives up sends the message again. */
-static void check_client(const struct config *config, const struct postconf *postconf,
-                         const struct postconf_service *service)
-{
-    const char *text = postconf_value_for(postconf, service, "lmtp_data_done_timeout");
-    int64_t limit = time_of(text);
-    if (limit > 0 && limit <= config->delivery.deadline)
-        check_warning("postfix",
-                      "lmtp_data_done_timeout = %s is not above delivery.deadline = %lld s: Postfix does not wait for"
-                      " the answer and sends the message again; raise it",
-                      text, (long long)config->delivery.deadline / 1000);
-}
-
-static void check_postfix_service(const struct config *config, const struct postconf *postconf,
-                                  const struct postconf_service *service, int64_t max_connections)
-{
-    if (strcmp(service->daemon, "lmtp") == 0) {
-        check_client(config, postconf, service);
-        return;
+    for (size_t i = 0; strcmp(classes[i], setting->name) != 0; i++) {
+        const char *earlier = postconf_value(setting->postconf, NULL, classes[i]);
+        char *domain OD_CLEANUP(base_free) = postconf_shared(setting->postconf, setting->value, earlier);
+        if (domain == NULL)
+            domain = postconf_shared(setting->postconf, earlier, setting->value);
+        if (domain != NULL)
+            return base_printf("%s is in %s, too", domain, classes[i]);
     }
-    if (strcmp(service->daemon, "pipe") == 0)
-        check_pipe(config, postconf, service);
-    else
-        check_time(config, "spawn's time limit", setting(postconf, service, "_time_limit"),
-                   LMTP_SESSION_MS + 2 * config->delivery.deadline);
-    check_processes(postconf, service, max_connections);
+    return NULL;
 }
 
-static void check_mailbox_command(const struct config *config, const struct postconf *postconf)
+static char *takes_the_domain_elsewhere(const struct setting *setting)
 {
-    const char *command = postconf_value(postconf, "mailbox_command");
-    check_time(config, "command_time_limit", postconf_value(postconf, "command_time_limit"), longest(config));
-    if (command[strspn(command, NO_SHELL)] != '\0')
-        check_warning("postfix",
-                      "mailbox_command contains characters for which Postfix starts a shell: a missing program is then"
-                      " status 127, which bounces; use only letters, digits and !@%%-_=+:,./");
+    const struct postconf *postconf = setting->postconf;
+    const char *other = postconf_value(postconf, NULL, "mailbox_transport");
+    if (g_strcmp0(setting->class, setting->name) != 0)
+        return NULL;
+    bool local = strcmp(setting->name, "mydestination") == 0;
+    const char *own = postconf_value(postconf, NULL, local ? "local_transport" : "virtual_transport");
+    bool ours = may_be_ours(postconf, own);
+    if (local && !ours)
+        ours = other[0] != '\0' ? may_be_ours(postconf, other) : setting->command;
+    return ours ? NULL : base_strdup(setting->domain);
 }
 
-/* The command's socket: a new string. */
-static char *socket_of(const char *command)
+static char *has_no_class(const struct setting *setting)
 {
-    const char *at = strstr(command, " -S");
-    if (at == NULL)
-        return base_strdup(CONFIG_SERVICE_SOCKET);
-    at += strlen(" -S") + strspn(at + strlen(" -S"), " ");
-    return base_strndup(at, strcspn(at, " "));
+    return g_strcmp0(setting->class, "") == 0 ? base_strdup(setting->domain) : NULL;
 }
 
-/* The command runs as the recipient, who may not read the configuration. */
-static void check_rights(const struct config *config, const char *command)
+static char *has_no_service(const struct setting *setting)
 {
     struct stat found;
-    char *socket OD_CLEANUP(base_free) = socket_of(command);
-    if (stat("/proc/self/exe", &found) == 0 && (found.st_mode & S_ISGID) != 0)
-        return;
-    if (strcmp(socket, config->service.socket) != 0)
-        check_warning(
-            "postfix",
-            "mailbox_command hands mail over to a service on %s, but service.socket = %s: mail for local users is deferred;"
-            " give deliver the option -S %s",
-            socket, config->service.socket, config->service.socket);
-    else if (stat(socket, &found) != 0 || !S_ISSOCK(found.st_mode))
-        check_warning("postfix",
-                      "mailbox_command runs as the recipient, who may not read the configuration, and no service is on"
-                      " %s: mail for local users is deferred; start oncedrop serve, see oncedrop-postfix(7)",
-                      socket);
+    char socket[108] = CONFIG_SERVICE_SOCKET; /* as long as in sockaddr_un */
+    const char *option = strstr(setting->value, " -S");
+    bool good = option == NULL || sscanf(option, " -S %107s", socket) == 1;
+    good = good && stat(socket, &found) == 0 && S_ISSOCK(found.st_mode);
+    return good ? NULL : base_printf("no service is on %s", socket);
 }
 
 /* The service delivers for an ordinary user only to the account that the login name maps to. */
-static void check_login_account(const struct config *config)
+static char *has_no_domain(const struct setting *setting)
 {
-    const char *account = config->route.account;
-    bool needs_domain = strstr(account, "%{address}") != NULL || strstr(account, "%{domain}") != NULL;
-    if (config->route.account_query[0] == '\0' && needs_domain)
-        check_warning("postfix",
-                      "mailbox_command runs as the recipient, whose login name has no domain, but route.account ="
-                      " %s needs one: every such delivery is deferred; use %%{user} or account_query",
-                      account);
+    const char *account = setting->config->route.account;
+    bool needed = strstr(account, "%{address}") != NULL || strstr(account, "%{domain}") != NULL;
+    return needed && setting->config->route.account_query[0] == '\0' ? base_printf("route.account = %s", account)
+                                                                     : NULL;
 }
 
-/* Mail that we defer for a set time must still be in Postfix's queue at the end of that time. */
-static void check_lifetime(const struct config *config, const struct postconf *postconf)
+/* pipe(8) can pass the login on; over LMTP it is known only from the Received field. */
+static char *hides_the_login(const struct setting *setting)
 {
-    const char *lifetime = postconf_value(postconf, "maximal_queue_lifetime");
-    int64_t limit = time_of(lifetime), longest = config->delivery.hold_off;
-    const char *name = "delivery.hold_off";
-    if (config->delivery.sent_retry > longest) {
-        longest = config->delivery.sent_retry;
-        name = "delivery.sent_retry";
+    bool needed = false, told = strcmp(setting->value, "yes") == 0;
+    for (const struct postconf_service *service = setting->postconf->services; service->line != NULL; service++) {
+        needed = needed || (is_ours(service) && strstr(service->line, "sasl_username") == NULL);
+        told = told || strstr(service->line, "smtpd_sasl_authenticated_header=yes") != NULL;
     }
-    if (config->delivery.reject_after > longest) {
-        longest = config->delivery.reject_after;
-        name = "delivery.reject_after";
-    }
-    if (limit > 0 && limit <= longest)
-        check_warning("postfix",
-                      "maximal_queue_lifetime = %s is not above %s = %lld s: Postfix bounces what should be retried"
-                      " again",
-                      lifetime, name, (long long)longest / 1000);
-    if (limit >= config->record.abandon_after)
-        check_warning("postfix",
-                      "maximal_queue_lifetime = %s is not below record.abandon_after = %lld d: a message that is still"
-                      " in the queue, but was on hold for that long, would be abandoned",
-                      lifetime, (long long)config->record.abandon_after / 86400000);
+    bool wrong = needed && !told && setting->config->route.sent_copy == SENT_COPY_AUTHENTICATED;
+    return wrong ? base_strdup("the login that sent a message is unknown") : NULL;
 }
 
-void check_postfix(const struct config *config, int64_t max_connections, const char *directory, const char *domain)
+static char *ends_a_delivery(const struct setting *setting)
+{
+    int64_t ms, deadline = setting->config->delivery.deadline;
+    bool wrong = config_parse_duration(setting->value, &ms) && ms <= 2 * deadline + CONFIG_FRONT_MS;
+    return wrong ? base_strdup("a delivery may take longer") : NULL;
+}
+
+static char *ends_before_a_retry(const struct setting *setting)
+{
+    int64_t ms, hold_off = setting->config->delivery.hold_off, sent_retry = setting->config->delivery.sent_retry;
+    bool wrong = config_parse_duration(setting->value, &ms) &&
+                 (ms <= hold_off || ms <= sent_retry || ms <= setting->config->delivery.reject_after);
+    return wrong ? base_strdup("not above delivery.hold_off, sent_retry and reject_after") : NULL;
+}
+
+static char *outlives_the_record(const struct setting *setting)
+{
+    int64_t ms;
+    bool wrong = config_parse_duration(setting->value, &ms) && ms >= setting->config->record.abandon_after;
+    return wrong ? base_strdup("not below record.abandon_after") : NULL;
+}
+
+#define ANY ""                 /* any Postfix */
+#define OURS "mailbox_command" /* one whose mailbox_command is ours */
+#define SEE "; see oncedrop-postfix(7)"
+#define KILLED ": Postfix bounces mail if it has to kill the process; set it above 2 * delivery.deadline + 270s"
+#define ACCIDENT "mail bounces while the program cannot be loaded; set it to regexp:/etc/postfix/oncedrop_status"
+
+static const struct rule {
+    const char *of;       /* ANY, OURS, or the daemon of a service of ours */
+    const char *settings; /* separated by blanks; "_time_limit" is the service's: NAME_time_limit */
+    char *(*wrong)(const struct setting *setting); /* or, if it is NULL: */
+    const char *key;  /* what the tables in the value have for this, or, if it is NULL, the value itself ... */
+    const char *must; /* ... must match this */
+    bool fails;       /* it keeps mail from arriving at all; else a warning */
+    const char *text;
+} rules[] = {
+    /* clang-format off */
+    {ANY, "virtual_alias_domains virtual_mailbox_domains", is_in_earlier_class, NULL, NULL, true,
+     ": Postfix uses that, and mail for it is refused or delivered elsewhere; leave it in one of them" SEE},
+    {ANY, "local_transport virtual_transport relay_transport default_transport mailbox_transport fallback_transport",
+     is_undefined, NULL, NULL, true, ": mail is deferred; add the service" SEE},
+    {ANY, "mydestination", takes_the_domain_elsewhere, NULL, NULL, true,
+     " is in it, from where no mail comes to oncedrop: move it to virtual_mailbox_domains, or set mailbox_command" SEE},
+    {ANY, "virtual_mailbox_domains", takes_the_domain_elsewhere, NULL, NULL, true,
+     " is in it, but virtual_transport does not lead to oncedrop: no mail for it comes here" SEE},
+    {ANY, "virtual_mailbox_domains", has_no_class, NULL, NULL, true,
+     " is not a domain of this Postfix, which sends its mail elsewhere: add it" SEE},
+    {ANY, "smtpd_sasl_authenticated_header", hides_the_login, NULL, NULL, false,
+     ", so no Sent copy is made; set it to yes, or set route.sent_copy = off"},
+    {ANY, "maximal_queue_lifetime", ends_before_a_retry, NULL, NULL, false,
+     ": Postfix bounces what should be retried again"},
+    {ANY, "maximal_queue_lifetime", outlives_the_record, NULL, NULL, false,
+     ": a message that is still in the queue, but was on hold for that long, would be abandoned"},
+    {OURS, "mailbox_transport", NULL, NULL, "^$", false,
+     "it overrides mailbox_command, which is never run; unset one of them"},
+    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs the command as nobody, who has no account */
+     "no entry for root, whose mail is deferred; add a line such as root: lisa to /etc/aliases and run newaliases"},
+    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what pipe_command(3) runs by itself */
+     "Postfix starts a shell for it: a missing program is then status 127, which bounces; use only letters, digits and"
+     " !@%-_=+:,./"},
+    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* it runs as the recipient, who cannot deliver alone */
+     ": mail for local users is deferred; start oncedrop serve, or give deliver the option -S with service.socket" SEE},
+    {OURS, "mailbox_command", has_no_domain, NULL, NULL, false,
+     " needs a domain, but the login name of the recipient, as whom it runs, has none: every such delivery is deferred;"
+     " use %{user} or account_query"},
+    {OURS, "command_time_limit", ends_a_delivery, NULL, NULL, false, KILLED},
+    {OURS, "local_delivery_status_filter", NULL, "5.3.0 Command died", "^4", false, ACCIDENT},
+    {"pipe", "pipe_delivery_status_filter", NULL, "5.3.0 Command died", "^4", false, ACCIDENT},
+    {"pipe", "_time_limit", ends_a_delivery, NULL, NULL, false, KILLED},
+    {"pipe", "_destination_recipient_limit", NULL, NULL, "^1$", false, "one process delivers to one recipient; set it to 1"},
+    /* clang-format on */
+};
+
+/* What is wrong, before the rule's text; a new string or NULL. */
+static char *find_wrong(const struct rule *rule, const struct setting *setting)
+{
+    if (rule->wrong != NULL)
+        return rule->wrong(setting);
+    char *found OD_CLEANUP(base_free) = rule->key != NULL ? postconf_find(setting->postconf, setting->value, rule->key)
+                                                          : base_strdup(setting->value);
+    return found != NULL && g_regex_match_simple(rule->must, found, 0, 0) ? NULL : base_strdup("");
+}
+
+static void apply(const struct rule *rule, struct setting setting, const struct postconf_service *service)
+{
+    char **names = g_strsplit(rule->settings, " ", -1);
+    for (char **name = names; *name != NULL; name++) {
+        char *whole OD_CLEANUP(base_free) = base_printf("%s%s", **name == '_' ? service->name : "", *name);
+        setting.name = whole;
+        setting.value = postconf_value(setting.postconf, service, whole);
+        char *wrong OD_CLEANUP(base_free) = find_wrong(rule, &setting);
+        const char *is = setting.value[0] != '\0' ? " = " : " is not set",
+                   *more = strlen(setting.value) > 200 ? " ..." : "";
+        if (wrong != NULL && rule->fails)
+            check_item(false, "postfix", "%s%s%.200s%s: %s%s", whole, is, setting.value, more, wrong, rule->text);
+        else if (wrong != NULL)
+            check_warning("postfix", "%s%s%.200s%s: %s%s", whole, is, setting.value, more, wrong, rule->text);
+    }
+    g_strfreev(names);
+}
+
+static const char *class_of(const struct postconf *postconf, const char *domain)
+{
+    const char *of_tables[] = {"transport_maps", "mailbox_transport_maps", "mailbox_command_maps"};
+    for (size_t i = 0; i < G_N_ELEMENTS(of_tables); i++)
+        if (postconf_value(postconf, NULL, of_tables[i])[0] != '\0')
+            return NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(classes); i++) {
+        char *found OD_CLEANUP(base_free) = postconf_find(postconf, postconf_value(postconf, NULL, classes[i]), domain);
+        if (found != NULL)
+            return classes[i];
+    }
+    return "";
+}
+
+void check_postfix(const struct config *config, const char *directory, const char *domain)
 {
     struct postconf *postconf OD_CLEANUP(postconf_free) = postconf_read(directory);
-    size_t count;
     if (postconf == NULL)
         return;
-    const struct postconf_service *services = postconf_services(postconf, &count);
-    bool leads_here = strstr(postconf_value(postconf, "mailbox_command"), "oncedrop") != NULL;
-    if (strcmp(postconf_value(postconf, "soft_bounce"), "yes") == 0)
-        check_warning("postfix", "soft_bounce = yes: mail that is refused for good is retried for days");
-    check_postfix_classes(postconf);
-    check_postfix_way(config, postconf);
-    check_postfix_clients(config, postconf);
-    if (leads_here) {
-        check_mailbox_command(config, postconf);
-        check_login_account(config);
-        check_rights(config, postconf_value(postconf, "mailbox_command"));
+    struct setting setting = {.config = config, .postconf = postconf, .domain = domain};
+    setting.command = strstr(postconf_value(postconf, NULL, "mailbox_command"), "oncedrop") != NULL;
+    bool leads = setting.command;
+    for (const struct postconf_service *service = postconf->services; service->line != NULL; service++)
+        leads = leads || is_ours(service);
+    setting.class = domain != NULL && leads ? class_of(postconf, domain) : NULL;
+    for (const struct rule *rule = rules; rule < rules + G_N_ELEMENTS(rules); rule++) {
+        if (strcmp(rule->of, ANY) == 0 || (strcmp(rule->of, OURS) == 0 && setting.command))
+            apply(rule, setting, NULL);
+        for (const struct postconf_service *service = postconf->services; service->line != NULL; service++)
+            if (is_ours(service) && strcmp(service->daemon, rule->of) == 0)
+                apply(rule, setting, service);
     }
-    check_lifetime(config, postconf);
-    for (size_t i = 0; i < count; i++) {
-        if (!check_postfix_ours(&services[i]))
-            continue;
-        leads_here = true;
-        check_postfix_service(config, postconf, &services[i], max_connections);
-    }
-    if (leads_here && domain != NULL)
-        check_postfix_domain(postconf, domain);
-    check_item(true, "postfix", "settings read%s", leads_here ? "" : "; none of them leads to oncedrop yet");
+    check_item(true, "postfix", "settings read%s", leads ? "" : "; none of them leads to oncedrop yet");
 }

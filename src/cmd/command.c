@@ -100,7 +100,7 @@ static const struct command commands[] = {
     {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
-     "postconf(1) is installed, tests Postfix too: is mail routed here, and do its limits fit? Each item is ok, warning or\n"
+     "postconf(1) is installed, tests Postfix too: is mail routed here, and do settings bounce it? Each item is ok, warning or\n"
      "failed, with what to do; the last line counts them. Takes less than a minute, whatever is broken. If root runs it, it\n"
      "switches to the user that deliveries run as (service.user).\n\n"
      "  --json      print an array of objects: item, status, text\n\n"

@@ -3,7 +3,6 @@
  * Converts results to tables that outlive them. */
 #include "ledger/ledger_query.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/ledger_session.h"
@@ -105,16 +104,13 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
     return result != NULL ? ledger_table_of(result) : NULL;
 }
 
-char *ledger_server_version(struct ledger *ledger, int64_t *ret_max_connections, struct fault *fault)
+char *ledger_server_version(struct ledger *ledger, struct fault *fault)
 {
-    struct ledger_table *table = ledger_query(ledger,
-                                              "SELECT pg_catalog.current_setting('server_version'),"
-                                              " pg_catalog.current_setting('max_connections')",
-                                              0, NULL, fault);
+    struct ledger_table *table =
+        ledger_query(ledger, "SELECT pg_catalog.current_setting('server_version')", 0, NULL, fault);
     if (table == NULL)
         return NULL;
     char *version = base_strdup(ledger_cell(table, 0, 0));
-    *ret_max_connections = strtoll(ledger_cell(table, 0, 1), NULL, 10);
     ledger_table_free(&table);
     return version;
 }

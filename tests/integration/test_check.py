@@ -14,7 +14,7 @@ import socket
 import subprocess
 
 import pytest
-from lab import certificates, lab as lab_module, pgbouncer, postfix, postgres, process, terminal
+from lab import certificates, lab as lab_module, pgbouncer, postgres, process, terminal
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message
 from lab.proxy import CLIENT
@@ -643,18 +643,3 @@ def test_times(site, settings, item, word):
 def test_without_a_configured_postfix(site):
     said = check(site, env={"MAIL_CONFIG": site.lab.new_directory("postfix")})
     assert of(said, "failed") == [] and "postfix" not in said, said
-
-
-@pytest.mark.skipif(bool(postfix.missing()), reason="no Postfix")
-@pytest.mark.parametrize("lifetime,settings,word", [
-    ("5d", {}, None), ("2h", {}, None), ("1h", {}, "= 3600 s"), ("200s", {}, "= 3600 s"),
-    ("2h", {"delivery.sent_retry": "3h"}, "delivery.sent_retry"), ("2h", {"delivery.reject_after": "3h"}, "delivery.reject_after"),
-    ("2h", {"delivery.hold_off": "3h"}, "delivery.hold_off"),
-    ("10d", {}, "record.abandon_after = 10 d"), ("20d", {"record.abandon_after": "21d"}, None),
-])
-def test_the_lifetime_of_the_queue(site, lifetime, settings, word):
-    site.settings.update(settings)
-    directory = site.lab.postfix_directory(f"compatibility_level = 3.6\nmaximal_queue_lifetime = {lifetime}\n", "")
-    said = check(site, site.account(), env={"MAIL_CONFIG": directory})
-    warnings = [text for status, text in said["postfix"] if status == "warning" and "maximal_queue_lifetime" in text]
-    assert len(warnings) == (1 if word else 0) and all(word in text for text in warnings), said
