@@ -2,7 +2,7 @@
 """`oncedrop check` reads Postfix's settings with postconf(1), and warns of those that would bounce mail or cost a Sent copy;
 settings that keep mail from arriving at all are failures. Each rule has a row here.
 
-Seen to fail: with each of the conditions turned round, and with settings read of the system's Postfix."""
+Seen to fail: with each row of the table taken out, and with settings read of the system's Postfix."""
 
 import os
 
