@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -178,8 +179,8 @@ bool base_random(int64_t *ret, struct fault *fault)
 
 const char *base_excess_rights(void)
 {
-    /* Not AT_SECURE of getauxval(3), which AppArmor and SELinux set for programs without any rights, too. */
-    return getuid() == geteuid() && getgid() == getegid()
+    /* Not AT_SECURE, which AppArmor and SELinux set for programs without any rights, too. */
+    return getauxval(AT_UID) == getauxval(AT_EUID) && getauxval(AT_GID) == getauxval(AT_EGID)
                ? NULL
                : "the program must not be set-user-ID or set-group-ID; chmod ug-s ends that";
 }
