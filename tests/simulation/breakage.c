@@ -36,7 +36,7 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_LOST_IS_STORED] = {"LOST_IS_STORED", "a lost connection behind the literal is taken for stored"},
     [BREAK_VARIANT_IS_DUPLICATE] = {"VARIANT_IS_DUPLICATE", "another content with the Message-ID is a duplicate"},
     [BREAK_VARIANTS_UNSEEN] = {"VARIANTS_UNSEEN", "a Sent copy under way for another content is not seen"},
-    [BREAK_HOLD_UNCHECKED] = {"HOLD_UNCHECKED", "the hold does not count the copies that are still ours"},
+    [BREAK_HOLD_UNCHECKED] = {"HOLD_UNCHECKED", "the hold does not count the copies that are still ours", true},
     [BREAK_TROUBLE_BOUNCES] = {"TROUBLE_BOUNCES", "trouble with IMAP is told for good"},
     [BREAK_DATE_OF_THIS_TRY] = {"DATE_OF_THIS_TRY",
                                 "a copy is looked for by this host's clock, not by the recorded date"},

@@ -50,6 +50,7 @@ extern enum breakage breakage;
 
 struct breakage_row {
     const char *name, *meaning;
+    bool leases; /* what it breaks matters to them alone: only they can be lost while a delivery goes on */
 };
 
 /* All except BREAK_NOTHING. */

@@ -123,7 +123,9 @@ static bool notice(const struct options *options, enum breakage broken)
 static int run_breakages(const struct options *options)
 {
     int missed = 0;
+    const enum lock_method given = episode_method;
     for (int i = BREAK_NOTHING + 1; i < BREAKAGES; i++) {
+        episode_method = breakages[i].leases ? LOCK_METHOD_LEASE : given;
         memset(&counts, 0, sizeof(counts));
         double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
         bool found = notice(options, (enum breakage)i);
