@@ -8,15 +8,21 @@
 
 #include "base/base.h"
 
+struct postconf_service {
+    char name[128], type[16];
+    char daemon[64]; /* pipe, spawn, lmtp, … */
+    char *line;      /* all of it, with the arguments; NULL behind the last service */
+};
+
 struct postconf {
-    const char *directory; /* of Postfix's configuration; NULL: the default */
-    GHashTable *values; /* name → value of main.cf and its defaults; service/type/name → value of -o in master.cf */
-    GHashTable *own;    /* those that main.cf itself sets */
-    struct postconf_service {
-        char name[128], type[16];
-        char daemon[64]; /* pipe, spawn, lmtp, … */
-        char *line;      /* all of it, with the arguments; NULL behind the last service */
-    } * services;        /* of master.cf */
+    /* Where Postfix's configuration is; NULL: in the default directory. */
+    const char *directory;
+    /* name → value of main.cf and its defaults; service/type/name → value of -o in master.cf */
+    GHashTable *values;
+    /* Those that main.cf itself sets. */
+    GHashTable *own;
+    /* Of master.cf. */
+    struct postconf_service *services;
 };
 
 /* directory: not copied. Returns NULL if Postfix is not installed, or not configured. */
