@@ -356,7 +356,7 @@ FORCE:
 #:                  how to send a message, read a mailbox and query the record
 #: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
 #:                  commit, in five minutes; touches no system service
-#: make check-all   everything else: both compilers, every test with servers, a sample of the long ones; a quarter of an hour
+#: make check-all   everything else: both compilers, every test with servers, a sample of the long ones
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
