@@ -19,10 +19,10 @@ void base_free(void *pointer)
 {
     /* The variable may be a pointer of any type, so it is copied rather than dereferenced as void **. */
     void *memory;
-    memcpy(&memory, pointer, sizeof memory);
+    memcpy(&memory, pointer, sizeof(memory));
     free(memory);
     memory = NULL;
-    memcpy(pointer, &memory, sizeof memory);
+    memcpy(pointer, &memory, sizeof(memory));
 }
 
 void base_free_secret(char **secret)
@@ -44,7 +44,7 @@ void base_close(int *fd)
 
 static void *or_abort(void *memory)
 {
-    if (!memory)
+    if (memory == NULL)
         abort();
     return memory;
 }
@@ -61,12 +61,12 @@ void *base_realloc(void *old, size_t size)
 
 char *base_strdup(const char *text)
 {
-    return text ? or_abort(strdup(text)) : NULL;
+    return text != NULL ? or_abort(strdup(text)) : NULL;
 }
 
 char *base_strndup(const char *text, size_t length)
 {
-    return text ? or_abort(strndup(text, length)) : NULL;
+    return text != NULL ? or_abort(strndup(text, length)) : NULL;
 }
 
 char *base_printf(const char *format, ...)
@@ -97,7 +97,7 @@ static size_t whole_characters(const char *text, size_t length)
 }
 
 /* Puts text, whose untruncated length was `wanted`, into the fault. */
-static void settle_text(struct fault *fault, char text[sizeof fault->text], int wanted)
+static void settle_text(struct fault *fault, char text[sizeof(fault->text)], int wanted)
 {
     size_t length = strlen(text);
 
@@ -114,11 +114,11 @@ static void settle_text(struct fault *fault, char text[sizeof fault->text], int 
 
 void fault_set(struct fault *fault, const char *format, ...)
 {
-    char text[sizeof fault->text] = ""; /* the arguments may point into the fault itself */
+    char text[sizeof(fault->text)] = ""; /* the arguments may point into the fault itself */
     va_list arguments;
 
     va_start(arguments, format);
-    int wanted = vsnprintf(text, sizeof text, format, arguments);
+    int wanted = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     settle_text(fault, text, wanted);
     fault->code[0] = '\0';
@@ -126,16 +126,16 @@ void fault_set(struct fault *fault, const char *format, ...)
 
 void fault_prefix(struct fault *fault, const char *format, ...)
 {
-    char prefix[sizeof fault->text] = "";
+    char prefix[sizeof(fault->text)] = "";
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(prefix, sizeof prefix, format, arguments);
+    (void)vsnprintf(prefix, sizeof(prefix), format, arguments);
     va_end(arguments);
-    char code[sizeof fault->code];
-    memcpy(code, fault->code, sizeof code);
+    char code[sizeof(fault->code)];
+    memcpy(code, fault->code, sizeof(code));
     fault_set(fault, "%s: %s", prefix, fault->text);
-    memcpy(fault->code, code, sizeof code);
+    memcpy(fault->code, code, sizeof(code));
 }
 
 size_t base_data_size(void)
@@ -144,7 +144,7 @@ size_t base_data_size(void)
     char text[128] = "";
     size_t pages = 0;
 
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%*s %*s %*s %*s %*s %zu", &pages) != 1)
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || sscanf(text, "%*s %*s %*s %*s %*s %zu", &pages) != 1)
         return 0;
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }

@@ -21,18 +21,19 @@ static bool refuse_value(const struct checking *c, const void *field, const char
 {
     size_t offset = (size_t)((const char *)field - (const char *)c->config);
     size_t row = 0;
-    char why[sizeof c->fault->text] = "";
+    char why[sizeof(c->fault->text)] = "";
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(why, sizeof why, format, arguments);
+    (void)vsnprintf(why, sizeof(why), format, arguments);
     va_end(arguments);
     while (row + 1 < config_table_size && config_table[row].offset != offset)
         row++;
     const struct setting *setting = &config_table[row];
     char *value OD_CLEANUP(base_free) = config_value_text(c->config, setting);
-    fault_set(c->fault, "%s: [%s] %s%s%s: %s", c->origin->set_by[row] ? c->origin->set_by[row] : c->origin->file,
-              setting->group, setting->name, *value ? " = " : "", value, why);
+    fault_set(c->fault, "%s: [%s] %s%s%s: %s",
+              c->origin->set_by[row] != NULL ? c->origin->set_by[row] : c->origin->file, setting->group, setting->name,
+              *value ? " = " : "", value, why);
     return false;
 }
 
@@ -42,7 +43,7 @@ static bool check_schema(const struct checking *c)
     static const char all[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
     const char *name = c->config->database.schema;
 
-    if (!strchr(letters, *name) || name[strspn(name, all)] != '\0' || strlen(name) > 63)
+    if (strchr(letters, *name) == NULL || name[strspn(name, all)] != '\0' || strlen(name) > 63)
         return refuse_value(c, &c->config->database.schema,
                             "must be at most 63 letters a to z, digits and _, and not begin with a digit");
     if (strncmp(name, "pg_", 3) == 0)
@@ -121,7 +122,7 @@ static bool check_paths(const struct checking *c)
 {
     char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
 
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         if (**paths[i] && **paths[i] != '/')
             return refuse_value(c, paths[i], "must be an absolute path");
     return true;

@@ -12,27 +12,27 @@ enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
 
 bool config_is_shared(const struct config *config)
 {
-    return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{");
+    return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{") != NULL;
 }
 
 struct config *config_defaults(void)
 {
-    struct config *config = base_alloc(sizeof *config);
+    struct config *config = base_alloc(sizeof(*config));
     struct fault fault;
 
-    for (const struct setting *setting = config_table; setting->group; setting++)
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         if (!config_value_set(config, setting, setting->text, &fault))
             abort();
-    config->imap.password = base_alloc(sizeof *config->imap.password);
+    config->imap.password = base_alloc(sizeof(*config->imap.password));
     config->imap.password->text = base_strdup("");
     return config;
 }
 
 void config_free(struct config **config)
 {
-    if (!*config)
+    if (*config == NULL)
         return;
-    for (const struct setting *setting = config_table; setting->group; setting++)
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         config_value_free(*config, setting);
     base_free_secret(&(*config)->imap.password->text);
     base_free(&(*config)->imap.password);
@@ -45,7 +45,7 @@ static void name_unknown(const char *origin, const char *group, const char *name
     bool is_group = false;
     const char *last = "";
 
-    for (const struct setting *setting = config_table; setting->group; setting++)
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         if (strcmp(setting->group, group) == 0) {
             is_group = true;
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->name);
@@ -54,7 +54,7 @@ static void name_unknown(const char *origin, const char *group, const char *name
         fault_set(fault, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
         return;
     }
-    for (const struct setting *setting = config_table; setting->group; last = setting++->group)
+    for (const struct setting *setting = config_table; setting->group != NULL; last = setting++->group)
         if (strcmp(setting->group, last) != 0)
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->group);
     fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
@@ -66,7 +66,7 @@ static bool set(struct config *config, struct config_origin *origins, const char
 {
     const struct setting *setting = config_table_find(group, name);
 
-    if (!setting) {
+    if (setting == NULL) {
         name_unknown(origin, group, name, fault);
         return false;
     }
@@ -93,22 +93,22 @@ static bool take_line(struct config *config, struct config_origin *origins, unsi
     if (*line == '[' && end[-1] == ']') {
         end[-1] = '\0';
         *group = line + 1;
-        if (config_table_find(*group, NULL))
+        if (config_table_find(*group, NULL) != NULL)
             return true;
         name_unknown(origins->file, *group, "", fault);
         return false;
     }
-    if (*line == '[' || !equals || equals == line) {
+    if (*line == '[' || equals == NULL || equals == line) {
         fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", origins->file, number);
         return false;
     }
-    if (!*group) {
+    if (*group == NULL) {
         fault_set(fault, "%s: line %u: a setting before the first [group]", origins->file, number);
         return false;
     }
     *equals = '\0';
     const struct setting *setting = config_table_find(*group, g_strchomp(line));
-    if (setting && origins->set_by[setting - config_table]) {
+    if (setting != NULL && origins->set_by[setting - config_table] != NULL) {
         fault_set(fault, "%s: [%s] %s: set twice", origins->file, *group, line);
         return false;
     }
@@ -128,7 +128,7 @@ static bool set_from_file(struct config *config, struct config_origin *origins, 
         return false;
     }
     g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
-    for (unsigned i = 0; lines[i]; i++)
+    for (unsigned i = 0; lines[i] != NULL; i++)
         if (!take_line(config, origins, i + 1, g_strstrip(lines[i]), &group, fault))
             return false;
     return true;
@@ -137,12 +137,12 @@ static bool set_from_file(struct config *config, struct config_origin *origins, 
 static bool set_from_overrides(struct config *config, struct config_origin *origins, const char *const *overrides,
                                struct fault *fault)
 {
-    for (; overrides && *overrides; overrides++) {
+    for (; overrides != NULL && *overrides != NULL; overrides++) {
         g_autofree char *group = g_strdup(*overrides);
         char *value = strchr(group, '=');
         char *name = strchr(group, '.');
 
-        if (!value || !name || name > value) {
+        if (value == NULL || name == NULL || name > value) {
             fault_set(fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
             return false;
         }
@@ -160,7 +160,7 @@ static void derive_hold_off(struct config *config, const struct config_origin *o
     const struct setting *setting = config_table_find("delivery", "hold_off");
     int64_t safe = config->delivery.deadline + 200000;
 
-    if (!origins->set_by[setting - config_table] && config->delivery.hold_off < safe)
+    if (origins->set_by[setting - config_table] == NULL && config->delivery.hold_off < safe)
         config->delivery.hold_off = safe;
 }
 
@@ -169,7 +169,7 @@ static void derive_hold_off(struct config *config, const struct config_origin *o
 static void prefer_credential(struct config *config)
 {
     const char *directory = getenv("CREDENTIALS_DIRECTORY");
-    if (!directory || *directory != '/' || !*config->imap.password_file)
+    if (directory == NULL || *directory != '/' || !*config->imap.password_file)
         return;
     g_autofree char *name = g_path_get_basename(config->imap.password_file);
     char *path OD_CLEANUP(base_free) = base_printf("%s/%s", directory, name);
@@ -208,7 +208,7 @@ bool config_renew_password(const struct config *config, struct fault *fault)
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
 {
     struct config *config OD_CLEANUP(config_free) = config_defaults();
-    const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof *set_by);
+    const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
     struct config_origin origins = {file, set_by};
 
     if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))

@@ -24,13 +24,13 @@ static char *hide_secrets(const char *conninfo)
         return base_strdup("***");
     g_autoptr(GRegex) login = g_regex_new(user, flags, 0, NULL), names = g_regex_new(secret, flags, 0, NULL);
     g_autofree char *shown = g_regex_replace(login, conninfo, -1, 0, "\\1***@", 0, NULL);
-    char *all = shown ? g_regex_replace(names, shown, -1, 0, "\\1***", 0, NULL) : NULL;
-    return all ? all : base_strdup("***"); /* its matching has a limit */
+    char *all = shown != NULL ? g_regex_replace(names, shown, -1, 0, "\\1***", 0, NULL) : NULL;
+    return all != NULL ? all : base_strdup("***"); /* its matching has a limit */
 }
 
 void config_print(FILE *out, const struct config *config, enum config_print which)
 {
-    for (const struct setting *setting = config_table; setting->group; setting++) {
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         char *value OD_CLEANUP(base_free) = which == CONFIG_PRINT_DEFAULTS ? base_strdup(setting->text)
                                                                            : config_value_text(config, setting);
         if (which == CONFIG_PRINT_NON_DEFAULT && strcmp(value, setting->text) == 0)

@@ -88,12 +88,12 @@ const struct setting config_table[] = {
     {.group = NULL},
 };
 
-const size_t config_table_size = sizeof config_table / sizeof *config_table - 1;
+const size_t config_table_size = sizeof(config_table) / sizeof(*config_table) - 1;
 
 const struct setting *config_table_find(const char *group, const char *name)
 {
-    for (const struct setting *setting = config_table; setting->group; setting++)
-        if (strcmp(setting->group, group) == 0 && (!name || strcmp(setting->name, name) == 0))
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
+        if (strcmp(setting->group, group) == 0 && (name == NULL || strcmp(setting->name, name) == 0))
             return setting;
     return NULL;
 }

@@ -34,7 +34,7 @@ static bool parse_scaled(const char *text, const struct unit *units, const char 
             return false;
     if (end == text)
         return false;
-    for (const char *unit = *end ? end : bare; units->name; units++)
+    for (const char *unit = *end ? end : bare; units->name != NULL; units++)
         if (strcmp(units->name, unit) == 0) {
             if (__builtin_mul_overflow(value, units->factor, &value))
                 return false;
@@ -66,7 +66,7 @@ static char *number_text(int64_t value, enum setting_type type)
 
     if (value == 0 && type == SETTING_DURATION)
         return base_strdup("0s");
-    for (const struct unit *unit = units; unit->name && value != 0; unit++)
+    for (const struct unit *unit = units; unit->name != NULL && value != 0; unit++)
         if (value % unit->factor == 0)
             best = unit;
     return base_printf("%lld%s", (long long)(value / best->factor), best->name);
@@ -102,13 +102,13 @@ static bool set_choice(int *field, const struct setting *setting, const char *te
     const char *const *names = setting->choices;
     g_autoptr(GString) allowed = g_string_new(names[0]);
 
-    for (int i = 0; names[i]; i++)
+    for (int i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], text) == 0) {
             *field = i;
             return true;
         }
-    for (int i = 1; names[i]; i++)
-        g_string_append_printf(allowed, "%s%s", names[i + 1] ? ", " : " or ", names[i]);
+    for (int i = 1; names[i] != NULL; i++)
+        g_string_append_printf(allowed, "%s%s", names[i + 1] != NULL ? ", " : " or ", names[i]);
     fault_set(fault, "must be %s", allowed->str);
     return false;
 }
@@ -129,7 +129,7 @@ static bool set_string(char **field, const struct setting *setting, const char *
         fault_set(fault, "must not be empty");
         return false;
     }
-    if ((setting->flags & SETTING_WORD) && strpbrk(text, " \t")) {
+    if ((setting->flags & SETTING_WORD) && strpbrk(text, " \t") != NULL) {
         fault_set(fault, "must not contain blanks");
         return false;
     }
@@ -153,7 +153,7 @@ static bool is_field_pattern(const char *item, size_t length)
 static bool set_fields(char ***field, const char *text, struct fault *fault)
 {
     static const char between[] = ";, \t";
-    g_auto(GStrv) list = base_alloc(sizeof *list * (strlen(text) / 2 + 2));
+    g_auto(GStrv) list = base_alloc(sizeof(*list) * (strlen(text) / 2 + 2));
     size_t count = 0;
 
     for (text += strspn(text, between); *text; text += strspn(text, between)) {

@@ -31,10 +31,10 @@ void deadline_install(void (*end)(int signal))
     sigset_t ours;
 
     sigemptyset(&ours);
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+    for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
         sigaddset(&ours, ending[i]);
     action.sa_mask = ours;
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+    for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
         if (!ignored_by_parent(ending[i]) && sigaction(ending[i], &action, NULL) < 0)
             abort();
     if (sigaction(SIGPIPE, &ignore, NULL) < 0)

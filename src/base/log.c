@@ -83,7 +83,7 @@ static bool ends_name(const char *text, const char *at, enum context context)
 {
     static const char *const names[] = {"message-id", "to",   "account", "size",  "delay", "delays", "dsn",
                                         "status",     "from", "orig_to", "relay", "uid",   "mailbox"};
-    size_t count = sizeof names / sizeof *names - (context == OF_TEXT ? 2 : 0);
+    size_t count = sizeof(names) / sizeof(*names) - (context == OF_TEXT ? 2 : 0);
     const char *name = at;
 
     while (name > text && (g_ascii_isalnum(name[-1]) || name[-1] == '-' || name[-1] == '_'))
@@ -115,9 +115,9 @@ static bool escape(const char *text, char *out, size_t size, enum context contex
         size_t step = length > 0 ? length : 1;
 
         if (length == 0)
-            length = (size_t)snprintf(piece, sizeof piece, "\\%03o", (unsigned)(unsigned char)*text);
+            length = (size_t)snprintf(piece, sizeof(piece), "\\%03o", (unsigned)(unsigned char)*text);
         else if (context != OF_LINE && *text == '\\')
-            length = (size_t)snprintf(piece, sizeof piece, "\\\\");
+            length = (size_t)snprintf(piece, sizeof(piece), "\\\\");
         else
             memcpy(piece, text, length);
         if (used + length >= size)
@@ -155,7 +155,7 @@ const char *log_escape_text(const char *text, char *out, size_t size)
 static void write_copy(enum log_level level, const char *line)
 {
     char text[LINE_LIMIT + 64];
-    int length = snprintf(text, sizeof text, "oncedrop[%ld]: %s: %s\n", (long)getpid(), levels[level].name, line);
+    int length = snprintf(text, sizeof(text), "oncedrop[%ld]: %s: %s\n", (long)getpid(), levels[level].name, line);
 
     /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
      * written. */
@@ -180,11 +180,11 @@ static void write_line(enum log_level level, const char *format, va_list argumen
 
     if (level > limit)
         return;
-    if (vsnprintf(raw, sizeof raw, format, arguments) < 0)
-        (void)snprintf(raw, sizeof raw, "%s", format);
-    if (!escape(raw, line, sizeof line, OF_LINE)) {
-        (void)escape(raw, line, sizeof line - strlen("..."), OF_LINE);
-        memcpy(line + strlen(line), "...", sizeof "...");
+    if (vsnprintf(raw, sizeof(raw), format, arguments) < 0)
+        (void)snprintf(raw, sizeof(raw), "%s", format);
+    if (!escape(raw, line, sizeof(line), OF_LINE)) {
+        (void)escape(raw, line, sizeof(line) - strlen("..."), OF_LINE);
+        memcpy(line + strlen(line), "...", sizeof("..."));
     }
     if (use_syslog)
         write_syslog(level, line);

@@ -15,12 +15,12 @@ static const char *temporary_directory(void)
 {
     const char *directory = getenv("TMPDIR");
 
-    return directory && *directory ? directory : "/tmp";
+    return directory != NULL && *directory ? directory : "/tmp";
 }
 
 int temporary_memory(void)
 {
-    signal(SIGXFSZ, SIG_IGN); // it would kill the process without a reason
+    signal(SIGXFSZ, SIG_IGN); /* it would kill the process without a reason */
     return memfd_create("message", MFD_CLOEXEC);
 }
 
@@ -31,7 +31,7 @@ int temporary_open(void)
     signal(SIGXFSZ, SIG_IGN);
     int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
-        // not every file system supports O_TMPFILE, and their errors differ
+        /* not every file system supports O_TMPFILE, and their errors differ */
         char *name OD_CLEANUP(base_free) = base_printf("%s/oncedrop.XXXXXX", directory);
 
         fd = mkostemp(name, O_CLOEXEC);

@@ -28,7 +28,7 @@ static size_t piece_length(const char *text)
             closing = '>';
         else if (text[i] == '[')
             closing = ']';
-        else if (strchr(",;:", text[i]))
+        else if (strchr(",;:", text[i]) != NULL)
             break;
     }
     return i;
@@ -47,7 +47,7 @@ static char *normal_address(const char *address)
 {
     char *copy = decode_scrub(address, strlen(address));
 
-    for (char *at = strrchr(copy, '@'); at && *at; at++)
+    for (char *at = strrchr(copy, '@'); at != NULL && *at; at++)
         *at = g_ascii_tolower(*at);
     return copy;
 }
@@ -57,14 +57,14 @@ typedef bool (*mailbox_function)(void *context, const char *group, InternetAddre
 
 static bool each_mailbox(InternetAddressList *list, const char *group, mailbox_function function, void *context)
 {
-    for (int i = 0; list && i < internet_address_list_length(list); i++) {
+    for (int i = 0; list != NULL && i < internet_address_list_length(list); i++) {
         InternetAddress *address = internet_address_list_get_address(list, i);
         const char *text;
 
         if (!INTERNET_ADDRESS_IS_MAILBOX(address))
             continue;
         text = internet_address_mailbox_get_addr(INTERNET_ADDRESS_MAILBOX(address));
-        if (text && *text && !function(context, group, INTERNET_ADDRESS_MAILBOX(address)))
+        if (text != NULL && *text && !function(context, group, INTERNET_ADDRESS_MAILBOX(address)))
             return false;
     }
     return true;
@@ -77,7 +77,7 @@ static bool parse_piece(GMimeParserOptions *options, const char *piece, const ch
     InternetAddressList *list = internet_address_list_parse(options, joined);
     bool more = each_mailbox(list, group, function, context);
 
-    if (list)
+    if (list != NULL)
         g_object_unref(list);
     return more;
 }
@@ -122,7 +122,7 @@ static bool collect(void *context, const char *group, InternetAddressMailbox *ma
         .role = to->role,
         .position = ++to->position,
         .group = base_strdup(group),
-        .name = name && *name ? decode_scrub(name, strlen(name)) : NULL,
+        .name = name != NULL && *name ? decode_scrub(name, strlen(name)) : NULL,
         .address = normal_address(internet_address_mailbox_get_addr(mailbox)),
     };
     return true;

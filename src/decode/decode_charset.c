@@ -81,7 +81,7 @@ static bool make_key(const char *name, char key[KEY_MAX])
     for (; *name; name++) {
         if (g_ascii_isalnum(*name) && length + 1 < KEY_MAX)
             key[length++] = g_ascii_tolower(*name);
-        else if (!strchr("-_.: ", *name))
+        else if (strchr("-_.: ", *name) == NULL)
             return false;
     }
     key[length] = '\0';
@@ -103,7 +103,7 @@ const char *decode_charset(const char *name)
 {
     const struct charset *charset = find(name);
 
-    return charset ? charset->name : NULL;
+    return charset != NULL ? charset->name : NULL;
 }
 
 static bool guarded;
@@ -133,7 +133,7 @@ static void keep_named(const char *name)
 {
     const struct charset *charset = find(name);
 
-    if (charset)
+    if (charset != NULL)
         keep(charset);
 }
 
@@ -141,7 +141,7 @@ static void keep_named(const char *name)
 static const char *name_after(const char *start, const char *at, const char *end)
 {
     static const char word[] = "charset";
-    const size_t length = sizeof word - 1;
+    const size_t length = sizeof(word) - 1;
 
     if (end - at > 1 && at[1] == '?')
         return at + 2;
@@ -158,11 +158,12 @@ static void keep_all_named(const char *start, const char *end)
     char name[2 * KEY_MAX];
     size_t names = 0;
 
-    for (const char *at = start; names < FORESEEN_MAX && (at = memchr(at, '=', (size_t)(end - at))); at++) {
+    for (const char *at = start; names < FORESEEN_MAX && (at = memchr(at, '=', (size_t)(end - at))) != NULL; at++) {
         const char *c = name_after(start, at, end);
         size_t length = 0;
 
-        while (c && c < end && length + 1 < sizeof name && (g_ascii_isalnum(*c) || (*c && strchr("-_.:", *c))))
+        while (c != NULL && c < end && length + 1 < sizeof(name) &&
+               (g_ascii_isalnum(*c) || (*c && strchr("-_.:", *c) != NULL)))
             name[length++] = *c++;
         name[length] = '\0';
         if (length == 0)
@@ -177,7 +178,7 @@ void decode_charset_keep(const struct message *message)
     decode_charset_guard();
     keep_named("utf-8");
     keep_named("windows-1252");
-    if (message)
+    if (message != NULL)
         keep_all_named((const char *)message->data, (const char *)message->data + message->size);
     else
         for (size_t i = 0; i < G_N_ELEMENTS(charsets); i++)
@@ -190,13 +191,13 @@ static void find_real(const char *name, void *function)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
 
-    memcpy(function, &symbol, sizeof symbol);
+    memcpy(function, &symbol, sizeof(symbol));
 }
 
 /* Replaces the C library's function in the whole process: gmime opens converters itself, under names that it may have
  * assembled from pieces (continued parameters, quoted pairs), so checking its input would not be enough. The C library
  * never gets the message's spelling. */
-// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones */
 iconv_t iconv_open(const char *to, const char *from)
 {
     iconv_t (*real)(const char *, const char *);
@@ -206,12 +207,12 @@ iconv_t iconv_open(const char *to, const char *from)
     if (guarded) {
         const struct charset *utf8 = find(to), *charset = find(from);
 
-        name = utf8 && charset && strcmp(utf8->name, "UTF-8") == 0 ? charset->name : NULL;
+        name = utf8 != NULL && charset != NULL && strcmp(utf8->name, "UTF-8") == 0 ? charset->name : NULL;
         to = "UTF-8";
-        if (name && sealed && !kept[charset - charsets])
+        if (name != NULL && sealed && !kept[charset - charsets])
             _exit(DECODE_CHARSET_MISSING);
     }
-    if (!real || !name) {
+    if (real == NULL || name == NULL) {
         errno = EINVAL;
         return (iconv_t)-1;
     }
@@ -220,16 +221,16 @@ iconv_t iconv_open(const char *to, const char *from)
 
 /* Likewise for iconv(3). glibc's CP949 rejects A2 E8 only after it has consumed it, and other converters may do the
  * same. At the end of a text nothing is then left to skip, but gmime would skip a byte all the same. */
-// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones */
 size_t iconv(iconv_t converter, char **in, size_t *left, char **out, size_t *room)
 {
     static size_t (*real)(iconv_t, char **, size_t *, char **, size_t *);
     size_t result;
 
-    if (!real)
+    if (real == NULL)
         find_real("iconv", &real);
     result = real(converter, in, left, out, room);
-    if (guarded && result == (size_t)-1 && errno != E2BIG && left && *left == 0)
+    if (guarded && result == (size_t)-1 && errno != E2BIG && left != NULL && *left == 0)
         return 0;
     return result;
 }

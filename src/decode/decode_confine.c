@@ -31,11 +31,11 @@ static int add_conditional(scmp_filter_ctx filter)
 
     for (size_t i = 0; result == 0 && i < G_N_ELEMENTS(maps); i++)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, maps[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    // its limit of processor time, of each message anew
+    /* its limit of processor time, of each message anew */
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0, 0),
                                   SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0));
-    // abort(3)
+    /* abort(3) */
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 3, SCMP_A0(SCMP_CMP_EQ, self, 0),
                                   SCMP_A1(SCMP_CMP_EQ, self, 0), SCMP_A2(SCMP_CMP_EQ, SIGABRT, 0));
@@ -46,17 +46,17 @@ static int add_conditional(scmp_filter_ctx filter)
 static int install(void)
 {
     scmp_filter_ctx filter = seccomp_api_set(1) == 0 ? seccomp_init(SCMP_ACT_ERRNO(EPERM)) : NULL;
-    int result = filter ? 0 : -ENOMEM;
+    int result = filter != NULL ? 0 : -ENOMEM;
 
     for (size_t i = 0; result == 0 && i < G_N_ELEMENTS(harmless); i++)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, harmless[i], 0);
     if (result == 0)
         result = add_conditional(filter);
     if (result == 0)
-        result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); // the kernel's own errno
+        result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* the kernel's own errno */
     if (result == 0)
         result = seccomp_load(filter);
-    if (filter)
+    if (filter != NULL)
         seccomp_release(filter);
     return -result;
 }

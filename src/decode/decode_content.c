@@ -20,7 +20,7 @@ static void sink_take(struct sink *sink, const unsigned char *bytes, size_t size
         return;
     g_checksum_update(sink->sha256, bytes, (gssize)size);
     sink->size += (int64_t)size;
-    if (sink->text && sink->text->len < RAW_TEXT_MAX) {
+    if (sink->text != NULL && sink->text->len < RAW_TEXT_MAX) {
         size_t room = RAW_TEXT_MAX - sink->text->len;
 
         g_byte_array_append(sink->text, bytes, (guint)(size < room ? size : room));
@@ -36,8 +36,8 @@ static const unsigned char *after_uu_begin(const unsigned char *body, size_t siz
         const unsigned char *lf = memchr(body, '\n', (size_t)(end - body));
 
         if (end - body >= 6 && memcmp(body, "begin ", 6) == 0)
-            return lf ? lf + 1 : end;
-        body = lf ? lf + 1 : end;
+            return lf != NULL ? lf + 1 : end;
+        body = lf != NULL ? lf + 1 : end;
     }
     return NULL;
 }
@@ -63,8 +63,9 @@ static void decode(struct sink *sink, const unsigned char *body, size_t size, GM
     if (encoding == GMIME_CONTENT_ENCODING_UUENCODE)
         encoded = after_uu_begin(body, size);
     g_mime_encoding_init_decode(&decoder, encoding);
-    if (!encoded || (encoding != GMIME_CONTENT_ENCODING_BASE64 && encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
-                     encoding != GMIME_CONTENT_ENCODING_UUENCODE))
+    if (encoded == NULL ||
+        (encoding != GMIME_CONTENT_ENCODING_BASE64 && encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
+         encoding != GMIME_CONTENT_ENCODING_UUENCODE))
         sink_take(sink, body, size);
     else
         stream(sink, &decoder, encoded, size - (size_t)(encoded - body));
@@ -74,7 +75,7 @@ void decode_content(const unsigned char *body, size_t size, GMimeContentEncoding
                     GByteArray *text)
 {
     struct sink sink = {.sha256 = g_checksum_new(G_CHECKSUM_SHA256), .text = text};
-    gsize length = sizeof part->sha256;
+    gsize length = sizeof(part->sha256);
 
     decode(&sink, body, size, encoding);
     g_checksum_get_digest(sink.sha256, part->sha256, &length);

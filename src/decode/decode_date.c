@@ -104,7 +104,7 @@ static void read_time(struct date *date, const char **at, int hour)
     date->second = 0;
     if (skip_colon(at))
         date->second = read_number(at, &digits);
-    if (**at == '.' || **at == ',') // a fraction of a second
+    if (**at == '.' || **at == ',') /* a fraction of a second */
         for ((*at)++; g_ascii_isdigit(**at); (*at)++)
             ;
     date->second = date->second == 60 ? 59 : date->second;
@@ -165,7 +165,7 @@ static bool to_seconds(const struct date *date, int64_t *ret)
     if (date->bad || !date->has_year || date->month == 0 || date->day == 0)
         return false;
     utc = g_date_time_new_utc(date->year, date->month, date->day, date->hour, date->minute, date->second);
-    if (!utc)
+    if (utc == NULL)
         return false;
     seconds = g_date_time_to_unix(utc) - (int64_t)date->zone * 60;
     g_date_time_unref(utc);

@@ -34,30 +34,30 @@ static char *field(struct decode_fields *fields, struct decode_span header, cons
     size_t size = decode_span_size(header) < DECODE_HEADER_MAX ? decode_span_size(header) : DECODE_HEADER_MAX;
     size_t max = fields->parameters_left < DECODE_VALUE_MAX ? PARAMETERS_SHORT : DECODE_VALUE_MAX;
     char *value OD_CLEANUP(base_free) = decode_field(&(struct decode_header){header.start, size}, name, max);
-    size_t length = value ? strlen(value) : 0;
+    size_t length = value != NULL ? strlen(value) : 0;
 
     fields->parameters_left -= length < fields->parameters_left ? length : fields->parameters_left;
-    char *joined OD_CLEANUP(base_free) = value ? decode_join_words(value) : NULL;
-    return joined ? decode_to_utf8(joined, strlen(joined), NULL, max) : NULL;
+    char *joined OD_CLEANUP(base_free) = value != NULL ? decode_join_words(value) : NULL;
+    return joined != NULL ? decode_to_utf8(joined, strlen(joined), NULL, max) : NULL;
 }
 
 /* A new string with gmime's result; NULL if it is empty. */
 static char *text_of(const char *text)
 {
-    return text && *text ? decode_scrub(text, strlen(text)) : NULL;
+    return text != NULL && *text ? decode_scrub(text, strlen(text)) : NULL;
 }
 
 /* The same for a file's name. gmime leaves words in it where it comes in pieces (RFC 2231, 3). */
 static char *name_of(const struct decode_fields *fields, const char *text)
 {
-    char *joined OD_CLEANUP(base_free) = text && strstr(text, "=?") ? decode_join_words(text) : NULL;
+    char *joined OD_CLEANUP(base_free) = text != NULL && strstr(text, "=?") != NULL ? decode_join_words(text) : NULL;
 
-    return joined ? decode_take(g_mime_utils_header_decode_text(fields->options, joined)) : text_of(text);
+    return joined != NULL ? decode_take(g_mime_utils_header_decode_text(fields->options, joined)) : text_of(text);
 }
 
 static char *lower_case(char *text)
 {
-    for (char *c = text; c && *c; c++)
+    for (char *c = text; c != NULL && *c; c++)
         *c = g_ascii_tolower(*c);
     return text;
 }
@@ -65,9 +65,9 @@ static char *lower_case(char *text)
 /* A missing type is the default type; an invalid one is text (RFC 2045, 5.2). */
 static const char *type_or_default(const char *value, const char *default_type)
 {
-    if (!value || *value == '\0')
+    if (value == NULL || *value == '\0')
         return default_type;
-    return strchr(value, '/') ? value : "text/plain";
+    return strchr(value, '/') != NULL ? value : "text/plain";
 }
 
 static void read_type(struct decode_fields *fields, struct decode_span header, const char *default_type,
@@ -82,9 +82,9 @@ static void read_type(struct decode_fields *fields, struct decode_span header, c
     entity->type = lower_case(text_of(name));
     entity->charset = lower_case(text_of(g_mime_content_type_get_parameter(type, "charset")));
     entity->filename = name_of(fields, g_mime_content_type_get_parameter(type, "name"));
-    if (boundary && g_str_has_prefix(entity->type, "multipart/"))
+    if (boundary != NULL && g_str_has_prefix(entity->type, "multipart/"))
         entity->boundary = g_strchomp(base_strdup(boundary));
-    if (entity->boundary && *entity->boundary == '\0')
+    if (entity->boundary != NULL && *entity->boundary == '\0')
         base_free(&entity->boundary);
     g_object_unref(type);
 }
@@ -95,12 +95,12 @@ static void read_disposition(struct decode_fields *fields, struct decode_span he
     GMimeContentDisposition *disposition;
     const char *filename;
 
-    if (!value)
+    if (value == NULL)
         return;
     disposition = g_mime_content_disposition_parse(fields->options, value);
     entity->disposition = lower_case(text_of(g_mime_content_disposition_get_disposition(disposition)));
     filename = g_mime_content_disposition_get_parameter(disposition, "filename");
-    if (filename && *filename) {
+    if (filename != NULL && *filename) {
         base_free(&entity->filename);
         entity->filename = name_of(fields, filename);
     }
@@ -114,7 +114,8 @@ void decode_entity_read(struct decode_fields *fields, struct decode_span span, c
     char *encoding OD_CLEANUP(base_free) = field(fields, header, "Content-Transfer-Encoding");
 
     entity->body = (struct decode_span){header.end, span.end};
-    entity->encoding = encoding ? g_mime_content_encoding_from_string(encoding) : GMIME_CONTENT_ENCODING_DEFAULT;
+    entity->encoding = encoding != NULL ? g_mime_content_encoding_from_string(encoding)
+                                        : GMIME_CONTENT_ENCODING_DEFAULT;
     read_type(fields, header, default_type, entity);
     read_disposition(fields, header, entity);
 }

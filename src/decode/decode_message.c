@@ -17,9 +17,9 @@ const struct decode_module decode_module = {decode_message_steps, decode_confine
 static char *decode_subject(const struct decode_header *header, GMimeParserOptions *options)
 {
     char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", DECODE_VALUE_MAX);
-    char *joined OD_CLEANUP(base_free) = value ? decode_join_words(value) : NULL;
+    char *joined OD_CLEANUP(base_free) = value != NULL ? decode_join_words(value) : NULL;
 
-    return joined ? decode_take(g_mime_utils_header_decode_text(options, joined)) : NULL;
+    return joined != NULL ? decode_take(g_mime_utils_header_decode_text(options, joined)) : NULL;
 }
 
 /* The next id, from a '<' to the '>' after it; NULL when there is none. */
@@ -30,7 +30,7 @@ static char *next_id(const char **at)
     for (const char *c = *at; *c; c++) {
         if (*c == '<') {
             open = c + 1;
-        } else if (*c == '>' && open && c > open) {
+        } else if (*c == '>' && open != NULL && c > open) {
             *at = c + 1;
             return decode_scrub(open, (size_t)(c - open));
         } else if (*c == '>') {
@@ -44,10 +44,10 @@ static char *next_id(const char **at)
 static char **decode_ids(const struct decode_header *header, const char *name, size_t max)
 {
     char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);
-    char **ids = base_alloc((max + 1) * sizeof *ids);
+    char **ids = base_alloc((max + 1) * sizeof(*ids));
     const char *at = value;
 
-    for (size_t n = 0; value && n < max && (ids[n] = next_id(&at)); n++)
+    for (size_t n = 0; value != NULL && n < max && (ids[n] = next_id(&at)) != NULL; n++)
         ;
     return ids;
 }
@@ -63,7 +63,7 @@ static char *decode_from(const struct decode_header *header, GMimeParserOptions 
 {
     char *value OD_CLEANUP(base_free) = decode_field(header, "From", DECODE_HEADER_MAX);
 
-    return value ? decode_first_address(options, value) : NULL;
+    return value != NULL ? decode_first_address(options, value) : NULL;
 }
 
 /* What to do with a message, and whom to notify after each stage. */
@@ -77,7 +77,7 @@ struct work {
 
 static void done(struct work *work, enum decode_stage stage)
 {
-    if (work->step)
+    if (work->step != NULL)
         work->step(work->context, work->decoded, stage);
 }
 
@@ -87,7 +87,7 @@ static void decode_fields(struct work *work)
     struct decoded *decoded = work->decoded;
     char *date OD_CLEANUP(base_free) = decode_field(&work->header, "Date", 256);
 
-    decoded->has_date = date && decode_date(date, &decoded->date);
+    decoded->has_date = date != NULL && decode_date(date, &decoded->date);
     decoded->in_reply_to = decode_first_id(&work->header, "In-Reply-To");
     base_free(&decoded->references);
     decoded->references = decode_ids(&work->header, "References", DECODE_REFERENCES_MAX);
@@ -100,10 +100,10 @@ static void decode_fields(struct work *work)
 
 static void decode_all_addresses(struct work *work)
 {
-    for (const char *const *role = decoded_roles; *role; role++) {
+    for (const char *const *role = decoded_roles; *role != NULL; role++) {
         char *value OD_CLEANUP(base_free) = decode_field(&work->header, *role, DECODE_HEADER_MAX);
 
-        if (!value)
+        if (value == NULL)
             continue;
         decode_addresses(work->decoded, work->options, *role, value);
         done(work, DECODE_ADDRESSES);
@@ -140,7 +140,7 @@ static void part_done(void *context)
 struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
                                      void *context)
 {
-    // GLib and gmime would write to stderr, where Postfix reads our answer
+    /* GLib and gmime would write to stderr, where Postfix reads our answer */
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
 
     decode_init();

@@ -18,7 +18,7 @@
 
 static void *open_beside(void)
 {
-    char path[PATH_MAX + sizeof NAME];
+    char path[PATH_MAX + sizeof(NAME)];
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
     char *slash;
 
@@ -26,9 +26,9 @@ static void *open_beside(void)
         return NULL;
     path[length] = '\0';
     slash = strrchr(path, '/');
-    if (!slash)
+    if (slash == NULL)
         return NULL;
-    memcpy(slash + 1, NAME, sizeof NAME);
+    memcpy(slash + 1, NAME, sizeof(NAME));
     return dlopen(path, RTLD_NOW);
 }
 
@@ -39,24 +39,24 @@ const struct decode_module *decode_module_load(struct fault *fault)
     void *module;
     const char *build;
 
-    if (linked)
+    if (linked != NULL)
         return linked;
-    if (loaded)
+    if (loaded != NULL)
         return loaded;
     module = open_beside();
-    if (!module)
+    if (module == NULL)
         module = dlopen(INSTALLED, RTLD_NOW);
-    if (!module) {
+    if (module == NULL) {
         fault_set(fault, "cannot load the decoder, which make install puts into " LIBEXECDIR "/oncedrop: %s",
                   dlerror());
         return NULL;
     }
     build = dlsym(module, "decode_module_build");
     loaded = dlsym(module, "decode_module");
-    if (!build || !loaded || strcmp(build, DECODE_BUILD) != 0) {
+    if (build == NULL || loaded == NULL || strcmp(build, DECODE_BUILD) != 0) {
         loaded = NULL;
         fault_set(fault, "%s belongs to another build of oncedrop", NAME);
-        return NULL; // not closed: this process is about to end, or to say so
+        return NULL; /* not closed: this process is about to end, or to say so */
     }
     return loaded;
 }

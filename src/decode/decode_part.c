@@ -22,7 +22,7 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 {
     size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
 
-    if (max < 4) // a character may not fit
+    if (max < 4) /* a character may not fit */
         return;
     part->text = decode_to_utf8((const char *)raw->data, raw->len, part->charset, max);
     walk->texts_left -= strlen(part->text);
@@ -42,7 +42,7 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
         .filename = base_strdup(entity->filename),
     };
     decode_content(entity->body.start, decode_span_size(entity->body), entity->encoding, part, raw);
-    if (raw) {
+    if (raw != NULL) {
         read_text(walk, part, raw);
         g_byte_array_unref(raw);
     }
@@ -85,7 +85,7 @@ static bool find_delimiter(struct decode_span span, const char *boundary, struct
 
     while (span.start < span.end) {
         const unsigned char *lf = memchr(span.start, '\n', decode_span_size(span));
-        const unsigned char *after = lf ? lf + 1 : span.end;
+        const unsigned char *after = lf != NULL ? lf + 1 : span.end;
 
         if (is_delimiter(span.start, span.end, boundary, length, &ret->last)) {
             ret->line = span.start;
@@ -115,7 +115,7 @@ static char *join(const char *prefix, int number)
     return *prefix ? base_printf("%s.%d", prefix, number) : base_printf("%d", number);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
+/* NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX */
 static void walk_children(struct walk *walk, struct decode_entity *entity, struct delimiter at, const char *prefix,
                           int depth)
 {
@@ -151,7 +151,7 @@ static bool is_message(const struct decode_entity *entity)
 
 /* prefix: the section of the enclosing multipart or message. number: the position there; 0 for the top-level entity of
  * a message, which gets a number (1) only if it is not a multipart (RFC 3501, 6.4.5). */
-// NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX
+/* NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX */
 static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
                         const char *default_type, int depth)
 {
@@ -160,8 +160,8 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
     struct delimiter first;
 
     decode_entity_read(&walk->fields, span, default_type, &entity);
-    if (entity.boundary && go_into(walk, entity.body, depth) && find_delimiter(entity.body, entity.boundary, &first) &&
-        !first.last) {
+    if (entity.boundary != NULL && go_into(walk, entity.body, depth) &&
+        find_delimiter(entity.body, entity.boundary, &first) && !first.last) {
         walk_children(walk, &entity, first, number > 0 ? path : prefix, depth);
         return;
     }

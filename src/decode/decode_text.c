@@ -10,7 +10,7 @@
 
 static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 {
-    // without bytes the pointer may be NULL, and nothing may be added to that
+    /* without bytes the pointer may be NULL, and nothing may be added to that */
     while (length > 0 && out->len < max) {
         const char *bad;
         bool good = g_utf8_validate(bytes, (gssize)length, &bad);
@@ -48,7 +48,7 @@ char *decode_scrub(const char *bytes, size_t length)
 
 char *decode_take(char *text)
 {
-    char *copy = text && *text ? decode_scrub(text, strlen(text)) : NULL;
+    char *copy = text != NULL && *text ? decode_scrub(text, strlen(text)) : NULL;
 
     g_free(text);
     return copy;
@@ -60,13 +60,13 @@ static void convert_some(iconv_t converter, char **in, size_t *left, GString *ou
 {
     char buffer[4096];
     char *to = buffer;
-    size_t room = sizeof buffer, before = *left;
+    size_t room = sizeof(buffer), before = *left;
     bool failed = iconv(converter, in, left, &to, &room) == (size_t)-1;
     bool full = failed && errno == E2BIG && *left < before;
 
     g_string_append_len(out, buffer, to - buffer);
     if (*left > 0 && !full) {
-        // an impossible or incomplete character
+        /* an impossible or incomplete character */
         g_string_append(out, REPLACEMENT);
         (*in)++;
         (*left)--;
@@ -78,7 +78,7 @@ static void flush(iconv_t converter, GString *out)
 {
     char buffer[64];
     char *to = buffer;
-    size_t room = sizeof buffer;
+    size_t room = sizeof(buffer);
 
     (void)iconv(converter, NULL, NULL, &to, &room);
     g_string_append_len(out, buffer, to - buffer);
@@ -86,7 +86,7 @@ static void flush(iconv_t converter, GString *out)
 
 #ifndef __clang__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" // gcc 12 assumes that (iconv_t)-1 must be closed
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 assumes that (iconv_t)-1 must be closed */
 #endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
@@ -95,7 +95,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 
     if (converter == (iconv_t)-1)
         return false;
-    memcpy(&in, &bytes, sizeof in); // iconv(3) takes a non-const pointer, but only reads
+    memcpy(&in, &bytes, sizeof(in)); /* iconv(3) takes a non-const pointer, but only reads */
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
@@ -122,14 +122,14 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
-    if (length == 0) // the pointer may be NULL
+    if (length == 0) /* the pointer may be NULL */
         return base_strdup("");
     GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
-    const char *name = charset ? decode_charset(charset) : NULL;
-    bool as_is = name && strcmp(name, "UTF-8") == 0;
+    const char *name = charset != NULL ? decode_charset(charset) : NULL;
+    bool as_is = name != NULL && strcmp(name, "UTF-8") == 0;
 
-    // text without a known charset: UTF-8 if it is valid, else the most common one
-    if (!as_is && (!name || !convert(converted, bytes, length, name, max)))
+    /* text without a known charset: UTF-8 if it is valid, else the most common one */
+    if (!as_is && (name == NULL || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
     if (as_is)
         scrub(text, bytes, length, max);

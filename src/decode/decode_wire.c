@@ -20,15 +20,15 @@ static void put(struct decode_writer *writer, const void *bytes, size_t size)
 
 static void put_number(struct decode_writer *writer, int64_t number)
 {
-    put(writer, &number, sizeof number);
+    put(writer, &number, sizeof(number));
 }
 
 static void put_text(struct decode_writer *writer, const char *text)
 {
-    uint32_t length = text ? (uint32_t)strlen(text) : ABSENT;
+    uint32_t length = text != NULL ? (uint32_t)strlen(text) : ABSENT;
 
-    put(writer, &length, sizeof length);
-    if (text)
+    put(writer, &length, sizeof(length));
+    if (text != NULL)
         put(writer, text, length);
 }
 
@@ -37,7 +37,7 @@ static void put_ids(struct decode_writer *writer, const struct decoded *decoded)
     put_number(writer, decoded->has_date);
     put_number(writer, decoded->date);
     put_text(writer, decoded->in_reply_to);
-    for (char **id = decoded->references; *id; id++)
+    for (char **id = decoded->references; *id != NULL; id++)
         put_text(writer, *id);
     put_text(writer, NULL);
 }
@@ -64,7 +64,7 @@ static void put_part(struct decode_writer *writer, const struct decoded_part *pa
     put_text(writer, part->filename);
     put_text(writer, part->text);
     put_number(writer, part->size);
-    put(writer, part->sha256, sizeof part->sha256);
+    put(writer, part->sha256, sizeof(part->sha256));
 }
 
 void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage)
@@ -118,7 +118,7 @@ static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
 {
     int64_t number = 0;
 
-    if (get(reader, &number, sizeof number) && (number < min || number > max))
+    if (get(reader, &number, sizeof(number)) && (number < min || number > max))
         reader->wrong = true;
     return reader->wrong ? min : number;
 }
@@ -129,13 +129,13 @@ static char *get_text(struct reader *reader, size_t max)
     uint32_t length = ABSENT;
     char *text;
 
-    if (!get(reader, &length, sizeof length) || length == ABSENT)
+    if (!get(reader, &length, sizeof(length)) || length == ABSENT)
         return NULL;
     if (length > max || length > (size_t)(reader->end - reader->at)) {
         reader->wrong = true;
         return NULL;
     }
-    // examine the copy: the shared original may still change
+    /* examine the copy: the shared original may still change */
     text = base_strndup((const char *)reader->at, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
         reader->wrong = true;
@@ -150,7 +150,7 @@ static char *get_required(struct reader *reader, size_t max)
 {
     char *text = get_text(reader, max);
 
-    reader->wrong = reader->wrong || !text;
+    reader->wrong = reader->wrong || text == NULL;
     return text;
 }
 
@@ -162,13 +162,13 @@ static void get_ids(struct reader *reader, struct decoded *decoded)
     decoded->has_date = get_number(reader, 0, 1) == 1;
     decoded->date = get_number(reader, DECODE_DATE_MIN, DECODE_DATE_MAX);
     decoded->in_reply_to = get_text(reader, SHORT_TEXT_MAX);
-    while ((id = get_text(reader, SHORT_TEXT_MAX))) {
+    while ((id = get_text(reader, SHORT_TEXT_MAX)) != NULL) {
         if (count == DECODE_REFERENCES_MAX) {
             base_free(&id);
             reader->wrong = true;
             break;
         }
-        decoded->references = base_realloc(decoded->references, (count + 2) * sizeof id);
+        decoded->references = base_realloc(decoded->references, (count + 2) * sizeof(id));
         decoded->references[count++] = id;
         decoded->references[count] = NULL;
     }
@@ -180,7 +180,7 @@ static size_t role_place(const char *role)
 {
     size_t i = 0;
 
-    while (decoded_roles[i] && (!role || strcmp(decoded_roles[i], role) != 0))
+    while (decoded_roles[i] != NULL && (role == NULL || strcmp(decoded_roles[i], role) != 0))
         i++;
     return i;
 }
@@ -193,7 +193,7 @@ static void get_address(struct reader *reader, struct decoded *decoded)
     char *address OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
     size_t place = role_place(role);
 
-    reader->wrong = reader->wrong || !decoded_roles[place] || decoded->address_count == DECODE_ADDRESSES_MAX;
+    reader->wrong = reader->wrong || decoded_roles[place] == NULL || decoded->address_count == DECODE_ADDRESSES_MAX;
     if (reader->wrong)
         return;
     *decoded_add_address(decoded) = (struct decoded_address){
@@ -217,7 +217,7 @@ static char *get_part_text(struct reader *reader)
 {
     char *text = get_text(reader, reader->texts_left < DECODE_TEXT_MAX ? reader->texts_left : DECODE_TEXT_MAX);
 
-    reader->texts_left -= text ? strlen(text) : 0;
+    reader->texts_left -= text != NULL ? strlen(text) : 0;
     return text;
 }
 
@@ -236,7 +236,7 @@ static void get_part(struct reader *reader, struct decoded *decoded)
     part->filename = get_text(reader, SHORT_TEXT_MAX);
     part->text = get_part_text(reader);
     part->size = get_number(reader, 0, INT64_MAX);
-    if (get(reader, part->sha256, sizeof part->sha256) && !g_hash_table_add(reader->paths, part->path))
+    if (get(reader, part->sha256, sizeof(part->sha256)) && !g_hash_table_add(reader->paths, part->path))
         reader->wrong = true;
     if (reader->wrong) {
         decoded->part_count--;
@@ -279,7 +279,7 @@ bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
     int64_t last = DECODE_IDS - 1;
 
     while (!reader.wrong && last != DECODE_ALL) {
-        // each stage occurs once, except those of addresses and parts
+        /* each stage occurs once, except those of addresses and parts */
         bool again = last == DECODE_ADDRESSES || last == DECODE_PART;
         int64_t stage = get_number(&reader, again ? last : last + 1, DECODE_ALL);
 

@@ -23,13 +23,13 @@ static const char *after_part(const char *at)
 static bool read_word(const char *at, struct word *ret)
 {
     const char *encoding = strncmp(at, "=?", 2) == 0 ? after_part(at + 2) : NULL;
-    const char *payload = encoding && strchr("Bb", *encoding) ? after_part(encoding) : NULL;
-    const char *end = payload && payload - encoding == 2 ? after_part(payload) : NULL;
+    const char *payload = encoding != NULL && strchr("Bb", *encoding) != NULL ? after_part(encoding) : NULL;
+    const char *end = payload != NULL && payload - encoding == 2 ? after_part(payload) : NULL;
 
-    if (!end || *end != '=')
+    if (end == NULL || *end != '=')
         return false;
     ret->charset = at + 2;
-    ret->charset_length = strcspn(ret->charset, "?*"); // without a language (RFC 2231, 5)
+    ret->charset_length = strcspn(ret->charset, "?*"); /* without a language (RFC 2231, 5) */
     ret->payload = payload;
     ret->payload_length = (size_t)(end - 1 - payload);
     ret->end = end + 1;
@@ -49,11 +49,11 @@ static void add_bytes(GByteArray *bytes, const struct word *word)
     unsigned collected = 0, bits = 0;
 
     for (size_t i = 0; i < word->payload_length; i++) {
-        const char *digit = memchr(alphabet, word->payload[i], sizeof alphabet - 1);
+        const char *digit = memchr(alphabet, word->payload[i], sizeof(alphabet) - 1);
 
         if (word->payload[i] == '=')
             bits = 0;
-        if (!digit)
+        if (digit == NULL)
             continue;
         collected = (collected << 6 | (unsigned)(digit - alphabet)) & 0xffff;
         bits += 6;
@@ -95,8 +95,8 @@ char *decode_join_words(const char *text)
         const char *start = strstr(text, "=?");
         struct word word;
 
-        g_string_append_len(out, text, start ? start - text : (gssize)strlen(text));
-        if (!start)
+        g_string_append_len(out, text, start != NULL ? start - text : (gssize)strlen(text));
+        if (start == NULL)
             break;
         if (read_word(start, &word)) {
             text = add_joined(out, &word);

@@ -7,9 +7,9 @@ const char *const decoded_roles[] = {"from", "sender", "reply-to", "to", "cc", "
 
 struct decoded *decoded_new(void)
 {
-    struct decoded *decoded = base_alloc(sizeof *decoded);
+    struct decoded *decoded = base_alloc(sizeof(*decoded));
 
-    decoded->references = base_alloc(sizeof *decoded->references);
+    decoded->references = base_alloc(sizeof(*decoded->references));
     return decoded;
 }
 
@@ -23,7 +23,7 @@ struct decoded_address *decoded_add_address(struct decoded *decoded)
 {
     struct decoded_address *address;
 
-    decoded->addresses = one_more(decoded->addresses, decoded->address_count, sizeof *address);
+    decoded->addresses = one_more(decoded->addresses, decoded->address_count, sizeof(*address));
     address = &decoded->addresses[decoded->address_count++];
     *address = (struct decoded_address){.role = NULL};
     return address;
@@ -33,7 +33,7 @@ struct decoded_part *decoded_add_part(struct decoded *decoded)
 {
     struct decoded_part *part;
 
-    decoded->parts = one_more(decoded->parts, decoded->part_count, sizeof *part);
+    decoded->parts = one_more(decoded->parts, decoded->part_count, sizeof(*part));
     part = &decoded->parts[decoded->part_count++];
     *part = (struct decoded_part){.path = NULL};
     return part;
@@ -68,12 +68,12 @@ static void free_parts(struct decoded *decoded)
 
 void decoded_free(struct decoded **decoded)
 {
-    if (!*decoded)
+    if (*decoded == NULL)
         return;
     base_free(&(*decoded)->subject);
     base_free(&(*decoded)->from);
     base_free(&(*decoded)->in_reply_to);
-    for (char **id = (*decoded)->references; *id; id++)
+    for (char **id = (*decoded)->references; *id != NULL; id++)
         base_free(id);
     base_free(&(*decoded)->references);
     free_addresses(*decoded);

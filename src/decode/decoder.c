@@ -36,7 +36,7 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int number = 1; number <= SIGRTMAX; number++)
-        (void)sigaction(number, &standard, NULL); // some cannot be set, and need not be
+        (void)sigaction(number, &standard, NULL); /* some cannot be set, and need not be */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -63,7 +63,7 @@ static void limit_processor(int64_t seconds)
 
 static void enter(pid_t parent, size_t memory, int end)
 {
-    // in this order, a parent that died before the prctl is noticed after it
+    /* in this order, a parent that died before the prctl is noticed after it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
         _exit(DECODER_NOT_SET_UP);
     reset_signals();
@@ -75,7 +75,7 @@ static void enter(pid_t parent, size_t memory, int end)
 /* Waits for the next message; false if there is none. */
 static bool next(int end, const struct decoder_shared *shared, struct message *message, struct decoder_request *request)
 {
-    if (write(end, "", 1) != 1 || read(end, request, sizeof *request) != sizeof *request)
+    if (write(end, "", 1) != 1 || read(end, request, sizeof(*request)) != sizeof(*request))
         return false;
     *message = (struct message){.data = shared->message, .size = request->size, .header_size = request->header_size};
     return true;
@@ -133,25 +133,25 @@ int decoder_end(struct decoder *decoder)
 
 void decoder_free(struct decoder **decoder)
 {
-    if (!*decoder)
+    if (*decoder == NULL)
         return;
     if ((*decoder)->child > 0)
         (void)decoder_end(*decoder);
     base_close(&(*decoder)->socket);
     if ((*decoder)->shared != MAP_FAILED)
-        munmap((*decoder)->shared, sizeof *(*decoder)->shared);
+        munmap((*decoder)->shared, sizeof(*(*decoder)->shared));
     base_free(decoder);
 }
 
 struct decoder *decoder_new(decoder_work work, const struct message *message, struct decoder_request request,
                             size_t memory, bool keeps, struct fault *fault)
 {
-    struct decoder *decoder = base_alloc(sizeof *decoder);
+    struct decoder *decoder = base_alloc(sizeof(*decoder));
 
     decoder->socket = -1;
     decoder->keeps = keeps;
     decoder->shared =
-        mmap(NULL, sizeof *decoder->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, sizeof(*decoder->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (decoder->shared == MAP_FAILED || !fork_child(decoder, work, message, request, memory)) {
         fault_set(fault, "cannot start a process to decode the message: %m");
         decoder_free(&decoder);
@@ -164,12 +164,12 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
     struct decoder_shared *shared = decoder->shared;
 
     memcpy(shared->message, message->data, message->size);
-    // nothing remains of the previous message
+    /* nothing remains of the previous message */
     if (decoder->size > message->size)
         memset(shared->message + message->size, 0, decoder->size - message->size);
     decoder->size = message->size;
     atomic_store(&shared->wire.whole, 0);
-    return send(decoder->socket, &request, sizeof request, MSG_NOSIGNAL) == sizeof request;
+    return send(decoder->socket, &request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
 }
 
 enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms)

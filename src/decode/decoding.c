@@ -47,7 +47,7 @@ static bool every_charset;
 static void share_module(void)
 {
     static bool many;
-    struct fault ignored; // the child tries again, and says so
+    struct fault ignored; /* the child tries again, and says so */
 
     if (many)
         (void)!decode_module_load(&ignored);
@@ -58,9 +58,9 @@ static struct decoding *new_decoding(struct decoder *decoder, int64_t clock_ms)
 {
     struct decoding *decoding;
 
-    if (!decoder)
+    if (decoder == NULL)
         return NULL;
-    decoding = base_alloc(sizeof *decoding);
+    decoding = base_alloc(sizeof(*decoding));
     decoding->decoder = decoder;
     decoding->until_ms = base_now_ms() + clock_ms;
     return decoding;
@@ -106,7 +106,7 @@ static void decode(struct decode_writer *writer, const struct message *message, 
     struct fault fault;
     const struct decode_module *module = decode_module_load(&fault);
 
-    if (!module)
+    if (module == NULL)
         _exit(DECODE_MODULE_MISSING);
     confine(module, message, writer->wire);
     decoded = module->steps(message, level, write_step, writer);
@@ -118,7 +118,7 @@ static struct decoder *ask_kept(const struct message *message, struct decoder_re
 {
     struct decoder *decoder = kept;
 
-    if (!decoder || message->size > DECODER_KEPT_SIZE)
+    if (decoder == NULL || message->size > DECODER_KEPT_SIZE)
         return NULL;
     kept = NULL;
     if (!decoder_ask(decoder, message, request))
@@ -139,12 +139,12 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     struct decoder *decoder = ask_kept(message, request);
     struct decoding *decoding;
 
-    if (!decoder) {
+    if (decoder == NULL) {
         share_module();
         decoder = new_child(message, request, fault);
     }
     decoding = new_decoding(decoder, half < clock_ms ? half : clock_ms);
-    if (decoding) {
+    if (decoding != NULL) {
         decoding->message = message;
         decoding->request = request;
     }
@@ -193,7 +193,7 @@ static void put_away(struct decoding *decoding)
     struct decoder *decoder = decoding->decoder;
     bool small = atomic_load(&decoder->shared->wire.whole) <= KEPT_RESULT;
 
-    if (!kept && decoder->child > 0 && decoder->keeps && !decoding->fault.text[0] && small &&
+    if (kept == NULL && decoder->child > 0 && decoder->keeps && !decoding->fault.text[0] && small &&
         ++decoder->messages < KEPT_MESSAGES)
         kept = decoder;
     else
@@ -217,12 +217,12 @@ static bool begin_again(struct decoding *decoding)
     struct decoder *other;
     struct fault fault;
 
-    if (!decoding->message)
+    if (decoding->message == NULL)
         return false;
     every_charset = true;
     other = new_child(decoding->message, decoding->request, &fault);
     every_charset = other != NULL;
-    if (!other)
+    if (other == NULL)
         return false;
     decoder_free(&decoding->decoder);
     decoding->decoder = other;
@@ -234,7 +234,7 @@ const struct decoded *decoding_result(struct decoding *decoding)
     enum decoder_state state;
     int status;
 
-    if (decoding->result)
+    if (decoding->result != NULL)
         return decoding->result;
     state = wait_for(decoding, &status);
     if (lacks_charset(state, status) && begin_again(decoding))
@@ -243,7 +243,7 @@ const struct decoded *decoding_result(struct decoding *decoding)
     if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
         describe_failure(decoding, state, status);
     decoding->unconfined = atomic_load(&decoding->decoder->shared->wire.unconfined);
-    decoding->cut_off = !decoding->result->from && is_not_its_doing(state, status);
+    decoding->cut_off = decoding->result->from == NULL && is_not_its_doing(state, status);
     put_away(decoding);
     return decoding->result;
 }
@@ -270,7 +270,7 @@ void decoding_end(void)
 
 void decoding_free(struct decoding **decoding)
 {
-    if (!*decoding)
+    if (*decoding == NULL)
         return;
     decoder_free(&(*decoding)->decoder);
     decoded_free(&(*decoding)->result);

@@ -106,10 +106,10 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (PQstatus(pg->conn) == CONNECTION_BAD)
         return pg_lose(pg, fault, "connection lost");
-    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate ? sqlstate : "");
+    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate != NULL ? sqlstate : "");
     pg->lost = pg->lost || is_stale(pg->sqlstate);
-    fault_set(fault, "database: %s (SQLSTATE %s)", message ? message : PQresultErrorMessage(result),
-              sqlstate ? sqlstate : "unknown");
+    fault_set(fault, "database: %s (SQLSTATE %s)", message != NULL ? message : PQresultErrorMessage(result),
+              sqlstate != NULL ? sqlstate : "unknown");
     snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);
     return false;
 }

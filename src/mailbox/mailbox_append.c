@@ -11,7 +11,7 @@ static void set_linger(struct mailbox *mailbox, bool on)
 {
     struct linger linger = {.l_onoff = on, .l_linger = 0};
     (void)setsockopt(mailstream_low_get_fd(mailstream_get_low(mailbox->stream)), SOL_SOCKET, SO_LINGER, &linger,
-                     sizeof linger);
+                     sizeof(linger));
 }
 
 static void end(struct mailbox *mailbox, enum append_result result)

@@ -27,7 +27,7 @@ static int connect_socket(const struct sockaddr *address, socklen_t length, int6
         struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
         int ready = poll(&poll_fd, 1, (int)(ms < INT32_MAX ? ms : INT32_MAX));
         int error = ETIMEDOUT;
-        socklen_t size = sizeof error;
+        socklen_t size = sizeof(error);
         if (ready < 0 || (ready > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0))
             return -1;
         if (error != 0) {
@@ -58,12 +58,12 @@ static bool is_local(const struct sockaddr *address)
 static int connect_unix(const struct config *config, const char *where, int64_t ms, struct fault *fault)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(config->imap.host) >= sizeof address.sun_path) {
+    if (strlen(config->imap.host) >= sizeof(address.sun_path)) {
         fault_set(fault, "%s: the path is too long for a socket", where);
         return -1;
     }
     strcpy(address.sun_path, config->imap.host);
-    int fd = connect_socket((const struct sockaddr *)&address, sizeof address, ms);
+    int fd = connect_socket((const struct sockaddr *)&address, sizeof(address), ms);
     if (fd < 0)
         fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
     return fd;
@@ -82,7 +82,7 @@ static int connect_tcp(const struct config *config, const char *where, int64_t l
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *addresses;
     char port[8];
-    snprintf(port, sizeof port, "%u", mailbox_connect_port(config) & 0xffff);
+    snprintf(port, sizeof(port), "%u", mailbox_connect_port(config) & 0xffff);
     int error = getaddrinfo(config->imap.host, port, &hints, &addresses);
     if (error != 0) {
         fault_set(fault, "%s: host name lookup failed: %s (check imap.host)", where,
@@ -111,7 +111,7 @@ int mailbox_connect(const struct config *config, const char *where, int64_t ms, 
     if (fd < 0)
         return -1;
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
-    socklen_t size = sizeof peer;
+    socklen_t size = sizeof(peer);
     if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0) {
         fault_set(fault, "%s: connection lost: %s", where, strerror(errno));
         close(fd);

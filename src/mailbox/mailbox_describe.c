@@ -20,7 +20,7 @@ static bool import(gnutls_x509_crt_t certificate, const MMAPString *der)
 static void note_certificate(gnutls_x509_crt_t certificate, bool first, struct mailbox_probe *ret)
 {
     int64_t ends = gnutls_x509_crt_get_expiration_time(certificate);
-    size_t subject = sizeof ret->subject, issuer = sizeof ret->issuer;
+    size_t subject = sizeof(ret->subject), issuer = sizeof(ret->issuer);
     if (first) {
         if (gnutls_x509_crt_get_dn(certificate, ret->subject, &subject) < 0)
             strcpy(ret->subject, "(no readable name)");
@@ -69,7 +69,7 @@ static bool matters(const char *word)
 {
     static const char *const whole[] = {"UIDPLUS", "LITERAL+", "LITERAL-",      "SPECIAL-USE",
                                         "SASL-IR", "STARTTLS", "LOGINDISABLED", "APPENDLIMIT"};
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
+    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
         if (g_ascii_strcasecmp(word, whole[i]) == 0)
             return true;
     }
@@ -79,8 +79,8 @@ static bool matters(const char *word)
 static void add_word(struct mailbox_abilities *ret, const char *word)
 {
     size_t used = strlen(ret->told);
-    if (used + strlen(word) + 2 <= sizeof ret->told)
-        snprintf(ret->told + used, sizeof ret->told - used, "%s%s", used > 0 ? " " : "", word);
+    if (used + strlen(word) + 2 <= sizeof(ret->told))
+        snprintf(ret->told + used, sizeof(ret->told) - used, "%s%s", used > 0 ? " " : "", word);
     if (g_ascii_strncasecmp(word, "APPENDLIMIT=", 12) == 0)
         ret->append_limit = g_ascii_strtoll(word + 12, NULL, 10);
 }
@@ -112,7 +112,7 @@ static void note_folder(void *context, struct mailbox_reply *reply)
     if (!mailbox_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, sought->name, false))
         return;
     sought->folder = (struct mailbox_folder){.is_sent = list.sent};
-    snprintf(sought->folder.name, sizeof sought->folder.name, "%.*s", (int)list.name_size, list.name);
+    snprintf(sought->folder.name, sizeof(sought->folder.name), "%.*s", (int)list.name_size, list.name);
 }
 
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault)
@@ -124,7 +124,7 @@ bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_fo
     struct sought sought = {.name = quoted};
     char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(quoted, false);
     bool by_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") && mailbox_dialogue_can(mailbox, "LIST-EXTENDED");
-    snprintf(sought.folder.name, sizeof sought.folder.name, "%s", quoted);
+    snprintf(sought.folder.name, sizeof(sought.folder.name), "%s", quoted);
     if (!mailbox_dialogue_ask(mailbox, "LIST", note_folder, &sought, &reply, fault, "LIST \"\" %s%s", pattern,
                               by_use ? " RETURN (SPECIAL-USE)" : ""))
         return false;

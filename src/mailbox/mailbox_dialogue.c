@@ -48,11 +48,11 @@ bool mailbox_dialogue_failed(struct mailbox *mailbox, int64_t started, struct fa
     bool late = base_now_ms() - started >= mailbox->timeout ||
                 (mailbox->until_ms != 0 && base_now_ms() >= mailbox->until_ms);
     if (late)
-        snprintf(why, sizeof why, "no answer within %lld s", (long long)(mailbox->timeout + 999) / 1000);
+        snprintf(why, sizeof(why), "no answer within %lld s", (long long)(mailbox->timeout + 999) / 1000);
     else if (error != 0 && error != EAGAIN)
-        snprintf(why, sizeof why, "connection lost: %s", strerror(error));
+        snprintf(why, sizeof(why), "connection lost: %s", strerror(error));
     else
-        snprintf(why, sizeof why, "connection lost");
+        snprintf(why, sizeof(why), "connection lost");
     mailbox->ended = mailbox->stream != NULL && !late;
     return mailbox_dialogue_give_up(mailbox, fault, why);
 }
@@ -92,7 +92,7 @@ static bool send_command(struct mailbox *mailbox, const char *step, struct fault
     mailbox->body_budget = UINT32_MAX; /* RFC 3501, 9: the size of a literal is a number */
     if (vasprintf(&command, format, arguments) < 0)
         abort();
-    snprintf(mailbox->tag, sizeof mailbox->tag, "A%u", ++mailbox->tag_number);
+    snprintf(mailbox->tag, sizeof(mailbox->tag), "A%u", ++mailbox->tag_number);
     char *line OD_CLEANUP(base_free) = base_printf("%s %s", mailbox->tag, command);
     bool sent = mailbox_dialogue_line(mailbox, line, fault);
     explicit_bzero(command, strlen(command));

@@ -33,9 +33,9 @@ static char *criteria(const struct search *search, bool by_text)
     mailbox_date(search->internal_date - 2 * DAY, false, since);
     mailbox_date(search->internal_date + 3 * DAY, false, before);
     if (search->smallest > 0)
-        snprintf(larger, sizeof larger, " LARGER %lld", (long long)search->smallest - 1);
+        snprintf(larger, sizeof(larger), " LARGER %lld", (long long)search->smallest - 1);
     if (search->largest > 0)
-        snprintf(smaller, sizeof smaller, " SMALLER %lld", (long long)search->largest + 1);
+        snprintf(smaller, sizeof(smaller), " SMALLER %lld", (long long)search->largest + 1);
     return base_printf("SINCE %s BEFORE %s%s%s", since, before, larger, smaller);
 }
 
@@ -81,6 +81,6 @@ bool mailbox_hits_ask(struct mailbox *mailbox, const struct search *search, bool
     if (!answered || !is_told(mailbox, hits, fault))
         return false;
     if (hits->count > 0)
-        qsort(hits->uids, hits->count, sizeof *hits->uids, newest_first);
+        qsort(hits->uids, hits->count, sizeof(*hits->uids), newest_first);
     return true;
 }

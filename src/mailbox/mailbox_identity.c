@@ -32,7 +32,7 @@ char *mailbox_server(const struct config *config)
     const char *host = config->imap.host;
     const char *user = *config->imap.master_user != '\0' ? config->imap.master_user : "a token";
     char here[256] = "";
-    if (on_this_host(host) && gethostname(here, sizeof here - 1) != 0)
+    if (on_this_host(host) && gethostname(here, sizeof(here) - 1) != 0)
         strcpy(here, "localhost");
     const char *on = here[0] != '\0' ? " on " : "";
     if (host[0] == '/')
@@ -60,15 +60,15 @@ static void note_inbox(void *context, struct mailbox_reply *reply)
     struct inbox *inbox = context;
     (void)!mailbox_reply_uidvalidity(reply, &inbox->uidvalidity);
     (void)!mailbox_reply_uidnext(reply, &inbox->uidnext);
-    if (strcmp(reply->code, "MAILBOXID") == 0 && reply->arguments_size < sizeof inbox->id)
-        snprintf(inbox->id, sizeof inbox->id, "%.*s", (int)reply->arguments_size, reply->arguments);
+    if (strcmp(reply->code, "MAILBOXID") == 0 && reply->arguments_size < sizeof(inbox->id))
+        snprintf(inbox->id, sizeof(inbox->id), "%.*s", (int)reply->arguments_size, reply->arguments);
 }
 
 /* A NO proves something only if it says that there is no such mailbox for us. */
 static bool says_none(const struct mailbox_reply *reply)
 {
     static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM"};
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (reply->status == STATUS_NO && strcmp(reply->code, codes[i]) == 0)
             return true;
     }
@@ -96,7 +96,7 @@ static void look_at_inbox(const struct config *config, const char *login, struct
 static void look_at_nobody(const struct config *config, const char *login, size_t which, struct inbox *ret)
 {
     const char *domain = strrchr(login, '@');
-    size_t i = 0, last = sizeof nobodies / sizeof *nobodies - 1;
+    size_t i = 0, last = sizeof(nobodies) / sizeof(*nobodies) - 1;
     while (i < last && (strcasestr(login, nobodies[i]) != NULL || which-- > 0))
         i++;
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");

@@ -104,7 +104,7 @@ bool mailbox_ids_ask(struct mailbox *mailbox, const struct search *search, struc
     char set[MAILBOX_IDS_MOST * UID_SIZE + 1];
     size_t length = 0;
     for (size_t i = 0; i < ids->count; i++)
-        length += (size_t)snprintf(set + length, sizeof set - length, "%s%u", i > 0 ? "," : "", ids->uids[i]);
+        length += (size_t)snprintf(set + length, sizeof(set) - length, "%s%u", i > 0 ? "," : "", ids->uids[i]);
     return mailbox_dialogue_send(mailbox, "UID FETCH", fault, "UID FETCH %s " WANTED, set) &&
            take(mailbox, search, ids, fault);
 }

@@ -23,7 +23,7 @@ static const char *const content_texts[] = {
 
 static bool speaks_of_content(const struct mailbox_reply *reply)
 {
-    for (size_t i = 0; i < sizeof content_texts / sizeof *content_texts; i++) {
+    for (size_t i = 0; i < sizeof(content_texts) / sizeof(*content_texts); i++) {
         if (reply->code[0] == '\0' && strcasecmp(reply->text, content_texts[i]) == 0)
             return true;
     }
@@ -47,7 +47,7 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
         return unknown;
     if (speaks_of_some_quota(reply))
         return literal_sent ? APPEND_PERHAPS_OVERQUOTA : APPEND_UNAVAILABLE;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
         if (strcmp(reply->code, codes[i].code) == 0)
             return codes[i].result;
     }
@@ -60,7 +60,7 @@ bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply)
     static const char *const missing[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT"};
     if (reply->kind != REPLY_TAGGED) /* it was not refused: there is no answer */
         return false;
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+    for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
         if (strcmp(reply->code, missing[i]) == 0)
             return true;
     }
@@ -79,9 +79,9 @@ bool mailbox_refusal_is_never(const struct mailbox_reply *reply)
     bool is = false;
     if (reply->status != STATUS_NO)
         return false;
-    for (size_t i = 0; i < sizeof never_codes / sizeof *never_codes; i++)
+    for (size_t i = 0; i < sizeof(never_codes) / sizeof(*never_codes); i++)
         is |= strcmp(reply->code, never_codes[i]) == 0;
-    for (size_t i = 0; i < sizeof never_texts / sizeof *never_texts; i++)
+    for (size_t i = 0; i < sizeof(never_texts) / sizeof(*never_texts); i++)
         is |= reply->code[0] == '\0' && strncasecmp(reply->text, never_texts[i], strlen(never_texts[i])) == 0;
     return is;
 }

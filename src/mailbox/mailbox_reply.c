@@ -40,7 +40,7 @@ static void parse_code(const char *bracket, struct mailbox_reply *reply)
         return;
     const char *atom = bracket + 1;
     size_t length = strcspn(atom, " ]");
-    for (size_t i = 0; i < length && i < sizeof reply->code - 1; i++)
+    for (size_t i = 0; i < length && i < sizeof(reply->code) - 1; i++)
         reply->code[i] = (char)(atom[i] >= 'a' && atom[i] <= 'z' ? atom[i] - 32 : atom[i]);
     reply->arguments = atom + length + (atom[length] == ' ');
     reply->arguments_size = (size_t)(end - reply->arguments);
@@ -56,7 +56,7 @@ static void parse_status(struct mailbox_reply *reply)
         {"OK", STATUS_OK}, {"NO", STATUS_NO}, {"BAD", STATUS_BAD}, {"PREAUTH", STATUS_PREAUTH}, {"BYE", STATUS_BYE},
     };
     size_t length = strcspn(reply->data, " ");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (is_word(reply->data, length, words[i].word))
             reply->status = words[i].status;
     }
@@ -175,7 +175,7 @@ bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, si
             at++;
         } else if (parse_number(&at, end, &uid)) {
             if ((*count & (*count + 1)) == 0)
-                *uids = base_realloc(*uids, (2 * *count + 2) * sizeof **uids);
+                *uids = base_realloc(*uids, (2 * *count + 2) * sizeof(**uids));
             (*uids)[(*count)++] = uid;
         } else {
             return false;

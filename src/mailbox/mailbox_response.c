@@ -117,7 +117,7 @@ static bool pass_literal(struct mailbox *mailbox, size_t literal, size_t start, 
         if (!fill(mailbox, fault))
             return false;
         size_t n = mailbox->stream->read_buffer_len < literal ? mailbox->stream->read_buffer_len : literal;
-        n = n < sizeof piece ? n : sizeof piece;
+        n = n < sizeof(piece) ? n : sizeof(piece);
         mailstream_read(mailbox->stream, piece, n);
         mailbox->body(mailbox->body_context, piece, n);
         literal -= n;

@@ -16,7 +16,7 @@ static void note_rights(void *context, struct mailbox_reply *reply)
         return;
     const char *last = strrchr(reply->data, ' ');
     rights->known = true;
-    snprintf(rights->letters, sizeof rights->letters, "%s", last + 1);
+    snprintf(rights->letters, sizeof(rights->letters), "%s", last + 1);
 }
 
 /* Dovecot lists a shared mailbox only once the session has used it, and makes an inbox when it is first asked for it. So

@@ -111,7 +111,7 @@ static bool secure(struct mailbox *mailbox, const struct config *config, const s
 
 struct mailbox *mailbox_setup_new(const struct config *config)
 {
-    struct mailbox *mailbox = base_alloc(sizeof *mailbox);
+    struct mailbox *mailbox = base_alloc(sizeof(*mailbox));
     mailbox->where = describe_server(config);
     mailbox->timeout = config->imap.timeout;
     mailbox->create = config->imap.create;

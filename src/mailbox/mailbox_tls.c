@@ -106,7 +106,7 @@ static bool verify(const struct config *config, const char *where, const struct 
     gnutls_x509_trust_list_t trust OD_CLEANUP(free_trust) = NULL;
     struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
-    unsigned char address[sizeof peer->address];
+    unsigned char address[sizeof(peer->address)];
     gnutls_typed_vdata_st wanted[] = {
         {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose},
         {.type = GNUTLS_DT_DNS_HOSTNAME, .data = (unsigned char *)peer->name},
@@ -114,7 +114,7 @@ static bool verify(const struct config *config, const char *where, const struct 
     unsigned status = 0;
 
     if (peer->address_size > 0) {
-        memcpy(address, peer->address, sizeof address);
+        memcpy(address, peer->address, sizeof(address));
         wanted[1] = (gnutls_typed_vdata_st){.type = GNUTLS_DT_IP_ADDRESS, .data = address, .size = peer->address_size};
     }
     get_chain(stream, &chain);

@@ -23,7 +23,7 @@ struct message_builder {
 
 struct message_builder *message_builder_new(size_t size_limit, const char *const *ignore)
 {
-    struct message_builder *builder = base_alloc(sizeof *builder);
+    struct message_builder *builder = base_alloc(sizeof(*builder));
 
     builder->size_limit = size_limit;
     builder->digest = message_digest_new(ignore);
@@ -67,7 +67,7 @@ bool message_builder_feed(struct message_builder *builder, const void *bytes, si
 
 static struct message *finished_message(struct message_builder *builder, const unsigned char *data, size_t size)
 {
-    struct message *message = base_alloc(sizeof *message);
+    struct message *message = base_alloc(sizeof(*message));
     struct msgid id;
 
     message->data = data;
@@ -111,7 +111,7 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
 
 void message_builder_free(struct message_builder **builder)
 {
-    if (!*builder)
+    if (*builder == NULL)
         return;
     message_digest_free(&(*builder)->digest);
     message_store_free(&(*builder)->store);

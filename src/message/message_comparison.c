@@ -46,7 +46,7 @@ static void release_lf(struct loose *loose)
 
     loose->in_body |= loose->held_lf >= 2 || (loose->held_lf == 1 && !loose->in_line);
     while (loose->held_lf > 0) {
-        size_t n = loose->held_lf < sizeof lf - 1 ? loose->held_lf : sizeof lf - 1;
+        size_t n = loose->held_lf < sizeof(lf) - 1 ? loose->held_lf : sizeof(lf) - 1;
 
         message_digest_feed(loose->digest, (const unsigned char *)lf, n);
         loose->held_lf -= n;
@@ -60,7 +60,7 @@ static void feed_munged(struct loose *loose, const unsigned char *bytes, size_t 
     for (size_t i = 0; i < size;) {
         size_t n = 0;
 
-        while (n < sizeof munged && i < size) {
+        while (n < sizeof(munged) && i < size) {
             munged[n++] = bytes[i] >= 0x80 ? 'X' : bytes[i];
             i++;
         }
@@ -95,21 +95,21 @@ static const char **forgiven_of(const char *const *ignore)
 {
     static const char *const store_fields[] = {"X-UID",  "Status",     "X-Status",       "X-Keywords",
                                                "X-IMAP", "X-IMAPbase", "Content-Length", NULL};
-    const size_t stores = sizeof store_fields / sizeof *store_fields;
+    const size_t stores = sizeof(store_fields) / sizeof(*store_fields);
     size_t count = 0;
 
-    while (ignore && ignore[count])
+    while (ignore != NULL && ignore[count] != NULL)
         count++;
-    const char **all = base_alloc((count + stores) * sizeof *all);
+    const char **all = base_alloc((count + stores) * sizeof(*all));
     for (size_t i = 0; i < count; i++)
         all[i] = ignore[i];
-    memcpy(all + count, store_fields, sizeof store_fields);
+    memcpy(all + count, store_fields, sizeof(store_fields));
     return all;
 }
 
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore)
 {
-    struct message_comparison *comparison = base_alloc(sizeof *comparison);
+    struct message_comparison *comparison = base_alloc(sizeof(*comparison));
 
     comparison->message = message;
     comparison->ignore = ignore;
@@ -121,7 +121,7 @@ struct message_comparison *message_comparison_new(const struct message *message,
 
 struct message_comparison *message_comparison_new_id(const struct message *message)
 {
-    struct message_comparison *comparison = base_alloc(sizeof *comparison);
+    struct message_comparison *comparison = base_alloc(sizeof(*comparison));
 
     comparison->message = message;
     comparison->header = base_alloc(HEADER_MOST);
@@ -130,7 +130,7 @@ struct message_comparison *message_comparison_new_id(const struct message *messa
 
 void message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size)
 {
-    if (comparison->strict) {
+    if (comparison->strict != NULL) {
         message_digest_feed(comparison->strict, bytes, size);
         feed_loose(&comparison->loose, bytes, size);
     } else if (size <= HEADER_MOST && comparison->header_size <= HEADER_MOST - size) {
@@ -166,11 +166,11 @@ static enum message_likeness end_content(struct message_comparison *comparison)
     comparison->strict = message_digest_new(comparison->ignore);
     end_loose(&comparison->loose, loose);
     begin_loose(&comparison->loose, comparison->forgiven, false);
-    if (memcmp(strict, comparison->message->digest, sizeof strict) == 0)
+    if (memcmp(strict, comparison->message->digest, sizeof(strict)) == 0)
         return MESSAGE_SAME;
     expect(comparison);
     for (int i = 0; i < 2; i++)
-        if (memcmp(loose, comparison->expected[i], sizeof loose) == 0)
+        if (memcmp(loose, comparison->expected[i], sizeof(loose)) == 0)
             return MESSAGE_SIMILAR;
     return MESSAGE_OTHER;
 }
@@ -186,7 +186,7 @@ enum message_likeness message_comparison_end(struct message_comparison *comparis
 {
     size_t size = comparison->header_size;
 
-    if (comparison->strict)
+    if (comparison->strict != NULL)
         return end_content(comparison);
     comparison->header_size = 0;
     return size > HEADER_MOST ? MESSAGE_SIMILAR : end_id(comparison, size);
@@ -194,7 +194,7 @@ enum message_likeness message_comparison_end(struct message_comparison *comparis
 
 void message_comparison_free(struct message_comparison **comparison)
 {
-    if (!*comparison)
+    if (*comparison == NULL)
         return;
     message_digest_free(&(*comparison)->strict);
     message_digest_free(&(*comparison)->loose.digest);

@@ -89,14 +89,14 @@ static const char *const transport_fields[] = {
 
 static size_t longest(const char *const *patterns, size_t most)
 {
-    for (; patterns && *patterns; patterns++)
+    for (; patterns != NULL && *patterns != NULL; patterns++)
         most = strlen(*patterns) > most ? strlen(*patterns) : most;
     return most;
 }
 
 struct message_digest *message_digest_new(const char *const *ignore)
 {
-    struct message_digest *digest = base_alloc(sizeof *digest);
+    struct message_digest *digest = base_alloc(sizeof(*digest));
 
     digest->hash.sha256 = g_checksum_new(G_CHECKSUM_SHA256);
     digest->ignore = ignore;
@@ -108,7 +108,7 @@ struct message_digest *message_digest_new(const char *const *ignore)
 /* Of a longer name only the beginning is known, which suffices: no pattern is longer. */
 static bool listed(const struct message_digest *digest, const char *const *patterns)
 {
-    for (; patterns && *patterns; patterns++)
+    for (; patterns != NULL && *patterns != NULL; patterns++)
         if (message_field_name_is(digest->name, digest->scan.name_length, *patterns))
             return true;
     return false;
@@ -119,7 +119,7 @@ static const unsigned char *odd_cr(const unsigned char *bytes, const unsigned ch
 {
     const unsigned char *cr = memchr(bytes, '\r', (size_t)(end - bytes));
 
-    while (cr && end - cr > 1 && cr[1] == '\n')
+    while (cr != NULL && end - cr > 1 && cr[1] == '\n')
         cr = memchr(cr + 2, '\r', (size_t)(end - cr - 2));
     return cr;
 }
@@ -148,16 +148,16 @@ static void update(struct hash *hash, const unsigned char *bytes, size_t size)
         }
         release_cr(hash, *bytes == '\n' && hash->held_cr > 0 ? 1 : hash->held_cr);
         cr = odd_cr(bytes, end);
-        g_checksum_update(hash->sha256, bytes, (cr ? cr : end) - bytes);
-        hash->size += (size_t)((cr ? cr : end) - bytes);
+        g_checksum_update(hash->sha256, bytes, (cr != NULL ? cr : end) - bytes);
+        hash->size += (size_t)((cr != NULL ? cr : end) - bytes);
         hash->held_cr = cr != NULL;
-        bytes = cr ? cr + 1 : end;
+        bytes = cr != NULL ? cr + 1 : end;
     }
 }
 
 static void clear(struct hash *hash)
 {
-    if (hash->sha256)
+    if (hash->sha256 != NULL)
         g_checksum_free(hash->sha256);
     *hash = (struct hash){0};
 }
@@ -172,7 +172,7 @@ static void hold_name(struct message_digest *digest, const unsigned char *bytes,
     digest->held += kept;
     if (kept == size)
         return;
-    if (!digest->before.sha256) {
+    if (digest->before.sha256 == NULL) {
         digest->before = digest->hash;
         digest->before.sha256 = g_checksum_copy(digest->hash.sha256);
         update(&digest->hash, digest->name, digest->held);
@@ -183,11 +183,11 @@ static void hold_name(struct message_digest *digest, const unsigned char *bytes,
 /* The field is known to be content, or to be left out: deals with what was held back. */
 static void end_name(struct message_digest *digest, bool left_out)
 {
-    if (digest->before.sha256 && left_out) {
+    if (digest->before.sha256 != NULL && left_out) {
         clear(&digest->hash);
         digest->hash = digest->before;
         digest->before.sha256 = NULL;
-    } else if (!digest->before.sha256 && !left_out) {
+    } else if (digest->before.sha256 == NULL && !left_out) {
         update(&digest->hash, digest->name, digest->held);
     }
     clear(&digest->before);
@@ -251,7 +251,7 @@ size_t message_digest_header_size(const struct message_digest *digest)
 
 void message_digest_free(struct message_digest **digest)
 {
-    if (!*digest)
+    if (*digest == NULL)
         return;
     clear(&(*digest)->hash);
     clear(&(*digest)->before);

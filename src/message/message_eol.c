@@ -7,7 +7,7 @@
 
 static const unsigned char from_line[] = ">From ";
 
-#define FROM_LINE_LENGTH (sizeof from_line - 1)
+#define FROM_LINE_LENGTH (sizeof(from_line) - 1)
 
 size_t message_eol_end(struct message_eol *eol, unsigned char *out)
 {
@@ -37,7 +37,7 @@ static void copy_without_nul(unsigned char *out, const unsigned char *in, size_t
     unsigned char *end = out + size;
 
     memcpy(out, in, size);
-    while ((out = memchr(out, '\0', (size_t)(end - out))))
+    while ((out = memchr(out, '\0', (size_t)(end - out))) != NULL)
         *out++ = 0x80;
 }
 
@@ -47,13 +47,13 @@ static size_t copy_lines(struct message_eol *eol, const unsigned char *in, size_
 
     while (size > 0) {
         const unsigned char *lf = memchr(in, '\n', size);
-        size_t length = lf ? (size_t)(lf - in) : size;
+        size_t length = lf != NULL ? (size_t)(lf - in) : size;
 
         copy_without_nul(out, in, length);
         out += length;
         if (length > 0)
             eol->after_cr = in[length - 1] == '\r';
-        if (!lf)
+        if (lf == NULL)
             break;
         if (!eol->after_cr)
             *out++ = '\r';
@@ -79,7 +79,7 @@ size_t message_eol_feed(struct message_eol *eol, const unsigned char *in, size_t
     if (in < end && eol->state == MESSAGE_EOL_FROM_LINE) {
         const unsigned char *lf = memchr(in, '\n', (size_t)(end - in));
 
-        if (!lf)
+        if (lf == NULL)
             return n;
         eol->state = MESSAGE_EOL_REST;
         in = lf + 1;

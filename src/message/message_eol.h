@@ -14,7 +14,7 @@ struct message_eol {
 };
 
 /* Room that `size` bytes may need in the output. */
-#define MESSAGE_EOL_ROOM(size) (2 * (size) + sizeof ">From ")
+#define MESSAGE_EOL_ROOM(size) (2 * (size) + sizeof(">From "))
 
 /* Writes to out[MESSAGE_EOL_ROOM(size)] and returns how many bytes. The struct must be zeroed initially. */
 size_t message_eol_feed(struct message_eol *eol, const unsigned char *in, size_t size, unsigned char *out) OD_MUST;

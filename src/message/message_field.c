@@ -100,12 +100,12 @@ bool message_field_piece(const char **cursor, const char *end, const char **ret,
 
     if (start == end)
         return false;
-    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) && (lf + 1 == end || !is_blank((unsigned char)lf[1])))
+    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) != NULL && (lf + 1 == end || !is_blank((unsigned char)lf[1])))
         lf++;
-    *cursor = lf ? lf + 1 : end;
+    *cursor = lf != NULL ? lf + 1 : end;
     *ret = start;
-    *ret_length = (size_t)((lf ? lf : end) - start);
-    if (lf && lf > start && lf[-1] == '\r')
+    *ret_length = (size_t)((lf != NULL ? lf : end) - start);
+    if (lf != NULL && lf > start && lf[-1] == '\r')
         --*ret_length;
     return true;
 }

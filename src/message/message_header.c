@@ -33,7 +33,7 @@ char *message_header(const struct message *message, const char *name, size_t *re
         end--;
     length = (size_t)(end - value);
     text = message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);
-    if (ret_length)
+    if (ret_length != NULL)
         *ret_length = length;
     return text;
 }
@@ -51,10 +51,10 @@ static void add_piece(struct pieces *pieces, const unsigned char *start, const u
         return;
     if (pieces->count == pieces->allocated) {
         pieces->allocated *= 2;
-        pieces->array = base_realloc(pieces->array, pieces->allocated * sizeof *pieces->array);
+        pieces->array = base_realloc(pieces->array, pieces->allocated * sizeof(*pieces->array));
     }
-    // struct iovec has no const pointer
-    memcpy(&pieces->array[pieces->count].iov_base, &start, sizeof start);
+    /* struct iovec has no const pointer */
+    memcpy(&pieces->array[pieces->count].iov_base, &start, sizeof(start));
     pieces->array[pieces->count].iov_len = size;
     pieces->count++;
     pieces->size += size;
@@ -69,7 +69,7 @@ static bool names_envelope(const struct message_field *field)
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
                              size_t *ret_size)
 {
-    struct pieces pieces = {.array = base_alloc(4 * sizeof *pieces.array), .allocated = 4};
+    struct pieces pieces = {.array = base_alloc(4 * sizeof(*pieces.array)), .allocated = 4};
     const unsigned char *kept = message->data, *at = message->data;
     struct message_field field;
 

@@ -27,7 +27,7 @@ static ssize_t read_some(int fd, void *buffer, size_t size)
         if (errno == EAGAIN) {
             struct pollfd readable = {.fd = fd, .events = POLLIN};
 
-            // whatever poll reports, the next read will show
+            /* whatever poll reports, the next read will show */
             (void)poll(&readable, 1, -1);
         }
     }
@@ -68,7 +68,7 @@ enum message_result message_from_bytes(const void *bytes, size_t size, size_t si
 
 void message_free(struct message **message)
 {
-    if (!*message)
+    if (*message == NULL)
         return;
     message_store_free(&(*message)->store);
     base_free(&(*message)->message_id);
@@ -82,14 +82,14 @@ bool message_same_content(const struct message *message, const void *bytes, size
 
     message_digest_feed(digest, bytes, size);
     message_digest_end(digest, other);
-    return memcmp(other, message->digest, sizeof other) == 0;
+    return memcmp(other, message->digest, sizeof(other)) == 0;
 }
 
 static GChecksum *begin_identity(const char *namespace)
 {
     GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
 
-    // including its NUL, so that no other split of the two gives the same bytes
+    /* including its NUL, so that no other split of the two gives the same bytes */
     g_checksum_update(sha256, (const guchar *)namespace, (gssize)strlen(namespace) + 1);
     return sha256;
 }
@@ -110,7 +110,7 @@ void message_own_identity(const struct message *message, const char *namespace, 
     GChecksum *sha256;
     gsize size = MESSAGE_DIGEST_SIZE;
 
-    if (!message->id_bytes) {
+    if (message->id_bytes == NULL) {
         base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
         message_identity(namespace, digest, strlen(digest), ret);
         return;
@@ -125,7 +125,7 @@ int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE])
 {
     uint64_t key = 0;
 
-    for (size_t i = 0; i < sizeof key; i++)
+    for (size_t i = 0; i < sizeof(key); i++)
         key = key << 8 | identity[i];
     return (int64_t)key;
 }

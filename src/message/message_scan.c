@@ -47,7 +47,7 @@ static size_t take_line(struct message_scan *scan, const unsigned char *bytes, s
     const unsigned char *lf = memchr(bytes, '\n', size);
 
     *ret = kind;
-    if (!lf)
+    if (lf == NULL)
         return size;
     scan->state = SCAN_LINE;
     return (size_t)(lf - bytes) + 1;

@@ -21,7 +21,7 @@ struct message_store {
 
 struct message_store *message_store_new(void)
 {
-    struct message_store *store = base_alloc(sizeof *store);
+    struct message_store *store = base_alloc(sizeof(*store));
 
     store->fd = -1;
     return store;
@@ -76,16 +76,16 @@ bool message_store_finish(struct message_store *store, const unsigned char **ret
         store->map = map;
         base_close(&store->fd);
     }
-    *ret = store->map ? store->map : store->memory;
+    *ret = store->map != NULL ? store->map : store->memory;
     *ret_size = store->size;
     return true;
 }
 
 void message_store_free(struct message_store **store)
 {
-    if (!*store)
+    if (*store == NULL)
         return;
-    if ((*store)->map)
+    if ((*store)->map != NULL)
         munmap((*store)->map, (*store)->size);
     base_close(&(*store)->fd);
     base_free(&(*store)->memory);

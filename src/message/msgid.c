@@ -52,14 +52,14 @@ static const char *find_close(const char *id, const char *end)
     struct comment comment = {0};
 
     for (const char *at = id; at < end; at++) {
-        if (close && in_comment(&comment, *at))
+        if (close != NULL && in_comment(&comment, *at))
             continue;
         if (*at == '>')
             close = at;
         else if (!is_white(*at))
             close = NULL;
     }
-    return close && comment.depth == 0 ? close : memrchr(id, '>', (size_t)(end - id));
+    return close != NULL && comment.depth == 0 ? close : memrchr(id, '>', (size_t)(end - id));
 }
 
 /* Sets bytes and size, and returns true, if there is an id. */
@@ -67,12 +67,12 @@ static bool find_id(const char *value, size_t length, struct msgid *ret)
 {
     const char *end = value + length;
     const char *open = find_open(value, end);
-    const char *close = open ? find_close(open + 1, end) : NULL;
-    const char *first = open ? open + 1 : NULL;
+    const char *close = open != NULL ? find_close(open + 1, end) : NULL;
+    const char *first = open != NULL ? open + 1 : NULL;
 
-    while (close && first < close && is_white(*first))
+    while (close != NULL && first < close && is_white(*first))
         first++;
-    if (!close || first == close)
+    if (close == NULL || first == close)
         return false;
     ret->bytes = open + 1;
     ret->size = (size_t)(close - open - 1);
@@ -84,7 +84,7 @@ static void copy_id(struct msgid *id)
     const char *at = id->bytes, *first;
     size_t size;
 
-    // the first piece is all of what is not folded
+    /* the first piece is all of what is not folded */
     id->folded = message_field_piece(&at, id->bytes + id->size, &first, &size) && size < id->size;
     id->id = message_field_unfold(id->bytes, id->size < MESSAGE_ID_MOST ? id->size : MESSAGE_ID_MOST, &id->length);
 }
@@ -110,7 +110,7 @@ void msgid_of_header(const unsigned char *header, size_t size, struct msgid *ret
     for (const unsigned char *at = header; message_field_next(&at, header + size, &field);) {
         if (!message_field_is(&field, "Message-ID"))
             continue;
-        // a damaged id counts as missing: a later field does not repair the first
+        /* a damaged id counts as missing: a later field does not repair the first */
         if (++id.count == 1 && find_id(field.value, field.value_length, &id))
             copy_id(&id);
     }
@@ -155,9 +155,9 @@ bool message_same_id(const struct message *message, const void *header, size_t s
     bool same;
 
     msgid_of_header(header, size, &other);
-    same = message->message_id && other.id && other.length == message->message_id_length &&
+    same = message->message_id != NULL && other.id != NULL && other.length == message->message_id_length &&
            memcmp(other.id, message->message_id, other.length) == 0;
-    if (same && (message->id_size > MESSAGE_ID_MOST || other.size > MESSAGE_ID_MOST)) // the copies may be cut
+    if (same && (message->id_size > MESSAGE_ID_MOST || other.size > MESSAGE_ID_MOST)) /* the copies may be cut */
         same = same_hash(message, &other);
     base_free(&other.id);
     return same;

@@ -117,11 +117,12 @@ static void print_json(const char *name, const char *error, const struct replay_
                                         (json_int_t)verdict->uid));
     }
     const struct replay_answer *loaded = answer != NULL && answer->digest[0] != '\0' ? answer : NULL;
-    json_t *object = json_pack("{s:o, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "error",
-                               error != NULL ? json_text(error) : json_null(), "message_id",
-                               loaded && loaded->message_id[0] != '\0' ? json_text(loaded->message_id) : json_null(),
-                               "digest", loaded ? json_text(loaded->digest) : json_null(), "size",
-                               (json_int_t)(loaded ? loaded->size : 0), "recipients", recipients);
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "error",
+                  error != NULL ? json_text(error) : json_null(), "message_id",
+                  loaded != NULL && loaded->message_id[0] != '\0' ? json_text(loaded->message_id) : json_null(),
+                  "digest", loaded != NULL ? json_text(loaded->digest) : json_null(), "size",
+                  (json_int_t)(loaded != NULL ? loaded->size : 0), "recipients", recipients);
     json_dumpf(object, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(object);

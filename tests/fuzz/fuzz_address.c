@@ -33,11 +33,11 @@ static void check_parts(const char *text, const struct address *parsed)
     FUZZ_CHECK(is_lower(parsed->address) && is_lower(parsed->user) && is_lower(parsed->domain));
     FUZZ_CHECK(!has_control(parsed->address) && !has_control(parsed->detail));
     FUZZ_CHECK(g_utf8_validate(parsed->address, -1, NULL) && g_utf8_validate(parsed->detail, -1, NULL));
-    FUZZ_CHECK(!strchr(parsed->domain, '@'));
+    FUZZ_CHECK(strchr(parsed->domain, '@') == NULL);
     FUZZ_CHECK(strlen(parsed->user) + strlen(parsed->detail) + strlen(parsed->domain) <= strlen(text));
     if (!address_parse(parsed->address, &again, &fault))
-        return; // "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody
-    FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\""));
+        return; /* "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody */
+    FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\"") != NULL);
 }
 
 /* What is recorded instead of an arbitrary address. */
@@ -86,24 +86,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char *text OD_CLEANUP(base_free) = fuzz_string(bytes, size);
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     char *end = strchr(text, '\n');
-    const char *template = end ? end + 1 : NULL;
+    const char *template = end != NULL ? end + 1 : NULL;
     struct fault fault = {.text = ""};
 
-    if (end)
+    if (end != NULL)
         *end = '\0';
     check_clean(text);
     if (!address_parse(text, &address, &fault)) {
-        FUZZ_CHECK(fault.text[0] != '\0' && !has_control(fault.text) && !address.address);
+        FUZZ_CHECK(fault.text[0] != '\0' && !has_control(fault.text) && address.address == NULL);
         return 0;
     }
     check_parts(text, &address);
-    if (template) {
+    if (template != NULL) {
         char *account OD_CLEANUP(base_free) = address_expand(template, &address, &fault);
         char *expected OD_CLEANUP(base_free) = reference_expand(template, &address);
         char *checked OD_CLEANUP(base_free) = address_expand(template, NULL, &fault);
 
         FUZZ_CHECK((account == NULL) == (expected == NULL) && (checked == NULL) == (expected == NULL));
-        FUZZ_CHECK(!account || strcmp(account, expected) == 0);
+        FUZZ_CHECK(account == NULL || strcmp(account, expected) == 0);
     }
     return 0;
 }

@@ -57,19 +57,19 @@ static bool is_one_line(const char *text)
 /* Each setting as printed, given with -o. */
 static struct config *read_again(const struct config *config, struct fault *fault)
 {
-    char **overrides = base_alloc((config_table_size + 1) * sizeof *overrides);
+    char **overrides = base_alloc((config_table_size + 1) * sizeof(*overrides));
     struct config *again;
     char path[32];
     int fd = memory_file("");
 
-    for (size_t i = 0; config_table[i].group; i++) {
+    for (size_t i = 0; config_table[i].group != NULL; i++) {
         char *text OD_CLEANUP(base_free) = config_value_text(config, &config_table[i]);
 
         overrides[i] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
     }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     again = config_load(path, (const char *const *)overrides, fault);
-    for (size_t i = 0; config_table[i].group; i++)
+    for (size_t i = 0; config_table[i].group != NULL; i++)
         free(overrides[i]);
     free(overrides);
     close(fd);
@@ -98,7 +98,7 @@ static void check_config(const struct config *config, bool knows_password)
     FUZZ_CHECK(strcmp(config->imap.password->text, again->imap.password->text) == 0);
     FUZZ_CHECK(config->delivery.hold_off > config->delivery.deadline && config->lock.wait < config->delivery.deadline);
     FUZZ_CHECK(g_utf8_validate(text, -1, NULL));
-    for (const struct setting *setting = config_table; setting->group; setting++)
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         check_range(config, setting);
 }
 
@@ -110,11 +110,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char path[32];
 
     FUZZ_CHECK(write(fd, bytes, size) == (ssize_t)size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     config = config_load(path, NULL, &fault);
     close(fd);
-    if (config)
-        check_config(config, size > 0 && memmem(bytes, size, PASSWORD, strlen(PASSWORD)));
+    if (config != NULL)
+        check_config(config, size > 0 && memmem(bytes, size, PASSWORD, strlen(PASSWORD)) != NULL);
     else
         FUZZ_CHECK(is_one_line(fault.text));
     config_free(&config);

@@ -81,9 +81,9 @@ static GString *message_in(const char *charset, const struct fuzz_input *input, 
 /* Returns the length of a text that may be missing; `source`: what it was made from is not longer. */
 static size_t check_text(const char *text, size_t source)
 {
-    size_t length = text ? strlen(text) : 0;
+    size_t length = text != NULL ? strlen(text) : 0;
 
-    FUZZ_CHECK(!text || g_utf8_validate(text, (gssize)length, NULL));
+    FUZZ_CHECK(text == NULL || g_utf8_validate(text, (gssize)length, NULL));
     FUZZ_CHECK(length <= BYTES_PER_BYTE * source + 16);
     return length;
 }
@@ -97,7 +97,7 @@ static void check_addresses(const struct decoded *decoded, size_t source)
         const struct decoded_address *address = &decoded->addresses[i];
 
         FUZZ_CHECK(g_strv_contains(roles, address->role) && address->position > 0);
-        FUZZ_CHECK(address->address && address->address[0] != '\0');
+        FUZZ_CHECK(address->address != NULL && address->address[0] != '\0');
         (void)check_text(address->address, source);
         (void)check_text(address->name, source);
         (void)check_text(address->group, source);
@@ -112,7 +112,7 @@ static void check_parts(const struct decoded *decoded, size_t source, size_t siz
     for (size_t i = 0; i < decoded->part_count; i++) {
         const struct decoded_part *part = &decoded->parts[i];
 
-        FUZZ_CHECK(part->path && part->path[strspn(part->path, "0123456789.")] == '\0' && part->type);
+        FUZZ_CHECK(part->path != NULL && part->path[strspn(part->path, "0123456789.")] == '\0' && part->type != NULL);
         FUZZ_CHECK(part->size >= 0 && (size_t)part->size <= size);
         (void)check_text(part->path, SIZE_MAX / 8);
         (void)check_text(part->type, source);
@@ -120,14 +120,14 @@ static void check_parts(const struct decoded *decoded, size_t source, size_t siz
         (void)check_text(part->disposition, source);
         (void)check_text(part->filename, source);
         FUZZ_CHECK(check_text(part->text, (size_t)part->size) <= TEXT_MAX);
-        texts += part->text ? strlen(part->text) : 0;
+        texts += part->text != NULL ? strlen(part->text) : 0;
     }
     FUZZ_CHECK(texts <= 16 * TEXT_MAX);
 }
 
 static bool same_text(const char *a, const char *b)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
+    return a != NULL && b != NULL ? strcmp(a, b) == 0 : a == b;
 }
 
 /* What is read from the memory shared with the decoding child is what was written. */
@@ -153,7 +153,7 @@ static void check_wire(const struct decoded *decoded)
         FUZZ_CHECK(same_text(a->path, b->path) && same_text(a->type, b->type) && same_text(a->charset, b->charset));
         FUZZ_CHECK(same_text(a->disposition, b->disposition) && same_text(a->filename, b->filename));
         FUZZ_CHECK(same_text(a->text, b->text) && a->size == b->size);
-        FUZZ_CHECK(memcmp(a->sha256, b->sha256, sizeof a->sha256) == 0);
+        FUZZ_CHECK(memcmp(a->sha256, b->sha256, sizeof(a->sha256)) == 0);
     }
     decoded_free(&read);
 }
@@ -167,7 +167,7 @@ static void check_decoded(const struct message *message, enum record_level level
     (void)check_text(decoded->subject, message->header_size);
     (void)check_text(decoded->from, message->header_size);
     (void)check_text(decoded->in_reply_to, message->header_size);
-    for (; decoded->references[count]; count++)
+    for (; decoded->references[count] != NULL; count++)
         (void)check_text(decoded->references[count], message->header_size);
     FUZZ_CHECK(count <= 1000);
     FUZZ_CHECK(level != RECORD_ENVELOPE || decoded->address_count == 0);
@@ -177,7 +177,7 @@ static void check_decoded(const struct message *message, enum record_level level
         check_parts(decoded, message->size, message->size);
     check_wire(decoded);
     decoded_free(&decoded);
-    FUZZ_CHECK(!decoded);
+    FUZZ_CHECK(decoded == NULL);
 }
 
 static void try_bytes(const void *bytes, size_t size, enum record_level level)
@@ -204,11 +204,11 @@ static void list_charsets(void)
     FUZZ_CHECK(g_spawn_command_line_sync("iconv -l", &list, NULL, NULL, NULL));
     charsets = g_strsplit_set(list, " ,/\n", -1);
     g_free(list);
-    for (char **name = charsets; *name; name++) {
+    for (char **name = charsets; *name != NULL; name++) {
         if (**name != '\0')
             charsets[charset_count++] = *name;
         else
-            g_free(*name); // between two separators
+            g_free(*name); /* between two separators */
     }
     charsets[charset_count] = NULL;
     FUZZ_CHECK(charset_count > 100);

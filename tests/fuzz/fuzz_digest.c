@@ -21,7 +21,7 @@ static GString *reference_bytes(const char *in, size_t size)
     if ((size >= 5 && memcmp(in, "From ", 5) == 0) || (size >= 6 && memcmp(in, ">From ", 6) == 0)) {
         const char *lf = memchr(in, '\n', size);
 
-        in = lf ? lf + 1 : end;
+        in = lf != NULL ? lf + 1 : end;
     }
     for (const char *at = in; at < end; at++) {
         if (*at == '\n' && (at == in || at[-1] != '\r'))
@@ -94,17 +94,17 @@ static bool is_left_out(const char *line, size_t length)
         NULL,
     };
     const char *colon = memchr(line, ':', length);
-    size_t size = colon ? (size_t)(colon - line) : 0;
+    size_t size = colon != NULL ? (size_t)(colon - line) : 0;
 
     while (size > 0 && (line[size - 1] == ' ' || line[size - 1] == '\t'))
         size--;
     for (size_t i = 0; i < size; i++)
         if (line[i] <= ' ' || line[i] > '~')
             return false;
-    for (const char *const *name = names; *name; name++)
+    for (const char *const *name = names; *name != NULL; name++)
         if (size == strlen(*name) && g_ascii_strncasecmp(line, *name, size) == 0)
             return true;
-    for (const char *const *name = beginnings; *name; name++)
+    for (const char *const *name = beginnings; *name != NULL; name++)
         if (size >= strlen(*name) && g_ascii_strncasecmp(line, *name, strlen(*name)) == 0)
             return true;
     return false;
@@ -131,7 +131,7 @@ static GString *reference_content(const GString *bytes)
         const char *line = bytes->str + at;
         const char *lf = memchr(line, '\n', bytes->len - at);
 
-        length = lf ? (size_t)(lf + 1 - line) : bytes->len - at;
+        length = lf != NULL ? (size_t)(lf + 1 - line) : bytes->len - at;
         if (in_header && is_empty_line(line, length))
             in_header = left_out = false;
         else if (in_header && line[0] != ' ' && line[0] != '\t')
@@ -169,13 +169,13 @@ static void check_digest(const struct message *message, const GString *content)
 {
     GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    gsize size = sizeof digest;
+    gsize size = sizeof(digest);
 
     g_checksum_update(sha256, (const guchar *)content->str, (gssize)content->len);
     g_checksum_get_digest(sha256, digest, &size);
     g_checksum_free(sha256);
     FUZZ_CHECK(message->content_size == content->len);
-    FUZZ_CHECK(memcmp(message->digest, digest, sizeof digest) == 0);
+    FUZZ_CHECK(memcmp(message->digest, digest, sizeof(digest)) == 0);
 }
 
 /* The bytes with only one CR, or none, before each LF. */
@@ -215,7 +215,7 @@ static void check_likeness(const struct message *message, const GString *stored,
 
     FUZZ_CHECK(compared(comparison, stored, cuts) == MESSAGE_SAME);
     g_string_append(changed, "\nanother");
-    if (message->header_size < message->size) // else it may be one more line of a field that is left out
+    if (message->header_size < message->size) /* else it may be one more line of a field that is left out */
         FUZZ_CHECK(compared(comparison, changed, cuts) == MESSAGE_OTHER);
     g_string_truncate(changed, unix_form->len);
     g_string_append_c(changed, '\n');
@@ -241,7 +241,7 @@ static void check_copies(const struct message *message, struct fuzz_cuts cuts)
     message_builder_no_from_line(builder);
     FUZZ_CHECK(message_builder_feed(builder, unix_form->str, unix_form->len, &fault));
     FUZZ_CHECK(message_builder_end(builder, &again, &fault) == MESSAGE_OK);
-    FUZZ_CHECK(memcmp(again->digest, message->digest, sizeof again->digest) == 0);
+    FUZZ_CHECK(memcmp(again->digest, message->digest, sizeof(again->digest)) == 0);
     check_likeness(message, stored, unix_form, cuts);
     g_string_free(stored, TRUE);
     g_string_free(unix_form, TRUE);
@@ -256,7 +256,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_size)
     GString *appended = reference_bytes(bytes, input.size), *content = reference_content(appended);
 
     FUZZ_CHECK((message != NULL) == (appended->len > 0));
-    if (message) {
+    if (message != NULL) {
         FUZZ_CHECK(message->received_size == input.size);
         FUZZ_CHECK(message->size == appended->len && memcmp(message->data, appended->str, appended->len) == 0);
         check_digest(message, content);

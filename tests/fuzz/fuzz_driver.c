@@ -58,7 +58,7 @@ static void die(int number)
 
 static void try_input(const uint8_t *bytes, size_t size)
 {
-    // behind the last byte there is nothing that may be read
+    /* behind the last byte there is nothing that may be read */
     running = (struct bytes){malloc(size > 0 ? size : 1), size};
     FUZZ_CHECK(running.bytes);
     if (size > 0)
@@ -73,9 +73,9 @@ static void add_file(const char *path, size_t size)
     FILE *file = fopen(path, "rb");
     struct bytes seed = {malloc(size + 1), size};
 
-    FUZZ_CHECK(file && seed.bytes && fread(seed.bytes, 1, size, file) == size);
+    FUZZ_CHECK(file != NULL && seed.bytes != NULL && fread(seed.bytes, 1, size, file) == size);
     fclose(file);
-    seeds = realloc(seeds, (seed_count + 1) * sizeof *seeds);
+    seeds = realloc(seeds, (seed_count + 1) * sizeof(*seeds));
     FUZZ_CHECK(seeds);
     seeds[seed_count++] = seed;
 }
@@ -97,7 +97,7 @@ static void add_path(const char *path)
     for (int i = 0; i < count; i++) {
         char name[4096];
 
-        snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name);
+        snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
         if (entries[i]->d_name[0] != '.')
             add_path(name);
         free(entries[i]);
@@ -122,22 +122,22 @@ static void change(struct bytes *input)
     uint8_t piece[64];
     const struct bytes *other = &seeds[below(seed_count)];
     size_t at = below(input->size + 1);
-    size_t size = below(sizeof piece < other->size ? sizeof piece : other->size);
+    size_t size = below(sizeof(piece) < other->size ? sizeof(piece) : other->size);
     size_t old = below(input->size - at + 1);
 
-    old = old < sizeof piece ? old : sizeof piece;
+    old = old < sizeof(piece) ? old : sizeof(piece);
     switch (below(5)) {
     case 0:
         piece[0] = (uint8_t)below(256);
         replace(input, at, at < input->size, piece, 1);
         break;
     case 1:
-        replace(input, at, below(2) && at < input->size, &odd[below(sizeof odd - 1)], 1);
+        replace(input, at, below(2) && at < input->size, &odd[below(sizeof(odd) - 1)], 1);
         break;
     case 2:
         replace(input, at, old, NULL, 0);
         break;
-    case 3: // a piece of itself, again
+    case 3: /* a piece of itself, again */
         memcpy(piece, input->bytes + at, old);
         replace(input, below(input->size + 1), 0, piece, old);
         break;
@@ -162,7 +162,7 @@ static void try_changed(void)
 int main(int argc, char **argv)
 {
     long runs = argc > 1 ? atol(argv[1]) : 0;
-    const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    const char *name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
 
     for (int i = 2; i < argc; i++)
         add_path(argv[i]);
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     }
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(save_input);
-    snprintf(save_name, sizeof save_name, "/tmp/oncedrop-fuzz.%s.%ld", name, (long)getpid());
+    snprintf(save_name, sizeof(save_name), "/tmp/oncedrop-fuzz.%s.%ld", name, (long)getpid());
     signal(SIGABRT, die);
     signal(SIGALRM, die);
     if (LLVMFuzzerInitialize)

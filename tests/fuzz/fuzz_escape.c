@@ -45,10 +45,10 @@ static void check_field(const char *shown, bool in_parentheses)
 {
     static const char *const fields[] = {"status=", "dsn=", "to=", "message-id=", "account=", "uid=", "mailbox=", NULL};
 
-    for (const char *const *field = fields; *field && !(in_parentheses && strcmp(*field, "uid=") == 0); field++)
-        for (const char *at = strstr(shown, *field); at; at = strstr(at + 1, *field))
+    for (const char *const *field = fields; *field != NULL && !(in_parentheses && strcmp(*field, "uid=") == 0); field++)
+        for (const char *at = strstr(shown, *field); at != NULL; at = strstr(at + 1, *field))
             FUZZ_CHECK(at > shown && (g_ascii_isalnum(at[-1]) || at[-1] == '-' || at[-1] == '_'));
-    FUZZ_CHECK(in_parentheses || (!strpbrk(shown, "<>") && !strstr(shown, ", ")));
+    FUZZ_CHECK(in_parentheses || (strpbrk(shown, "<>") == NULL && strstr(shown, ", ") == NULL));
 }
 
 static void check_escaped(const char *text, size_t room, const char *(*escape)(const char *, char *, size_t))
@@ -56,7 +56,7 @@ static void check_escaped(const char *text, size_t room, const char *(*escape)(c
     char *out OD_CLEANUP(base_free) = base_alloc(room);
     char *back OD_CLEANUP(base_free) = NULL;
 
-    FUZZ_CHECK(escape(text, out, room) == out && memchr(out, '\0', room));
+    FUZZ_CHECK(escape(text, out, room) == out && memchr(out, '\0', room) != NULL);
     check_shown(out);
     if (escape != log_escape)
         check_field(out, escape == log_escape_text);
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_escaped(text, room, log_escape_text);
     fault_set(&fault, "%s", text);
     fault_prefix(&fault, "%s", text);
-    FUZZ_CHECK(memchr(fault.text, '\0', sizeof fault.text));
+    FUZZ_CHECK(memchr(fault.text, '\0', sizeof(fault.text)));
     for (const char *at = fault.text; *at; at++)
         FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
     return 0;

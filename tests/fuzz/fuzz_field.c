@@ -52,7 +52,7 @@ static size_t check_fields(const struct message *message)
         ids += field.name_length == 10 && strncasecmp((const char *)field.start, "Message-ID", 10) == 0;
         expected = at;
     }
-    for (; expected < end; expected++) // the empty line
+    for (; expected < end; expected++) /* the empty line */
         FUZZ_CHECK(*expected == '\r' || *expected == '\n');
     return ids;
 }
@@ -67,7 +67,7 @@ static void check_id(const struct message *message)
 
     FUZZ_CHECK(message->message_id_length > 0 && message->message_id_count > 0);
     FUZZ_CHECK(message_same_id(message, message->data, message->header_size));
-    FUZZ_CHECK(!memmem(message->message_id, message->message_id_length, "\0", 1)); // NUL became 0x80
+    FUZZ_CHECK(memmem(message->message_id, message->message_id_length, "\0", 1) == NULL); /* NUL became 0x80 */
     if (message->message_id_folded)
         return;
     value = base_printf("<%s>", message->message_id);
@@ -83,14 +83,14 @@ static void check_plain_id(const struct message *message)
     const char *open, *close, *at;
 
     if (!message_field_find(message->data, message->header_size, "Message-ID", &field) ||
-        memchr(field.value, '(', field.value_length))
+        memchr(field.value, '(', field.value_length) != NULL)
         return;
     open = memchr(field.value, '<', field.value_length);
-    close = open ? memrchr(open, '>', (size_t)(field.value + field.value_length - open)) : NULL;
-    for (at = open; close && at + 1 < close && strchr(" \t\r\n", at[1]); at++)
+    close = open != NULL ? memrchr(open, '>', (size_t)(field.value + field.value_length - open)) : NULL;
+    for (at = open; close != NULL && at + 1 < close && strchr(" \t\r\n", at[1]) != NULL; at++)
         ;
-    FUZZ_CHECK((message->message_id != NULL) == (close && at + 1 < close));
-    if (message->message_id && !message->message_id_folded)
+    FUZZ_CHECK((message->message_id != NULL) == (close != NULL && at + 1 < close));
+    if (message->message_id != NULL && !message->message_id_folded)
         FUZZ_CHECK(message->message_id_length == (size_t)(close - open - 1) &&
                    memcmp(message->message_id, open + 1, message->message_id_length) == 0);
 }
@@ -105,7 +105,7 @@ static void check_value(const struct message *message, const char *name)
     if (value == NULL)
         return;
     FUZZ_CHECK(length <= field.value_length);
-    FUZZ_CHECK(length == 0 || (!strchr(" \t\r\n", value[0]) && !strchr(" \t\r\n", value[length - 1])));
+    FUZZ_CHECK(length == 0 || (strchr(" \t\r\n", value[0]) == NULL && strchr(" \t\r\n", value[length - 1]) == NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -116,13 +116,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct message *cut OD_CLEANUP(message_free) = build(&input, cuts);
 
     FUZZ_CHECK((whole == NULL) == (cut == NULL));
-    if (!whole)
+    if (whole == NULL)
         return 0;
     FUZZ_CHECK(whole->header_size == header_size(whole->data, whole->size));
     FUZZ_CHECK(whole->header_size == cut->header_size && whole->message_id_count == cut->message_id_count);
     FUZZ_CHECK((whole->message_id == NULL) == (cut->message_id == NULL));
     FUZZ_CHECK(check_fields(whole) == whole->message_id_count);
-    if (whole->message_id) {
+    if (whole->message_id != NULL) {
         FUZZ_CHECK(whole->message_id_length == cut->message_id_length);
         FUZZ_CHECK(memcmp(whole->message_id, cut->message_id, whole->message_id_length) == 0);
         check_id(whole);

@@ -70,9 +70,9 @@ static const char *said_after(const char *command)
 /* Whether the server answered the command like this: its tag and a status, the first time. */
 static bool answered(const char *command, const char *status)
 {
-    size_t tag = command ? strcspn(command, " ") + 1 : 0;
+    size_t tag = command != NULL ? strcspn(command, " ") + 1 : 0;
 
-    for (const char *line = command ? said_after(command) : ""; *line;
+    for (const char *line = command != NULL ? said_after(command) : ""; *line;
          line += strcspn(line, "\n"), line += *line == '\n') {
         size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \n" NUL) : 0;
         if (length > 0 && strncmp(line + tag + length - 1, "\r\n", 2) == 0)
@@ -106,10 +106,10 @@ static void check_credential(void)
     FUZZ_CHECK(dialogue.tls == IMAP_TLS_NONE || (dialogue.tls_begun && !dialogue.tls_refused));
     FUZZ_CHECK(is_in(said, 0, "* OK"));
     FUZZ_CHECK(is_in(said, dialogue.said_before_tls, "CAPABILITY"));
-    if (strstr(line, " LOGIN "))
+    if (strstr(line, " LOGIN ") != NULL)
         return;
     FUZZ_CHECK(is_in(said, dialogue.said_before_tls, "AUTH="));
-    if (strstr(line, " AUTHENTICATE "))
+    if (strstr(line, " AUTHENTICATE ") != NULL)
         FUZZ_CHECK(is_in(said, dialogue.said_before_tls, "SASL-IR"));
     else
         FUZZ_CHECK(is_in(said, dialogue.said_before[dialogue.last_command], "+"));
@@ -121,8 +121,8 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
 
     (void)low;
     g_string_append_len(sent, bytes, (gssize)size);
-    // what the server said first is no secret, and may be in a mailbox's name
-    if (strstr(sent->str + sent_checked, credential->str) && !strstr(said->str, credential->str)) {
+    /* what the server said first is no secret, and may be in a mailbox's name */
+    if (strstr(sent->str + sent_checked, credential->str) != NULL && strstr(said->str, credential->str) == NULL) {
         check_credential();
         sent_checked = sent->len;
     }
@@ -139,7 +139,7 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
 static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
 {
     const uint8_t *end = server.size > 0 ? memchr(server.bytes, '\n', server.size) : NULL;
-    size_t n = end ? (size_t)(end - server.bytes) + 1 : server.size;
+    size_t n = end != NULL ? (size_t)(end - server.bytes) + 1 : server.size;
 
     (void)low;
     n = fuzz_cut(&server_cuts, n < size ? n : size);
@@ -191,9 +191,9 @@ static enum candidate end(void *context)
     enum candidate candidate = CANDIDATE_OTHER;
 
     (void)context;
-    if (memmem(it->str, it->len, SAME, strlen(SAME)))
+    if (memmem(it->str, it->len, SAME, strlen(SAME)) != NULL)
         candidate = CANDIDATE_SAME;
-    else if (memmem(it->str, it->len, SIMILAR, strlen(SIMILAR)))
+    else if (memmem(it->str, it->len, SIMILAR, strlen(SIMILAR)) != NULL)
         candidate = CANDIDATE_SIMILAR;
     if (candidate > dialogue.best)
         dialogue.best = candidate;
@@ -231,7 +231,7 @@ static void check_all_fetched(void)
             while (*at == ' ')
                 at++;
             if (!g_ascii_isdigit(*at))
-                break; // strtoul(3) would go on to the next line
+                break; /* strtoul(3) would go on to the next line */
             uid = strtoul(at, &end, 10);
             FUZZ_CHECK(was_fetched(uid));
         }
@@ -299,7 +299,7 @@ static void join_literals(void)
 static void check_cancel(struct mailbox *mailbox)
 {
     const char *command = last_command("APPEND ");
-    bool begun = command && strncmp(last_line(sent), "A", 1) == 0 && last_line(sent) == command;
+    bool begun = command != NULL && strncmp(last_line(sent), "A", 1) == 0 && last_line(sent) == command;
     size_t before = sent->len;
     bool open = mailbox->stream != NULL;
 
@@ -311,7 +311,7 @@ static void check_cancel(struct mailbox *mailbox)
 static void check_append(struct mailbox *mailbox, const char *name, bool is_wanted, bool is_begun_only)
 {
     char message[] = MESSAGE;
-    struct iovec pieces[] = {{message, 10}, {message + 10, sizeof message - 11}};
+    struct iovec pieces[] = {{message, 10}, {message + 10, sizeof(message) - 11}};
     struct append append = {
         .mailbox = name,
         .seen = true,
@@ -350,11 +350,11 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     case APPEND_LOST:
     case APPEND_NOT_SENT:
         FUZZ_CHECK(result != APPEND_LOST || !mailbox_connected(mailbox));
-        FUZZ_CHECK(!begun || last_command("CREATE "));
+        FUZZ_CHECK(!begun || last_command("CREATE ") != NULL);
         break;
     case APPEND_UNAVAILABLE:
         FUZZ_CHECK(answered(command, "NO") || answered(command, "BAD"));
-        FUZZ_CHECK(!begun || last_command("CREATE "));
+        FUZZ_CHECK(!begun || last_command("CREATE ") != NULL);
         break;
     case APPEND_NO_MAILBOX:
         FUZZ_CHECK(answered(command, "NO") && is_in(said, 0, "[TRYCREATE"));
@@ -394,27 +394,27 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
 
     FUZZ_CHECK((result == SEARCH_TROUBLE) == (fault.text[0] != '\0'));
     FUZZ_CHECK(result != SEARCH_TROUBLE || !open);
-    if (open && answered(examined, "OK")) // no mailbox is selected any more
+    if (open && answered(examined, "OK")) /* no mailbox is selected any more */
         FUZZ_CHECK(answered(last_command("UNSELECT"), "OK") || answered(last_command("CLOSE"), "OK"));
     if (result == SEARCH_FOUND) {
         FUZZ_CHECK(answered(examined, "OK") && dialogue.best != CANDIDATE_OTHER);
-        FUZZ_CHECK(newest || (answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid)));
-        // one that is only similar was taken when all had been looked at
-        if (!newest && dialogue.best != CANDIDATE_SAME)
+        FUZZ_CHECK(newest != NULL || (answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid)));
+        /* one that is only similar was taken when all had been looked at */
+        if (newest == NULL && dialogue.best != CANDIDATE_SAME)
             check_all_fetched();
         return;
     }
     FUZZ_CHECK(uidvalidity == 7 && uid == 7);
     if (result != SEARCH_ABSENT)
         return;
-    if (fetched)
-        FUZZ_CHECK(answered(fetched, "OK") && strcasestr(said_after(fetched), "FETCH"));
-    if (newest)
+    if (fetched != NULL)
+        FUZZ_CHECK(answered(fetched, "OK") && strcasestr(said_after(fetched), "FETCH") != NULL);
+    if (newest != NULL)
         FUZZ_CHECK(answered(newest, "OK"));
-    if (searched) {
+    if (searched != NULL) {
         const char *answer = said_after(searched);
         bool alone = strncmp(answer, searched, strcspn(searched, " ") + 1) == 0;
-        FUZZ_CHECK(answered(searched, "OK") && (alone || strcasestr(answer, "* SEARCH")));
+        FUZZ_CHECK(answered(searched, "OK") && (alone || strcasestr(answer, "* SEARCH") != NULL));
         FUZZ_CHECK(strncmp(strchr(searched, ' '), " UID SEARCH SINCE ", 18) == 0);
         check_all_fetched();
     } else if (answered(examined, "OK")) {
@@ -460,11 +460,11 @@ static GString *credential_of(const struct config *config)
     if (config->imap.auth == IMAP_AUTH_LOGIN)
         return text;
     if (config->imap.auth == IMAP_AUTH_XOAUTH2)
-        encoded = g_base64_encode((const guchar *)bearer, sizeof bearer - 1);
+        encoded = g_base64_encode((const guchar *)bearer, sizeof(bearer) - 1);
     else if (*config->imap.master_user != '\0')
-        encoded = g_base64_encode((const guchar *)master, sizeof master - 1);
+        encoded = g_base64_encode((const guchar *)master, sizeof(master) - 1);
     else
-        encoded = g_base64_encode((const guchar *)plain, sizeof plain - 1);
+        encoded = g_base64_encode((const guchar *)plain, sizeof(plain) - 1);
     g_string_assign(text, encoded);
     g_free(encoded);
     return text;
@@ -479,7 +479,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fault fault = {.text = ""};
     struct config *config;
 
-    memset(&dialogue, 0, sizeof dialogue);
+    memset(&dialogue, 0, sizeof(dialogue));
     dialogue.candidate = g_string_new(NULL);
     config = settings(options, more);
     credential = credential_of(config);
@@ -490,10 +490,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     server_cuts = cuts;
     struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
     FUZZ_CHECK((mailbox == NULL) == (fault.text[0] != '\0'));
-    FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str));
-    if (mailbox && options & 128)
+    FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str) != NULL);
+    if (mailbox != NULL && options & 128)
         check_search(mailbox, name, more);
-    else if (mailbox)
+    else if (mailbox != NULL)
         check_append(mailbox, name, !(more & 32), more & 64);
     FUZZ_CHECK(strlen(sent->str) == sent->len);
     g_string_free(said, TRUE);

@@ -61,7 +61,7 @@ static size_t reference_data(const char *bytes, size_t size, GString *out)
 static bool take(void *context, const void *bytes, size_t size)
 {
     g_string_append_len(context, bytes, (gssize)size);
-    return false; // what follows must come all the same
+    return false; /* what follows must come all the same */
 }
 
 /* Returns what of the bytes was read; all at the end of input. */
@@ -74,7 +74,7 @@ static size_t check_data(struct lmtp_stream *stream, const char *bytes, size_t s
     FUZZ_CHECK(result == (used > 0 ? LMTP_READ_OK : LMTP_READ_END));
     if (used > 0)
         FUZZ_CHECK(g_string_equal(got, expected));
-    else // a CR or a dot may be held back, for it could have begun the end
+    else /* a CR or a dot may be held back, for it could have begun the end */
         FUZZ_CHECK(got->len <= expected->len && memcmp(got->str, expected->str, got->len) == 0);
     g_string_free(expected, TRUE);
     g_string_free(got, TRUE);
@@ -97,7 +97,7 @@ static void check_xtext(const char *text)
     g_string_free(encoded, TRUE);
     for (const char *at = text; *at; at++)
         pluses += *at == '+';
-    if (lmtp_command_xtext(any)) // nothing of it becomes a NUL
+    if (lmtp_command_xtext(any)) /* nothing of it becomes a NUL */
         FUZZ_CHECK(strlen(any) == strlen(text) - 2 * pluses);
 }
 
@@ -108,7 +108,7 @@ static void check_parameters(const char *parameters)
     char *name, *value;
 
     for (const char *at = parameters; lmtp_command_parameter(&at, &name, &value);) {
-        FUZZ_CHECK(!strpbrk(name, " =") && !strchr(value, ' '));
+        FUZZ_CHECK(strpbrk(name, " =") == NULL && strchr(value, ' ') == NULL);
         g_string_append(joined, name);
         g_string_append(joined, value);
         check_xtext(value);
@@ -131,13 +131,14 @@ static void check_path(const char *arguments, const char *keyword)
     const char *parameters = NULL, *open;
 
     if (!lmtp_command_path(arguments, keyword, &path, &parameters)) {
-        FUZZ_CHECK(!path && !parameters);
+        FUZZ_CHECK(path == NULL && parameters == NULL);
         return;
     }
     open = strchr(arguments, '<');
-    FUZZ_CHECK(open && parameters > open && parameters[-1] == '>' && (*parameters == '\0' || *parameters == ' '));
+    FUZZ_CHECK(open != NULL && parameters > open && parameters[-1] == '>' &&
+               (*parameters == '\0' || *parameters == ' '));
     FUZZ_CHECK(strlen(path) <= (size_t)(parameters - open - 2));
-    if (!memchr(open, '"', (size_t)(parameters - open)) && open[1] != '@')
+    if (memchr(open, '"', (size_t)(parameters - open)) == NULL && open[1] != '@')
         FUZZ_CHECK(strlen(path) == (size_t)(parameters - open - 2) && memcmp(path, open + 1, strlen(path)) == 0);
     check_parameters(parameters);
 }
@@ -147,10 +148,10 @@ static size_t check_line(struct lmtp_stream *stream, const char *bytes, size_t s
 {
     const char *lf = size > 0 ? memchr(bytes, '\n', size) : NULL;
     enum lmtp_read result = lmtp_stream_line(stream, line, LINE_SIZE, INT64_MAX);
-    size_t length = lf ? (size_t)(lf - bytes) : 0;
-    bool fits = length < LINE_SIZE && (length == 0 || !memchr(bytes, '\0', length));
+    size_t length = lf != NULL ? (size_t)(lf - bytes) : 0;
+    bool fits = length < LINE_SIZE && (length == 0 || memchr(bytes, '\0', length) == NULL);
 
-    FUZZ_CHECK(result == (!lf ? LMTP_READ_END : fits ? LMTP_READ_OK : LMTP_READ_TOO_LONG));
+    FUZZ_CHECK(result == (lf == NULL ? LMTP_READ_END : fits ? LMTP_READ_OK : LMTP_READ_TOO_LONG));
     if (result == LMTP_READ_OK) {
         size_t shown = length > 0 && bytes[length - 1] == '\r' ? length - 1 : length;
 
@@ -158,7 +159,7 @@ static size_t check_line(struct lmtp_stream *stream, const char *bytes, size_t s
     } else {
         line[0] = '\0';
     }
-    return lf ? length + 1 : size;
+    return lf != NULL ? length + 1 : size;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_size)

@@ -17,16 +17,16 @@ static bool is_separator(const char *bytes, size_t size)
     while (at < end && *at == '\r')
         at++;
     at = at < end && *at == '\n' ? at + 1 : bytes;
-    if (end - at < 4 || memcmp(at, "From", 4) != 0 || !(end - at == 4 || strchr(" \r\n", at[4])))
+    if (end - at < 4 || memcmp(at, "From", 4) != 0 || !(end - at == 4 || strchr(" \r\n", at[4]) != NULL))
         return false;
     at = memchr(at, '\n', (size_t)(end - at));
-    return !at || at + 1 == end;
+    return at == NULL || at + 1 == end;
 }
 
 /* Empty lines and a byte order mark may stand before the first message's line. */
 static bool is_beginning(const char *bytes, size_t size)
 {
-    while (size > 0 && strchr("\xef\xbb\xbf\r\n", *bytes) && *bytes != '\0') {
+    while (size > 0 && strchr("\xef\xbb\xbf\r\n", *bytes) != NULL && *bytes != '\0') {
         bytes++;
         size--;
     }
@@ -83,7 +83,7 @@ static GString *reference_unquote(const struct fuzz_input *input, enum mbox_quot
     GString *out = g_string_new(NULL);
 
     while (at < end) {
-        const char *lf = memchr(at, '\n', (size_t)(end - at)), *next = lf ? lf + 1 : end, *from = at;
+        const char *lf = memchr(at, '\n', (size_t)(end - at)), *next = lf != NULL ? lf + 1 : end, *from = at;
 
         while (from < end && *from == '>')
             from++;
@@ -123,11 +123,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         fd = memfd_create("oncedrop-fuzz", MFD_CLOEXEC);
     FUZZ_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, input.size, 0) == (ssize_t)input.size);
     if (mbox_scan(fd, &messages, &quoting, &fault)) {
-        FUZZ_CHECK(messages || input.size < 5 || memcmp(bytes, "From ", 5) != 0);
-        if (messages)
+        FUZZ_CHECK(messages != NULL || input.size < 5 || memcmp(bytes, "From ", 5) != 0);
+        if (messages != NULL)
             check_messages(&input, messages);
     } else {
-        FUZZ_CHECK(!messages && fault.text[0] != '\0');
+        FUZZ_CHECK(messages == NULL && fault.text[0] != '\0');
     }
     g_clear_pointer(&messages, g_array_unref);
     check_unquote(&input, cuts, MBOX_O);

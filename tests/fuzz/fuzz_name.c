@@ -24,7 +24,7 @@ static void check_decoded(iconv_t converter, char *encoded, const char *name)
 {
     char decoded[2048];
     char *in = encoded, *out = decoded;
-    size_t left = strlen(encoded), room = sizeof decoded;
+    size_t left = strlen(encoded), room = sizeof(decoded);
 
     (void)iconv(converter, NULL, NULL, NULL, NULL);
     FUZZ_CHECK(iconv(converter, &in, &left, &out, &room) == 0 && left == 0);
@@ -37,7 +37,7 @@ static void check_quoted(const char *encoded)
     char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(encoded);
     const char *at;
 
-    FUZZ_CHECK(quoted && quoted[0] == '"');
+    FUZZ_CHECK(quoted != NULL && quoted[0] == '"');
     for (at = quoted + 1; *at != '"' && *at != '\0'; at++, encoded++) {
         at += *at == '\\';
         FUZZ_CHECK(*at == *encoded);
@@ -52,16 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fault fault = {.text = ""};
     char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(name, &fault);
 
-    if (!converter)
+    if (converter == NULL)
         converter = iconv_open("UTF-8", "UTF-7-IMAP");
     FUZZ_CHECK((encoded != NULL) == is_name(name));
     FUZZ_CHECK((encoded == NULL) == (fault.text[0] != '\0'));
-    if (!encoded)
+    if (encoded == NULL)
         return 0;
     for (const char *at = encoded; *at; at++)
         FUZZ_CHECK(*at >= ' ' && *at <= '~');
     check_quoted(encoded);
-    if (converter != (iconv_t)-1) // glibc before 2.36 does not know it
+    if (converter != (iconv_t)-1) /* glibc before 2.36 does not know it */
         check_decoded(converter, encoded, name);
     return 0;
 }

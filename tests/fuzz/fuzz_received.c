@@ -39,7 +39,7 @@ static char *skeleton(const char *field, GPtrArray *comments)
     for (const char *at = field; *at;) {
         const char *end = *at == '(' || *at == '"' ? closed(at) : at + 1;
 
-        if (!end) {
+        if (end == NULL) {
             g_string_append_c(out, *at == '(' ? BROKEN : BROKEN_STRING);
             break;
         }
@@ -59,7 +59,7 @@ static const char *reference_login(const char *bones, const GPtrArray *comments)
     GMatchInfo *match;
     const char *comment = NULL;
 
-    if (!form)
+    if (form == NULL)
         form = g_regex_new("^" BLANK "*from" BLANK "+" WORD BLANK "*((?:" COMMENT BLANK "*)+)by" BLANK "+" WORD BLANK
                            "*" COMMENT BLANK "*with" BLANK "+(?:ESMTPS?A|UTF8SMTPS?A)" BLANK "+id" BLANK
                            "+[0-9A-Za-z]+(?:" BLANK "+for" BLANK "+" WORD ")?" BLANK "*;",
@@ -74,10 +74,10 @@ static const char *reference_login(const char *bones, const GPtrArray *comments)
         g_free(before);
     }
     g_match_info_free(match);
-    if (!comment || !g_str_has_prefix(comment, mark) || comment[strlen(mark)] == '\0')
+    if (comment == NULL || !g_str_has_prefix(comment, mark) || comment[strlen(mark)] == '\0')
         return NULL;
     for (const char *at = comment += strlen(mark); *at; at++)
-        if (*at <= ' ' || *at > '~' || strchr("()\\?", *at))
+        if (*at <= ' ' || *at > '~' || strchr("()\\?", *at) != NULL)
             return NULL;
     return comment;
 }
@@ -90,10 +90,10 @@ static bool has_id(const char *bones, const char *id)
     for (const char *at = bones; (at = strstr(at, id)) != NULL; at++) {
         const char *before = at;
 
-        while (before > bones && strchr(blanks, before[-1]))
+        while (before > bones && strchr(blanks, before[-1]) != NULL)
             before--;
         if (before < at && before - bones >= 2 && strncasecmp(before - 2, "id", 2) == 0 &&
-            strchr(between, at[strlen(id)]) && (before - bones == 2 || strchr(between, before[-3])))
+            strchr(between, at[strlen(id)]) != NULL && (before - bones == 2 || strchr(between, before[-3]) != NULL))
             return id[strspn(id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS)] == '\0';
     }
     return false;
@@ -105,16 +105,16 @@ static void check_field(const struct message *message, const char *field)
     int64_t when = 0;
     char *id OD_CLEANUP(base_free) = NULL;
     received_queue(message, &id, &when);
-    char *ours OD_CLEANUP(base_free) = received_login(message, id ? id : "");
+    char *ours OD_CLEANUP(base_free) = received_login(message, id != NULL ? id : "");
     char *other OD_CLEANUP(base_free) = received_login(message, "no-queue-id");
     GPtrArray *comments = g_ptr_array_new_with_free_func(g_free);
     char *bones = skeleton(field, comments);
     const char *expected = reference_login(bones, comments);
 
-    FUZZ_CHECK((login == NULL) == (expected == NULL) && (!login || strcmp(login, expected) == 0));
-    FUZZ_CHECK(!id || has_id(bones, id));
-    FUZZ_CHECK(!ours || (login && id && strcmp(ours, login) == 0));
-    FUZZ_CHECK(!other || strstr(field, "no-queue-id"));
+    FUZZ_CHECK((login == NULL) == (expected == NULL) && (login == NULL || strcmp(login, expected) == 0));
+    FUZZ_CHECK(id == NULL || has_id(bones, id));
+    FUZZ_CHECK(ours == NULL || (login != NULL && id != NULL && strcmp(ours, login) == 0));
+    FUZZ_CHECK(other == NULL || strstr(field, "no-queue-id") != NULL);
     g_free(bones);
     g_ptr_array_unref(comments);
 }
@@ -122,7 +122,7 @@ static void check_field(const struct message *message, const char *field)
 /* The input is the field's value, or a message. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    GString *text = g_string_new(size > 8 && memmem(bytes, size, "Received:", 9) ? "" : "Received: ");
+    GString *text = g_string_new(size > 8 && memmem(bytes, size, "Received:", 9) != NULL ? "" : "Received: ");
     struct message *message OD_CLEANUP(message_free) = NULL;
     char *field OD_CLEANUP(base_free) = NULL;
     struct fault fault;
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     g_string_append_len(text, (const char *)bytes, (gssize)size);
     if (message_from_bytes(text->str, text->len, 0, NULL, &message, &fault) == MESSAGE_OK)
         field = message_header(message, "Received", NULL);
-    if (field)
+    if (field != NULL)
         check_field(message, field);
     g_string_free(text, TRUE);
     return 0;

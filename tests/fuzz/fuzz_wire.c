@@ -12,15 +12,15 @@ static struct decode_wire wire;
 
 static void check_text(const char *text)
 {
-    FUZZ_CHECK(!text || g_utf8_validate(text, -1, NULL));
+    FUZZ_CHECK(text == NULL || g_utf8_validate(text, -1, NULL));
 }
 
 static void check_part(const struct decoded *decoded, size_t i)
 {
     const struct decoded_part *part = &decoded->parts[i];
 
-    FUZZ_CHECK(part->path && part->type && part->size >= 0);
-    FUZZ_CHECK(strlen(part->path) <= 512 && (!part->text || strlen(part->text) <= DECODE_TEXT_MAX));
+    FUZZ_CHECK(part->path != NULL && part->type != NULL && part->size >= 0);
+    FUZZ_CHECK(strlen(part->path) <= 512 && (part->text == NULL || strlen(part->text) <= DECODE_TEXT_MAX));
     for (size_t before = 0; before < i; before++)
         FUZZ_CHECK(strcmp(decoded->parts[before].path, part->path) != 0);
     check_text(part->path);
@@ -43,13 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_text(decoded->subject);
     check_text(decoded->from);
     check_text(decoded->in_reply_to);
-    for (char **id = decoded->references; *id; id++)
+    for (char **id = decoded->references; *id != NULL; id++)
         check_text(*id);
     FUZZ_CHECK(decoded->address_count <= DECODE_ADDRESSES_MAX && decoded->part_count <= DECODE_PARTS_MAX);
     for (size_t i = 0; i < decoded->address_count; i++) {
         const struct decoded_address *address = &decoded->addresses[i];
 
-        FUZZ_CHECK(address->address && address->position > 0 && g_strv_contains(decoded_roles, address->role));
+        FUZZ_CHECK(address->address != NULL && address->position > 0 && g_strv_contains(decoded_roles, address->role));
         check_text(address->address);
         check_text(address->name);
         check_text(address->group);

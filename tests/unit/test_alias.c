@@ -43,7 +43,7 @@ static const struct {
 static void test_names(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         if (alias_possible(rows[i].a, rows[i].b) != rows[i].possible ||
             alias_possible(rows[i].b, rows[i].a) != rows[i].possible)
             fail_msg("%s and %s", rows[i].a, rows[i].b);

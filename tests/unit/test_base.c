@@ -30,7 +30,7 @@ static void take_syslog(int priority, const char *format, va_list arguments)
 {
     sys_priority = priority;
     sys_count++;
-    (void)vsnprintf(sys_line, sizeof sys_line, format, arguments);
+    (void)vsnprintf(sys_line, sizeof(sys_line), format, arguments);
     errno = EIO;
 }
 
@@ -166,10 +166,10 @@ static void test_fault_cut(void **state)
         {"\xc3\xa4zz", 509, 511},               /* a whole character at the very end, cut after it */
         {"\x80\x80\x80\x80\x80\x80", 507, 511}, /* not UTF-8 */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct fault fault;
         char text[600];
-        memset(text, 'a', sizeof text);
+        memset(text, 'a', sizeof(text));
         strcpy(text + cases[i].at, cases[i].tail);
         fault_set(&fault, "%s", text);
         if (strlen(fault.text) != cases[i].length)
@@ -228,7 +228,7 @@ static void test_escape(void **state)
         {"a\\", 3, "a"},
         {"abc", 1, ""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char out[64];
         assert_ptr_equal(log_escape(cases[i].text, out, cases[i].size), out);
         if (strcmp(out, cases[i].want) != 0)
@@ -262,13 +262,13 @@ static void test_escape_field(void **state)
         {"", NULL, NULL},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char out[128];
-        if (strcmp(log_escape_field(cases[i].value, out, sizeof out),
-                   cases[i].field ? cases[i].field : cases[i].value) != 0)
+        if (strcmp(log_escape_field(cases[i].value, out, sizeof(out)),
+                   cases[i].field != NULL ? cases[i].field : cases[i].value) != 0)
             fail_msg("case %zu, field: %s", i, out);
-        if (strcmp(log_escape_text(cases[i].value, out, sizeof out), cases[i].text ? cases[i].text : cases[i].value) !=
-            0)
+        if (strcmp(log_escape_text(cases[i].value, out, sizeof(out)),
+                   cases[i].text != NULL ? cases[i].text : cases[i].value) != 0)
             fail_msg("case %zu, text: %s", i, out);
     }
 }
@@ -295,7 +295,7 @@ static void test_log_before_open(void **state)
 static const char *written(int fd)
 {
     static char text[8192];
-    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
 
     assert_true(got >= 0);
     text[got] = '\0';
@@ -322,7 +322,7 @@ static void test_log_targets(void **state)
     };
     int fd = memfd_create("log", 0);
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         log_open(cases[i].to, cases[i].level, cases[i].verbose, cases[i].has_fd ? fd : -1);
         sys_count = 0;
         errno = E2BIG;
@@ -332,7 +332,7 @@ static void test_log_targets(void **state)
         log_debug("d");
         assert_int_equal(errno, E2BIG);
         unsigned lines = 0;
-        for (const char *at = written(fd); (at = strchr(at, '\n')); at++)
+        for (const char *at = written(fd); (at = strchr(at, '\n')) != NULL; at++)
             lines++;
         if (sys_count != cases[i].syslog || lines != cases[i].copy)
             fail_msg("case %zu: syslog %u, copy %u", i, sys_count, lines);
@@ -349,7 +349,7 @@ static void test_log_line(void **state)
 
     log_open(LOG_TO_STDERR, LOG_LEVEL_INFO, false, fd);
     log_info("to=<%s>, \\012", "a\n\xc3\xa4");
-    snprintf(want, sizeof want, "oncedrop[%d]: info: to=<a\\012\xc3\xa4>, \\012\n", (int)getpid());
+    snprintf(want, sizeof(want), "oncedrop[%d]: info: to=<a\\012\xc3\xa4>, \\012\n", (int)getpid());
     assert_string_equal(written(fd), want);
 
     log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, false, -1);
@@ -501,7 +501,7 @@ static void test_deadline(void **state)
     assert_int_equal(in_child(deadline_is_over_already), W_EXITCODE(100 + SIGALRM, 0));
     assert_int_equal(in_child(deadline_after_fork), W_EXITCODE(100 + SIGALRM, 0));
     assert_int_equal(in_child(deadline_disarmed), W_EXITCODE(42, 0));
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+    for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++) {
         raised = ending[i];
         status = in_child(raise_one);
         assert_int_equal(status, W_EXITCODE(100 + raised, 0));

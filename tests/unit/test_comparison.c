@@ -50,11 +50,11 @@ static void test_each_change_alone_and_all_combined(void **state)
 {
     struct message *message = message_of(BYTES(original));
     struct message_comparison *comparison = message_comparison_new(message, NULL);
-    char copy[sizeof original + 2];
+    char copy[sizeof(original) + 2];
 
     (void)state;
     for (unsigned changes = 0; changes < CHANGES; changes++) {
-        size_t size = stored(original, sizeof original - 1, changes, copy);
+        size_t size = stored(original, sizeof(original) - 1, changes, copy);
 
         for (size_t step = 1; step < 100; step += 7)
             if (likeness(comparison, copy, size, step) != (changes == 0 ? MESSAGE_SAME : MESSAGE_SIMILAR))

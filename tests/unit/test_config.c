@@ -37,11 +37,11 @@ static void write_text(const char *path, const char *text, mode_t mode)
 static int make_files(void **state)
 {
     (void)state;
-    if (!mkdtemp(directory))
+    if (mkdtemp(directory) == NULL)
         return -1;
-    snprintf(file, sizeof file, "%s/od.conf", directory);
-    snprintf(secret, sizeof secret, "%s/password", directory);
-    snprintf(other, sizeof other, "%s/other", directory);
+    snprintf(file, sizeof(file), "%s/od.conf", directory);
+    snprintf(secret, sizeof(secret), "%s/password", directory);
+    snprintf(other, sizeof(other), "%s/other", directory);
     write_text(secret, "open sesame\r\nsecond line\n", 0600);
     return 0;
 }
@@ -59,10 +59,10 @@ static int remove_files(void **state)
 static struct config *load(const char *text, const char *first, const char *second, struct fault *fault)
 {
     char *password OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", secret);
-    const char *overrides[] = {password, first, first ? second : NULL, NULL};
+    const char *overrides[] = {password, first, first != NULL ? second : NULL, NULL};
 
     write_text(file, text, 0600);
-    memset(fault, 0, sizeof *fault);
+    memset(fault, 0, sizeof(*fault));
     return config_load(file, overrides, fault);
 }
 
@@ -71,7 +71,7 @@ static struct config *must_load(const char *text, const char *first, const char 
     struct fault fault;
     struct config *config = load(text, first, second, &fault);
 
-    if (!config)
+    if (config == NULL)
         fail_msg("%s", fault.text);
     return config;
 }
@@ -92,7 +92,7 @@ static void test_durations(void **state)
         {"99999999999999999999999999", -1}, {"18446744073709551621s", -1}, {"106751991168d", -1},
         /* clang-format on */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int64_t got = -7;
         bool ok = config_parse_duration(cases[i].text, &got);
         if (ok != (cases[i].want >= 0) || got != (ok ? cases[i].want : -7))
@@ -113,7 +113,7 @@ static void test_sizes(void **state)
         {"8589934591G", 8589934591 * 1073741824}, {"8589934592G", -1}, {"9223372036854775808", -1},
         /* clang-format on */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int64_t got = -7;
         bool ok = config_parse_size(cases[i].text, &got);
         if (ok != (cases[i].want >= 0) || got != (ok ? cases[i].want : -7))
@@ -240,7 +240,7 @@ static void test_hold_off_follows_deadline(void **state)
         {"[delivery]\ndeadline = 5s\nhold_off = 6s\n", 6000},
         {"[delivery]\nhold_off = 320s\ndeadline = 200s\n", 320000},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct config *c OD_CLEANUP(config_free) = must_load(cases[i].text, NULL, NULL);
         if (c->delivery.hold_off != cases[i].want)
             fail_msg("case %zu: %lld", i, (long long)c->delivery.hold_off);
@@ -365,12 +365,13 @@ static void check_refusals(const struct refusal *refusals, size_t count)
         struct fault fault;
         struct config *config OD_CLEANUP(config_free) = load(r->text, r->override, NULL, &fault);
 
-        if (config)
+        if (config != NULL)
             fail_msg("case %zu was taken; wanted: %s", i, want);
         const char *found = strstr(fault.text, want);
-        if (!found || (from_file && found != fault.text))
+        if (found == NULL || (from_file && found != fault.text))
             fail_msg("case %zu: %s\nwanted: %s", i, fault.text, want);
-        if (strstr(fault.text, "hunter2") || strstr(fault.text, "secret") || strstr(fault.text, "tell"))
+        if (strstr(fault.text, "hunter2") != NULL || strstr(fault.text, "secret") != NULL ||
+            strstr(fault.text, "tell") != NULL)
             fail_msg("case %zu tells: %s", i, fault.text);
     }
 }
@@ -378,19 +379,19 @@ static void check_refusals(const struct refusal *refusals, size_t count)
 static void test_syntax(void **state)
 {
     (void)state;
-    check_refusals(syntax, sizeof syntax / sizeof *syntax);
+    check_refusals(syntax, sizeof(syntax) / sizeof(*syntax));
 }
 
 static void test_values(void **state)
 {
     (void)state;
-    check_refusals(values, sizeof values / sizeof *values);
+    check_refusals(values, sizeof(values) / sizeof(*values));
 }
 
 static void test_together(void **state)
 {
     (void)state;
-    check_refusals(together, sizeof together / sizeof *together);
+    check_refusals(together, sizeof(together) / sizeof(*together));
 }
 
 static void test_accepted(void **state)
@@ -426,10 +427,10 @@ static void test_accepted(void **state)
         {"[route]\ninbox = a#b\n", NULL},
         {"[route]\ninbox = a\tb\n", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct fault fault;
         struct config *config OD_CLEANUP(config_free) = load(cases[i].text, cases[i].override, NULL, &fault);
-        if (!config)
+        if (config == NULL)
             fail_msg("case %zu: %s", i, fault.text);
     }
 }
@@ -450,7 +451,7 @@ static void test_file_access(void **state)
     const char *overrides[] = {override, NULL};
     struct fault fault;
 
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         write_text(other, "[imap]\ncommand = x\n", modes[i].mode);
         struct config *config OD_CLEANUP(config_free) = config_load(other, NULL, &fault);
         assert_int_equal(config != NULL, modes[i].good);
@@ -517,16 +518,16 @@ static void test_password(void **state)
         {"\r\nsecond\n", 9, NULL, "the first line is empty"},
         {"a\0b\n", 4, NULL, "the first line contains a NUL byte"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct fault fault;
         char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
         write_bytes(other, cases[i].bytes, cases[i].size, 0600);
         struct config *config OD_CLEANUP(config_free) = load("", override, NULL, &fault);
         if ((config != NULL) != (cases[i].password != NULL))
             fail_msg("case %zu: %s", i, fault.text);
-        if (config)
+        if (config != NULL)
             assert_string_equal(config->imap.password->text, cases[i].password);
-        else if (!strstr(fault.text, cases[i].want))
+        else if (strstr(fault.text, cases[i].want) == NULL)
             fail_msg("case %zu: %s", i, fault.text);
     }
     struct fault fault;
@@ -592,14 +593,14 @@ static void test_print_round_trip(void **state)
     const char *overrides[100];
     size_t count = 0;
 
-    for (char *save = NULL, *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    for (char *save = NULL, *line = strtok_r(lines, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         overrides[count++] = line;
     overrides[count] = NULL;
     assert_in_range(count, 30, 98);
     write_text(file, "", 0600);
     struct fault fault;
     struct config *again OD_CLEANUP(config_free) = config_load(file, overrides, &fault);
-    if (!again)
+    if (again == NULL)
         fail_msg("%s", fault.text);
     char *text_again OD_CLEANUP(base_free) = printed(again, CONFIG_PRINT_ALL);
     assert_string_equal(text, text_again);
@@ -629,7 +630,7 @@ static void test_print_hides_passwords(void **state)
         {"postgresql://h/db?password&a=b", "postgresql://h/db?password&a=b"},
         {"postgresql:///db?x&sslpassword=hunter2", "postgresql:///db?x&sslpassword=***"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char *override OD_CLEANUP(base_free) = base_printf("database.conninfo=%s", cases[i].conninfo);
         struct config *c OD_CLEANUP(config_free) = must_load("", override, NULL);
         char *text OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_ALL);

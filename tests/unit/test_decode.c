@@ -22,7 +22,7 @@ static struct decoded *decoded_of(const char *bytes, size_t size, enum record_le
 
 static bool same(const char *one, const char *other)
 {
-    return one && other ? strcmp(one, other) == 0 : one == other;
+    return one != NULL && other != NULL ? strcmp(one, other) == 0 : one == other;
 }
 
 static void test_subject(void **state)
@@ -54,7 +54,7 @@ static void test_subject(void **state)
         struct decoded *decoded = decoded_of(cases[i].header, strlen(cases[i].header), RECORD_ENVELOPE);
 
         if (!same(decoded->subject, cases[i].subject))
-            fail_msg("%s: \"%s\"", cases[i].header, decoded->subject ? decoded->subject : "none");
+            fail_msg("%s: \"%s\"", cases[i].header, decoded->subject != NULL ? decoded->subject : "none");
         decoded_free(&decoded);
         assert_null(decoded);
     }
@@ -141,7 +141,7 @@ static void test_ids(void **state)
 
         if (!same(decoded->in_reply_to, cases[i].in_reply_to))
             fail_msg("%s: in reply to %s", cases[i].header, decoded->in_reply_to);
-        for (; cases[i].references[n]; n++)
+        for (; cases[i].references[n] != NULL; n++)
             if (!same(decoded->references[n], cases[i].references[n]))
                 fail_msg("%s: %zu. %s", cases[i].header, n, decoded->references[n]);
         assert_null(decoded->references[n]);
@@ -213,7 +213,7 @@ static void test_addresses(void **state)
                 fail_msg("%s: %zu. %s %d [%s] %s <%s>", header, n, got->role, got->position, got->group, got->name,
                          got->address);
         }
-        if (n < COUNT(address_cases[i].addresses) && address_cases[i].addresses[n].role)
+        if (n < COUNT(address_cases[i].addresses) && address_cases[i].addresses[n].role != NULL)
             fail_msg("%s: only %zu addresses", header, n);
         assert_int_equal(decoded->address_count, n);
         decoded_free(&decoded);
@@ -239,7 +239,7 @@ static void test_limits(void **state)
     assert_null(decoded->references[1000]);
     decoded_free(&decoded);
 
-    // what stands behind the first MiB of a header is not looked at
+    /* what stands behind the first MiB of a header is not looked at */
     char *header OD_CLEANUP(base_free) =
         repeated("Subject: near\n", "X: 0123456789\n", 100000, "From: far@b\n\n", &size);
 
@@ -280,7 +280,7 @@ static void test_scrub(void **state)
         size_t size;
         const char *text;
     } cases[] = {
-        {NULL, 0, ""}, // an empty part has no bytes: clang's -fsanitize=pointer-overflow tells
+        {NULL, 0, ""}, /* an empty part has no bytes: clang's -fsanitize=pointer-overflow tells */
         {BYTES(""), ""},
         {BYTES("abc"), "abc"},
         {BYTES("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600"},
@@ -382,7 +382,7 @@ char *g_mime_utils_header_decode_text(GMimeParserOptions *options, const char *t
 {
     static char *(*real)(GMimeParserOptions *, const char *);
 
-    if (!real)
+    if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "g_mime_utils_header_decode_text");
     if (talks) {
         g_warning("a library talks");
@@ -409,7 +409,7 @@ static void test_silence(void **state)
     talks = false;
     fflush(stderr);
     before = lseek(file, 0, SEEK_END);
-    // and the handler is back
+    /* and the handler is back */
     g_warning("heard again");
     fflush(stderr);
     after = lseek(file, 0, SEEK_END);

@@ -16,7 +16,7 @@ static void check_text(const char *text, bool needed)
 {
     if (needed)
         assert_non_null(text);
-    if (text)
+    if (text != NULL)
         assert_true(g_utf8_validate(text, -1, NULL));
 }
 
@@ -28,7 +28,7 @@ static void check_header(const struct decoded *decoded)
     check_text(decoded->from, false);
     check_text(decoded->in_reply_to, false);
     assert_true(decoded->has_date || decoded->date == 0);
-    for (; decoded->references[n]; n++)
+    for (; decoded->references[n] != NULL; n++)
         check_text(decoded->references[n], true);
     assert_true(n <= 1000);
     assert_true(decoded->address_count <= 2000);
@@ -123,7 +123,7 @@ static void test_random_bytes(void **state)
     (void)state;
     for (int round = 0; round < 3000; round++) {
         char bytes[600];
-        size_t size = next_random(&seed) % sizeof bytes;
+        size_t size = next_random(&seed) % sizeof(bytes);
 
         for (size_t i = 0; i < size; i++)
             bytes[i] = (char)next_random(&seed);

@@ -27,7 +27,7 @@ static void test_names(void **state)
         const char *name = decode_charset(cases[i][0]);
 
         if (g_strcmp0(name, cases[i][1]) != 0)
-            fail_msg("%s: %s", cases[i][0], name ? name : "none");
+            fail_msg("%s: %s", cases[i][0], name != NULL ? name : "none");
     }
 }
 
@@ -61,7 +61,7 @@ static void test_every_charset(void **state)
     char **names = charset_names();
 
     (void)state;
-    for (char **name = names; *name; name++) {
+    for (char **name = names; *name != NULL; name++) {
         for (size_t i = 0; **name && i < COUNT(bytes); i++) {
             char *percent OD_CLEANUP(base_free) = g_strdelimit(g_strdup(bytes[i]), "=", '%');
             char *text OD_CLEANUP(base_free) = base_printf(
@@ -112,7 +112,7 @@ static void test_nothing_fails_with_nothing_left(void **state)
         assert_true(converter != (iconv_t)-1);
         for (unsigned pair = 0; pair < 65536; pair += pair < 0x8000 ? 7 : 1) {
             char bytes[8], out[64], *from = bytes, *to = out;
-            size_t left = strlen(before[i % COUNT(before)]), room = sizeof out;
+            size_t left = strlen(before[i % COUNT(before)]), room = sizeof(out);
 
             memcpy(bytes, before[i % COUNT(before)], left);
             bytes[left++] = (char)(pair >> 8);

@@ -102,7 +102,7 @@ static char *listing(const struct decoded *decoded)
 
     for (size_t i = 0; i < decoded->part_count; i++) {
         const struct decoded_part *part = &decoded->parts[i];
-        char *content OD_CLEANUP(base_free) = base_strdup(part->text ? part->text : "-");
+        char *content OD_CLEANUP(base_free) = base_strdup(part->text != NULL ? part->text : "-");
         char *out = content;
 
         for (const char *in = content; *in; in++)
@@ -161,8 +161,8 @@ static void test_attributes(void **state)
 
         assert_int_equal(decoded->part_count, 1);
         for (size_t n = 0; n < COUNT(got); n++)
-            if ((got[n] != NULL) != (expected[n] != NULL) || (got[n] && strcmp(got[n], expected[n]) != 0))
-                fail_msg("%s%zu: %s", cases[i].header, n, got[n] ? got[n] : "none");
+            if ((got[n] != NULL) != (expected[n] != NULL) || (got[n] != NULL && strcmp(got[n], expected[n]) != 0))
+                fail_msg("%s%zu: %s", cases[i].header, n, got[n] != NULL ? got[n] : "none");
         decoded_free(&decoded);
     }
 }
@@ -172,7 +172,7 @@ static void assert_sha256(const struct decoded_part *part, const void *content, 
     char *expected OD_CLEANUP(base_free) = g_compute_checksum_for_data(G_CHECKSUM_SHA256, content, size);
     char hex[65];
 
-    base_hex(part->sha256, sizeof part->sha256, hex);
+    base_hex(part->sha256, sizeof(part->sha256), hex);
     assert_string_equal(hex, expected);
     assert_int_equal(part->size, size);
 }
@@ -222,7 +222,7 @@ static void test_text_cut(void **state)
     struct decoded *decoded = decoded_of(bytes, size);
 
     (void)state;
-    // 1 + 3 * 349525 = 1 MiB exactly; one byte before, a character less
+    /* 1 + 3 * 349525 = 1 MiB exactly; one byte before, a character less */
     assert_int_equal(strlen(decoded->parts[0].text), 1 << 20);
     assert_int_equal(decoded->parts[0].size, 3000001);
     decoded_free(&decoded);
@@ -247,7 +247,7 @@ static void test_texts_together(void **state)
     assert_int_equal(decoded->part_count, 40);
     for (size_t i = 0; i < decoded->part_count; i++) {
         assert_int_equal(decoded->parts[i].size, 400000);
-        sum += decoded->parts[i].text ? strlen(decoded->parts[i].text) : 0;
+        sum += decoded->parts[i].text != NULL ? strlen(decoded->parts[i].text) : 0;
     }
     assert_in_range(sum, (16 << 20) - 2, 16 << 20);
     assert_null(decoded->parts[39].text);
@@ -314,7 +314,7 @@ static void test_memory(void **state)
     base_free(&bytes);
 #ifdef __SANITIZE_ADDRESS__
     message_free(&message);
-    skip(); // it takes more for itself
+    skip(); /* it takes more for itself */
 #endif
     child = fork();
     if (child == 0) {

@@ -31,9 +31,9 @@ static void check_result(const struct decoded *decoded)
     assert_true(decoded->address_count <= DECODE_ADDRESSES_MAX);
     assert_true(decoded->part_count <= DECODE_PARTS_MAX);
     for (size_t i = 0; i < decoded->part_count; i++)
-        assert_true(decoded->parts[i].path && decoded->parts[i].type);
+        assert_true(decoded->parts[i].path != NULL && decoded->parts[i].type != NULL);
     for (size_t i = 0; i < decoded->address_count; i++)
-        assert_true(decoded->addresses[i].role && decoded->addresses[i].address);
+        assert_true(decoded->addresses[i].role != NULL && decoded->addresses[i].address != NULL);
 }
 
 /* What the reader makes of a wire. */
@@ -110,7 +110,7 @@ static void test_untrusted(void **state)
         struct decoded_part other = cases[i].part;
         struct decoded decoded = cases[i].decoded, *result;
 
-        decoded.references = decoded.references ? decoded.references : good_references;
+        decoded.references = decoded.references != NULL ? decoded.references : good_references;
         decoded.addresses = &one;
         decoded.parts = &other;
         decoded.address_count = decoded.part_count = 1;
@@ -120,7 +120,7 @@ static void test_untrusted(void **state)
         assert_int_equal(result->part_count, cases[i].right ? 1 : 0);
         assert_true(!result->has_date || (result->date >= DECODE_DATE_MIN && result->date <= DECODE_DATE_MAX));
         decoded_free(&result);
-        munmap(wire, sizeof *wire);
+        munmap(wire, sizeof(*wire));
     }
     g_free(long_text);
     g_free(long_path);
@@ -146,11 +146,11 @@ static void test_numbers(void **state)
     decoded.parts = &part;
     decoded.part_count = 1;
     decode_wire_write(&writer, &decoded, DECODE_PART);
-    decode_wire_write(&writer, &decoded, DECODE_PART); // the same path
+    decode_wire_write(&writer, &decoded, DECODE_PART); /* the same path */
     decode_wire_write(&writer, &decoded, DECODE_ALL);
     assert_false(read_wire(wire, &result));
     assert_int_equal(result->address_count, 2);
-    assert_int_equal(result->addresses[1].position, 2); // counted here
+    assert_int_equal(result->addresses[1].position, 2); /* counted here */
     assert_int_equal(result->part_count, 1);
     decoded_free(&result);
 
@@ -164,7 +164,7 @@ static void test_numbers(void **state)
 
     writer = (struct decode_writer){.wire = wire};
     decode_wire_write(&writer, &decoded, DECODE_IDS);
-    decode_wire_write(&writer, &decoded, DECODE_IDS); // twice: memory of the first would be lost
+    decode_wire_write(&writer, &decoded, DECODE_IDS); /* twice: memory of the first would be lost */
     decode_wire_write(&writer, &decoded, DECODE_ALL);
     assert_false(read_wire(wire, &result));
     decoded_free(&result);
@@ -173,7 +173,7 @@ static void test_numbers(void **state)
     assert_false(read_wire(wire, &result));
     decoded_free(&result);
     g_free(decoded.addresses);
-    munmap(wire, sizeof *wire);
+    munmap(wire, sizeof(*wire));
 }
 
 /* A valid wire cut at every point, and damaged at random. */
@@ -181,7 +181,7 @@ static void test_garbage(void **state)
 {
     struct decode_wire *wire = new_wire(), *damaged = new_wire();
     struct decode_writer writer = {.wire = wire};
-    struct message *message = message_of(letter, sizeof letter - 1);
+    struct message *message = message_of(letter, sizeof(letter) - 1);
     struct decoded *decoded = decode_message_steps(message, RECORD_TEXT, decode_wire_write, &writer), *result;
     uint64_t seed = 11;
 
@@ -204,8 +204,8 @@ static void test_garbage(void **state)
     }
     decoded_free(&decoded);
     message_free(&message);
-    munmap(wire, sizeof *wire);
-    munmap(damaged, sizeof *damaged);
+    munmap(wire, sizeof(*wire));
+    munmap(damaged, sizeof(*damaged));
 }
 
 int main(void)

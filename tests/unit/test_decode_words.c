@@ -129,8 +129,8 @@ static const struct {
 
 static void expect(const char *label, const char *what, const char *got, const char *expected)
 {
-    if (!got || strcmp(got, expected) != 0)
-        fail_msg("%s, %s: %s", label, what, got ? got : "none");
+    if (got == NULL || strcmp(got, expected) != 0)
+        fail_msg("%s, %s: %s", label, what, got != NULL ? got : "none");
 }
 
 static void test_words(void **state)

@@ -54,10 +54,10 @@ static struct shared *shared;
 static struct decoding *start(decoder_work work, struct decoding_limits limits)
 {
     struct fault fault = {.text = ""};
-    struct message *message = message_of(letter, sizeof letter - 1);
+    struct message *message = message_of(letter, sizeof(letter) - 1);
     struct decoding *decoding = decoding_start_work(work, &limits, message, RECORD_TEXT, &fault);
 
-    if (!decoding)
+    if (decoding == NULL)
         fail_msg("%s", fault.text);
     message_free(&message);
     return decoding;
@@ -71,9 +71,9 @@ static void check_result(const struct decoded *decoded)
     assert_true(decoded->address_count <= DECODE_ADDRESSES_MAX);
     assert_true(decoded->part_count <= DECODE_PARTS_MAX);
     for (size_t i = 0; i < decoded->part_count; i++)
-        assert_true(decoded->parts[i].path && decoded->parts[i].type);
+        assert_true(decoded->parts[i].path != NULL && decoded->parts[i].type != NULL);
     for (size_t i = 0; i < decoded->address_count; i++)
-        assert_true(decoded->addresses[i].role && decoded->addresses[i].address);
+        assert_true(decoded->addresses[i].role != NULL && decoded->addresses[i].address != NULL);
 }
 
 /* The result must be incomplete, and the reason for the log must contain these words. */
@@ -81,21 +81,21 @@ static void check_fault(struct decoding *decoding, const char *words)
 {
     check_result(decoding_result(decoding));
     assert_non_null(decoding_fault(decoding));
-    if (!strstr(decoding_fault(decoding), words))
+    if (strstr(decoding_fault(decoding), words) == NULL)
         fail_msg("%s: %s", words, decoding_fault(decoding));
 }
 
 static void assert_same(const char *one, const char *other)
 {
     assert_true((one == NULL) == (other == NULL));
-    if (one)
+    if (one != NULL)
         assert_string_equal(one, other);
 }
 
 static void test_same(void **state)
 {
     struct fault fault = {.text = ""};
-    struct message *message = message_of(letter, sizeof letter - 1);
+    struct message *message = message_of(letter, sizeof(letter) - 1);
 
     (void)state;
     for (int level = RECORD_ENVELOPE; level <= RECORD_RAW; level++) {
@@ -148,7 +148,7 @@ static void test_kept(void **state)
     struct fault fault = {.text = ""};
     size_t size;
     char *large OD_CLEANUP(base_free) = repeated("Subject: large\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
-    struct message *messages[] = {message_of(letter, sizeof letter - 1), message_of(other, sizeof other - 1),
+    struct message *messages[] = {message_of(letter, sizeof(letter) - 1), message_of(other, sizeof(other) - 1),
                                   message_of(large, size)};
 
     (void)state;
@@ -157,7 +157,7 @@ static void test_kept(void **state)
         struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
         const struct decoded *result;
 
-        if (i % 50 == 49) { // not waited for
+        if (i % 50 == 49) { /* not waited for */
             decoding_free(&decoding);
             continue;
         }
@@ -180,7 +180,7 @@ static pid_t only_child(void)
     int fd OD_CLEANUP(base_close) = open(path, O_RDONLY);
     char text[64] = "";
 
-    assert_true(read(fd, text, sizeof text - 1) > 0);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
     return (pid_t)strtol(text, NULL, 10);
 }
 
@@ -189,7 +189,7 @@ static void test_kept_dies(void **state)
 {
     static const char other[] = "X: y\n\n";
     struct fault fault = {.text = ""};
-    struct message *first = message_of(letter, sizeof letter - 1), *second = message_of(other, sizeof other - 1);
+    struct message *first = message_of(letter, sizeof(letter) - 1), *second = message_of(other, sizeof(other) - 1);
     struct decoding *decoding = decoding_start(first, RECORD_TEXT, &fault);
     pid_t child;
 
@@ -281,12 +281,12 @@ static void work_eat(struct decode_writer *writer, const struct message *message
     for (int i = 0; i < 4096; i++) {
         char *memory = malloc((size_t)1 << 20);
 
-        if (!memory)
+        if (memory == NULL)
             abort();
         memset(memory, 'x', (size_t)1 << 20);
         __asm__ volatile("" : : "r"(memory) : "memory");
     }
-    raise(SIGUSR1); // there was no limit
+    raise(SIGUSR1); /* there was no limit */
 }
 
 static void test_ends(void **state)
@@ -312,7 +312,7 @@ static void test_ends(void **state)
         shared->child = 0;
         decoding = start(cases[i].work, cases[i].limits);
         while (cases[i].work == work_hang && __atomic_load_n(&shared->child, __ATOMIC_SEQ_CST) == 0)
-            sched_yield(); // its time is short, and what it begins well is to be there
+            sched_yield(); /* its time is short, and what it begins well is to be there */
         check_fault(decoding, cases[i].words);
         assert_false(decoding_cut_off(decoding));
         assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
@@ -321,7 +321,7 @@ static void test_ends(void **state)
         decoding_free(&decoding);
     }
     assert_int_equal(shared->handled, 0);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // none is left
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
 }
 
 static void work_abort_first(struct decode_writer *writer, const struct message *message, enum record_level level)
@@ -364,7 +364,7 @@ static void test_not_waited_for(void **state)
     (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0); // EINVAL, for its one descriptor is more than that
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0); /* EINVAL, for its one descriptor is more than that */
     assert_non_null(decoding_result(decoding));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     check_fault(decoding, "could not be waited for");
@@ -397,7 +397,7 @@ static void test_cut_off(void **state)
 static void test_memory(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__
-    skip(); // where memory ends, AddressSanitizer hangs in its own report
+    skip(); /* where memory ends, AddressSanitizer hangs in its own report */
 #endif
     struct decoding *decoding = start(work_eat, (struct decoding_limits){60, 60000, (size_t)64 << 20});
 
@@ -484,7 +484,7 @@ pid_t fork(void)
 {
     static pid_t (*real)(void);
 
-    if (!real)
+    if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "fork");
     errno = EAGAIN;
     return no_process ? -1 : real();
@@ -493,7 +493,7 @@ pid_t fork(void)
 static void test_no_process(void **state)
 {
     struct fault fault = {.text = ""};
-    struct message *message = message_of(letter, sizeof letter - 1);
+    struct message *message = message_of(letter, sizeof(letter) - 1);
     int before = dup(0), after;
 
     (void)state;
@@ -503,7 +503,7 @@ static void test_no_process(void **state)
     assert_non_null(strstr(fault.text, strerror(EAGAIN)));
     close(before);
     after = dup(0);
-    assert_int_equal(before, after); // no descriptor is left
+    assert_int_equal(before, after); /* no descriptor is left */
     close(after);
     message_free(&message);
 }
@@ -552,7 +552,7 @@ static void work_forbidden(struct decode_writer *writer, const struct message *m
 {
     struct decoded *decoded;
 
-    memset(shared->forbidden, 0xff, sizeof shared->forbidden);
+    memset(shared->forbidden, 0xff, sizeof(shared->forbidden));
     shared->confined = decode_confine(message);
     try_forbidden(shared->forbidden);
     decoded = decode_module.steps(message, level, decode_wire_write, writer);
@@ -616,7 +616,7 @@ static void test_filtered(void **state)
     skip();
 #endif
     struct fault fault = {.text = ""};
-    struct message *message = message_of(letter, sizeof letter - 1);
+    struct message *message = message_of(letter, sizeof(letter) - 1);
     struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
     char text[4096] = "";
 
@@ -629,7 +629,7 @@ static void test_filtered(void **state)
     char *path OD_CLEANUP(base_free) = base_printf("/proc/%d/status", (int)only_child());
     int fd OD_CLEANUP(base_close) = open(path, O_RDONLY);
 
-    assert_true(read(fd, text, sizeof text - 1) > 0);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
     assert_non_null(strstr(text, "\nSeccomp:\t2\n"));
     assert_non_null(strstr(text, "\nNoNewPrivs:\t1\n"));
     decoding_end();
@@ -671,7 +671,7 @@ static void test_charset_without_process(void **state)
 #endif
     static const char text[] = "From: a@b\nContent-Type: text/plain; charset*0=koi; charset*1=8-r\n\n\xd4";
     struct fault fault = {.text = ""};
-    struct message *message = message_of(text, sizeof text - 1);
+    struct message *message = message_of(text, sizeof(text) - 1);
     struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
 
     (void)state;
@@ -693,7 +693,7 @@ static void handle(int number)
 int main(void)
 {
     must_end_soon();
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     signal(SIGTERM, handle);
     signal(SIGXCPU, handle);
     signal(SIGPIPE, SIG_IGN);

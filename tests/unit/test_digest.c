@@ -148,7 +148,7 @@ static void test_cases(void **state)
         sha256(cases[i].counts, strlen(cases[i].counts), expected);
         for (size_t chunk = 1; chunk <= size + 1; chunk++) {
             size_t counted = digest_of(cases[i].bytes, size, chunk, digest);
-            if (memcmp(digest, expected, sizeof digest) != 0 || counted != strlen(cases[i].counts))
+            if (memcmp(digest, expected, sizeof(digest)) != 0 || counted != strlen(cases[i].counts))
                 fail_msg("%s, chunks of %zu: another digest, or another size", cases[i].label, chunk);
         }
     }
@@ -286,7 +286,7 @@ static void test_recorded(void **state)
         char hex[2 * MESSAGE_DIGEST_SIZE + 1];
 
         (void)digest_of(recorded[i].bytes, strlen(recorded[i].bytes), 17, digest);
-        for (size_t k = 0; k < sizeof digest; k++)
+        for (size_t k = 0; k < sizeof(digest); k++)
             snprintf(hex + 2 * k, 3, "%02x", digest[k]);
         assert_string_equal(hex, recorded[i].digest);
     }
@@ -305,17 +305,17 @@ static bool is_left_out(const char *line, const char *line_end)
 {
     const char *end = memchr(line, ':', (size_t)(line_end - line));
 
-    if (!end)
+    if (end == NULL)
         return false;
     while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     for (const char *at = line; at < end; at++)
-        if (*at <= ' ' || *at == 127) // also what has the eighth bit, char being signed
+        if (*at <= ' ' || *at == 127) /* also what has the eighth bit, char being signed */
             return false;
     for (size_t i = 0; i < COUNT(transport); i++)
         if (matches(transport[i].name, line, (size_t)(end - line)))
             return true;
-    for (const char *const *name = ignore; *name; name++)
+    for (const char *const *name = ignore; *name != NULL; name++)
         if (matches(*name, line, (size_t)(end - line)))
             return true;
     return false;
@@ -329,9 +329,9 @@ static size_t reference(const char *bytes, size_t size, char *out, size_t *ret_h
 
     while (line < end && !ended) {
         const char *lf = memchr(line, '\n', (size_t)(end - line));
-        const char *next = lf ? lf + 1 : end;
+        const char *next = lf != NULL ? lf + 1 : end;
 
-        ended = lf && strspn(line, "\r") == (size_t)(lf - line);
+        ended = lf != NULL && strspn(line, "\r") == (size_t)(lf - line);
         if (*line != ' ' && *line != '\t')
             left_out = !ended && is_left_out(line, next);
         for (; line < next; line++)
@@ -366,7 +366,7 @@ static void compare(const char *label, const char *bytes, size_t size, size_t ch
     size_t header, n = reference(bytes, size, counts, &header);
 
     sha256(counts, n, expected);
-    if (digest_of(bytes, size, chunk, digest) != n || memcmp(digest, expected, sizeof digest) != 0)
+    if (digest_of(bytes, size, chunk, digest) != n || memcmp(digest, expected, sizeof(digest)) != 0)
         fail_msg("%s, %zu bytes in chunks of %zu: another digest, or another size", label, size, chunk);
     if (message_field_header_size(start, size) != header)
         fail_msg("%s, %zu bytes: the header ends elsewhere", label, size);
@@ -480,10 +480,10 @@ static void test_any(void **state)
 
         for (size_t i = 0; i < count; i++) {
             const char *piece = pieces[next_random(&random) % COUNT(pieces)];
-            // here and there as often as what is held back is long, or a bit less or more
+            /* here and there as often as what is held back is long, or a bit less or more */
             size_t times = strlen(piece) == 1 && next_random(&random) % 20 == 0 ? 120 + next_random(&random) % 20 : 1;
 
-            for (size_t k = 0; k < times && size + strlen(piece) < sizeof bytes; k++, size += strlen(piece))
+            for (size_t k = 0; k < times && size + strlen(piece) < sizeof(bytes); k++, size += strlen(piece))
                 memcpy(bytes + size, piece, strlen(piece));
         }
         bytes[size] = '\0';
@@ -500,18 +500,18 @@ static void test_large_headers(void **state)
     (void)state;
     sha256("\r\nbody\r\n", 8, expected);
     (void)digest_of(fields, size, 65536, digest);
-    assert_memory_equal(digest, expected, sizeof digest);
+    assert_memory_equal(digest, expected, sizeof(digest));
 
     char *lines OD_CLEANUP(base_free) = repeated("Received: x\r\n", " y\r\n", 1000000, "\r\nbody\r\n", &size);
 
     (void)digest_of(lines, size, 65536, digest);
-    assert_memory_equal(digest, expected, sizeof digest);
+    assert_memory_equal(digest, expected, sizeof(digest));
 
     char *carriages OD_CLEANUP(base_free) = repeated("", "\r", 4000000, "\n", &size);
 
     (void)digest_of(carriages, size, 65536, digest);
     sha256("\r\n", 2, expected);
-    assert_memory_equal(digest, expected, sizeof digest);
+    assert_memory_equal(digest, expected, sizeof(digest));
 }
 
 /* The same message received another way, or returned by a server. */
@@ -521,15 +521,15 @@ static void test_same_content(void **state)
     static const char fetched[] = "Delivered-To: y\r\nSubject: s\r\nReceived: by two\r\n\r\nbody\x80\r\n";
     static const char other[] = "Subject: s\r\n\r\nBody\x80\r\n";
     static const char mine[] = "X-Mine: 1\r\nSubject: s\r\n\r\nbody\x80\r\n";
-    struct message *message = message_of(one, sizeof one - 1);
+    struct message *message = message_of(one, sizeof(one) - 1);
 
     (void)state;
-    assert_true(message_same_content(message, fetched, sizeof fetched - 1, NULL));
-    assert_false(message_same_content(message, other, sizeof other - 1, NULL));
-    assert_false(message_same_content(message, fetched, sizeof fetched - 2, NULL));
+    assert_true(message_same_content(message, fetched, sizeof(fetched) - 1, NULL));
+    assert_false(message_same_content(message, other, sizeof(other) - 1, NULL));
+    assert_false(message_same_content(message, fetched, sizeof(fetched) - 2, NULL));
     assert_false(message_same_content(message, "", 0, NULL));
-    assert_false(message_same_content(message, mine, sizeof mine - 1, NULL));
-    assert_true(message_same_content(message, mine, sizeof mine - 1, ignore));
+    assert_false(message_same_content(message, mine, sizeof(mine) - 1, NULL));
+    assert_true(message_same_content(message, mine, sizeof(mine) - 1, ignore));
     message_free(&message);
 }
 
@@ -542,11 +542,11 @@ static void test_identity(void **state)
     (void)state;
     message_identity("oncedrop", BYTES("a\0b@c"), identity);
     sha256(BYTES("oncedrop\0a\0b@c"), expected);
-    assert_memory_equal(identity, expected, sizeof identity);
+    assert_memory_equal(identity, expected, sizeof(identity));
     assert_int_equal(message_lock_key(high), -2);
     assert_int_equal(message_lock_key(order), INT64_C(0x0102030405060708));
 
-    // by `printf 'oncedrop\0a@b' | sha256sum`: other hosts and later versions must come to the same
+    /* by `printf 'oncedrop\0a@b' | sha256sum`: other hosts and later versions must come to the same */
     message_identity("oncedrop", BYTES("a@b"), identity);
     assert_int_equal(message_lock_key(identity), INT64_C(-5294376567594498112));
 }

@@ -58,7 +58,7 @@ static size_t normalise(const char *in, size_t size, size_t chunk, unsigned char
 
     for (size_t at = 0; at < size; at += chunk) {
         size_t part = size - at < chunk ? size - at : chunk;
-        // exactly the bytes and the room that are promised, so that the sanitizer sees what goes beyond
+        /* exactly the bytes and the room that are promised, so that the sanitizer sees what goes beyond */
         unsigned char *bytes OD_CLEANUP(base_free) = base_alloc(part);
         unsigned char *room OD_CLEANUP(base_free) = base_alloc(MESSAGE_EOL_ROOM(part));
         size_t got;
@@ -95,14 +95,14 @@ static void test_random(void **state)
     for (int round = 0; round < 2000; round++) {
         char in[40];
         unsigned char whole[100], chunked[100], again[100];
-        size_t size = next_random(&seed) % sizeof in, n;
+        size_t size = next_random(&seed) % sizeof(in), n;
 
         for (size_t i = 0; i < size; i++)
             in[i] = alphabet[next_random(&seed) % 5];
-        n = normalise(in, size, sizeof in, whole);
+        n = normalise(in, size, sizeof(in), whole);
         assert_int_equal(normalise(in, size, 1 + next_random(&seed) % 7, chunked), n);
         assert_memory_equal(chunked, whole, n);
-        assert_int_equal(normalise((const char *)whole, n, sizeof whole, again), n);
+        assert_int_equal(normalise((const char *)whole, n, sizeof(whole), again), n);
         assert_memory_equal(again, whole, n);
         for (size_t i = 0; i < n; i++)
             assert_true(whole[i] != '\0' && (whole[i] != '\n' || (i > 0 && whole[i - 1] == '\r')));

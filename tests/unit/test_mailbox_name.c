@@ -35,7 +35,7 @@ static void names_are_encoded(void **state)
         {"\xef\xbf\xbf", "&,,8-"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct fault fault = {.text = "untouched"};
         char *encoded = mailbox_name_encode(cases[i].name, &fault);
         assert_non_null(encoded);
@@ -63,7 +63,7 @@ static void bad_names_are_refused(void **state)
         "\xf4\x90\x80\x80" /* beyond U+10FFFF */,
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct fault fault = {.text = ""};
         assert_null(mailbox_name_encode(cases[i], &fault));
         assert_true(fault.text[0] != '\0');
@@ -104,10 +104,10 @@ static void ids_to_search_for(void **state)
     };
     char id[201];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(mailbox_searchable(cases[i].id, strlen(cases[i].id), cases[i].folded), cases[i].searchable);
     assert_false(mailbox_searchable("a\0b", 3, false));
-    memset(id, 'x', sizeof id);
+    memset(id, 'x', sizeof(id));
     assert_true(mailbox_searchable(id, 200, false));
     assert_false(mailbox_searchable(id, 201, false));
 }

@@ -33,7 +33,7 @@ static void names_are_mapped(void **state)
         {"* NAMESPACE ((\"INBOX.", "a/b", "a/b"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct mailbox_namespaces namespaces = {.asked = false};
         struct mailbox_reply reply;
         char *bytes = base_strdup(cases[i].told);
@@ -65,7 +65,7 @@ static void patterns_match_the_name(void **state)
         {"\"a&AOk\"", true, "\"a*\""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char *pattern = mailbox_folder_pattern(cases[i].name, cases[i].ascii);
         assert_string_equal(pattern, cases[i].pattern);
         free(pattern);
@@ -82,7 +82,7 @@ static void only_the_name_is_listed(void **state)
         {"505", "\"50%\"", true, false},  {"INBOX", "\"Inbox\"", true, true}, {"a{", "\"a|\"", true, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char *name = base_strdup(cases[i].listed);
         const struct reply_list list = {.selectable = cases[i].selectable, .name = name, .name_size = strlen(name)};
         assert_int_equal(mailbox_folder_is_listed(&list, cases[i].name, false), cases[i].is);

@@ -17,7 +17,7 @@ static enum append_result refusal(const char *answer, bool literal_sent)
 {
     char line[200];
     struct mailbox_reply reply;
-    int length = snprintf(line, sizeof line, "A1 %s", answer);
+    int length = snprintf(line, sizeof(line), "A1 %s", answer);
     mailbox_reply_parse(line, (size_t)length, "A1", &reply);
     assert_int_equal(reply.kind, REPLY_TAGGED);
     return mailbox_refusal(&reply, literal_sent);
@@ -48,7 +48,7 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
         {"NO [OVERQUOTA] Not enough disk space", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (refusal(cases[i].answer, false) != cases[i].before || refusal(cases[i].answer, true) != cases[i].after)
             fail_msg("%s: %d, %d", cases[i].answer, refusal(cases[i].answer, false), refusal(cases[i].answer, true));
     }
@@ -88,13 +88,13 @@ static void everything_else_is_trouble(void **state)
         "BAD over quota",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
         char answer[100];
-        snprintf(answer, sizeof answer, "NO [%s] Message contains something too big", codes[i]);
+        snprintf(answer, sizeof(answer), "NO [%s] Message contains something too big", codes[i]);
         assert_int_equal(refusal(answer, false), APPEND_UNAVAILABLE);
         assert_int_equal(refusal(answer, true), APPEND_TROUBLE);
     }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         if (refusal(texts[i], false) != APPEND_UNAVAILABLE || refusal(texts[i], true) != APPEND_TROUBLE)
             fail_msg("%s: %d, %d", texts[i], refusal(texts[i], false), refusal(texts[i], true));
     }
@@ -126,10 +126,10 @@ static void what_may_mean_a_missing_mailbox(void **state)
         {"NO [ALERT] Cannot create message - no write permission or out of disk space.", false, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char line[200];
         struct mailbox_reply reply;
-        snprintf(line, sizeof line, "A1 %s", rows[i].answer);
+        snprintf(line, sizeof(line), "A1 %s", rows[i].answer);
         mailbox_reply_parse(line, strlen(line), "A1", &reply);
         if (mailbox_refusal_perhaps_missing(&reply) != rows[i].perhaps_missing ||
             mailbox_refusal_is_never(&reply) != rows[i].never)

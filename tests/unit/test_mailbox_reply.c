@@ -72,7 +72,7 @@ static void responses_are_told_apart(void **state)
         {"* OKAY", REPLY_UNTAGGED, STATUS_NONE, "", "OKAY"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         assert_int_equal(line.reply.kind, cases[i].kind);
         assert_int_equal(line.reply.status, cases[i].status);
@@ -114,7 +114,7 @@ static void literals_are_announced_at_the_end(void **state)
         {"", false, 0, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         size_t size = 0, start = 0;
         assert_int_equal(mailbox_reply_literal(cases[i].line, strlen(cases[i].line), &size, &start),
                          cases[i].is_literal);
@@ -155,7 +155,7 @@ static void appenduid(void **state)
         {"A7 OK APPENDUID 5 6", 1, 1},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         uint32_t uidvalidity = 1, uid = 1;
         assert_int_equal(mailbox_reply_appenduid(&line.reply, &uidvalidity, &uid), cases[i].uidvalidity != 1);
@@ -232,7 +232,7 @@ static void lists(void **state)
         {"* OK LIST () \".\" x", NULL, false, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         struct reply_list list = {.name = NULL};
         assert_int_equal(mailbox_reply_list(&line.reply, &list), cases[i].name != NULL);
@@ -245,7 +245,7 @@ static void lists(void **state)
     }
 }
 
-#define BYTES(text) text, sizeof text - 1
+#define BYTES(text) text, sizeof(text) - 1
 
 static void fetches(void **state)
 {
@@ -276,7 +276,7 @@ static void fetches(void **state)
         {BYTES("* 3 EXPUNGE"), false, 0, NULL, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse_bytes(cases[i].line, cases[i].size);
         struct reply_fetch fetch = {.uid = 0};
         assert_int_equal(mailbox_reply_fetch(&line.reply, &fetch), cases[i].is_fetch);
@@ -297,10 +297,10 @@ static void any_bytes_are_survived(void **state)
     (void)state;
     for (int round = 0; round < 200000; round++) {
         char bytes[48] = "* 3 FETCH (UID 7 BODY[] {5}\r\n";
-        size_t size = (size_t)round % sizeof bytes;
+        size_t size = (size_t)round % sizeof(bytes);
         for (size_t i = round % 2 != 0 ? 0 : 10; i < size; i++) {
             random = random * 1103515245 + 12345;
-            bytes[i] = alphabet[(random >> 16) % sizeof alphabet];
+            bytes[i] = alphabet[(random >> 16) % sizeof(alphabet)];
         }
         struct line line OD_CLEANUP(free_line) = parse_bytes(bytes, size);
         struct reply_list list;
@@ -347,7 +347,7 @@ static void namespaces_are_read(void **state)
         {"* LIST () \"/\" INBOX", false, ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char told[200] = "";
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         assert_int_equal(mailbox_reply_namespaces(&line.reply, note_namespace, told), cases[i].whole);

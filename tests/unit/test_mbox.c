@@ -262,7 +262,7 @@ static void test_writers(void **state)
                 add(file, "\n", crlf);
                 offsets[n] = (gint64)file->len;
                 add(file, "Return-Path: <x@y>\nSubject: x\n\n", crlf);
-                // without the writer's empty line a body must not end with one of its own
+                /* without the writer's empty line a body must not end with one of its own */
                 add(file, !blank && writers[i].blank && bodies[n][0] == '\n' ? "x\n" : bodies[n], crlf);
                 ends[n] = (gint64)file->len;
                 if (blank)
@@ -365,7 +365,7 @@ static void test_nul(void **state)
     static const char text[] = F "A: a\n\n\0\n" F "c\n";
     (void)state;
     struct fault fault = {.text = ""};
-    assert_int_equal(count_of(text, sizeof text - 1, NULL, &fault), 1);
+    assert_int_equal(count_of(text, sizeof(text) - 1, NULL, &fault), 1);
 }
 
 static void test_unquote(void **state)

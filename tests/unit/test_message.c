@@ -69,7 +69,7 @@ static size_t entries(void)
     size_t n = 0;
 
     assert_non_null(dir);
-    while (readdir(dir))
+    while (readdir(dir) != NULL)
         n++;
     closedir(dir);
     return n - 2;
@@ -120,7 +120,7 @@ static enum message_result read_pipe(const char *bytes, size_t size, size_t limi
     int fd OD_CLEANUP(base_close) = pipe_of(bytes, size, 65536, &child);
     enum message_result result = message_read(fd, limit, NULL, ret, fault);
 
-    // a child that is still writing fails now
+    /* a child that is still writing fails now */
     base_close(&fd);
     assert_int_equal(exit_of(child), 0);
     return result;
@@ -158,14 +158,14 @@ static void test_results(void **state)
         if (result != cases[i].result || (message != NULL) != (cases[i].data != NULL))
             fail_msg("%s: %d %s", cases[i].label, result, fault.text);
         assert_int_equal(message_from_bytes(cases[i].bytes, size, cases[i].limit, NULL, &same, &fault), result);
-        if (!message) {
+        if (message == NULL) {
             assert_string_not_equal(fault.text, "");
             continue;
         }
         assert_int_equal(message->size, strlen(cases[i].data));
         assert_memory_equal(message->data, cases[i].data, message->size);
         assert_int_equal(message->received_size, size);
-        assert_memory_equal(same->digest, message->digest, sizeof same->digest);
+        assert_memory_equal(same->digest, message->digest, sizeof(same->digest));
         message_free(&message);
         message_free(&same);
     }
@@ -251,7 +251,7 @@ static void test_memory(void **state)
     assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_OK);
     after = mallinfo2();
     assert_true(message->size > 36 * MIB);
-    // the chunks are freed by now, the message is in the file
+    /* the chunks are freed by now, the message is in the file */
     assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + MIB);
     assert_int_equal(exit_of(child), 0);
     message_free(&message);
@@ -279,7 +279,7 @@ static void check_trouble(const char *expected)
 
     assert_int_equal(message_from_bytes(bytes, size, 0, NULL, &message, &fault), MESSAGE_TROUBLE);
     assert_null(message);
-    if (!strstr(fault.text, expected) || !strstr(fault.text, getenv("TMPDIR")))
+    if (strstr(fault.text, expected) == NULL || strstr(fault.text, getenv("TMPDIR")) == NULL)
         fail_msg("%s: %s", expected, fault.text);
 }
 
@@ -344,14 +344,14 @@ static void check_disturbed(int flags)
     struct message *message = NULL;
     struct fault fault = {.text = ""};
     pid_t child;
-    int fd OD_CLEANUP(base_close) = pipe_of(bytes, sizeof bytes - 1, 1, &child);
+    int fd OD_CLEANUP(base_close) = pipe_of(bytes, sizeof(bytes) - 1, 1, &child);
 
     assert_int_equal(fcntl(fd, F_SETFL, flags), 0);
     disturbed = true;
     reads = 0;
     assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_OK);
     disturbed = false;
-    assert_true(reads > 3 * (sizeof bytes - 1));
+    assert_true(reads > 3 * (sizeof(bytes) - 1));
     assert_int_equal(message->size, strlen("Message-ID: <a@b>\r\n\r\nbody\r\n"));
     assert_string_equal(message->message_id, "a@b");
     assert_int_equal(exit_of(child), 0);
@@ -409,9 +409,9 @@ static void test_header(void **state)
         char *value OD_CLEANUP(base_free) = message_header(message, cases[i].name, &length);
         char *again OD_CLEANUP(base_free) = message_header(message, cases[i].name, NULL);
 
-        if ((value != NULL) != (cases[i].value != NULL) || (value && strcmp(value, cases[i].value) != 0))
-            fail_msg("%s: \"%s\"", cases[i].name, value ? value : "none");
-        assert_int_equal(length, value ? strlen(value) : 4711);
+        if ((value != NULL) != (cases[i].value != NULL) || (value != NULL && strcmp(value, cases[i].value) != 0))
+            fail_msg("%s: \"%s\"", cases[i].name, value != NULL ? value : "none");
+        assert_int_equal(length, value != NULL ? strlen(value) : 4711);
         assert_int_equal(again != NULL, value != NULL);
     }
     message_free(&message);
@@ -500,16 +500,16 @@ static void test_long_value(void **state)
 static void test_builder(void **state)
 {
     static const char bytes[] = "From x\nMessage-ID: <a@b>\n\nbody\n";
-    struct message *whole = message_of(bytes, sizeof bytes - 1);
+    struct message *whole = message_of(bytes, sizeof(bytes) - 1);
 
     (void)state;
-    for (size_t chunk = 1; chunk < sizeof bytes; chunk++) {
+    for (size_t chunk = 1; chunk < sizeof(bytes); chunk++) {
         struct message_builder *builder = message_builder_new(0, NULL);
         struct message *message = NULL;
         struct fault fault = {.text = ""};
 
-        for (size_t at = 0; at < sizeof bytes - 1; at += chunk) {
-            size_t part = sizeof bytes - 1 - at < chunk ? sizeof bytes - 1 - at : chunk;
+        for (size_t at = 0; at < sizeof(bytes) - 1; at += chunk) {
+            size_t part = sizeof(bytes) - 1 - at < chunk ? sizeof(bytes) - 1 - at : chunk;
 
             assert_true(message_builder_feed(builder, bytes + at, part, &fault));
         }
@@ -518,8 +518,8 @@ static void test_builder(void **state)
         assert_null(builder);
         assert_int_equal(message->size, whole->size);
         assert_memory_equal(message->data, whole->data, whole->size);
-        assert_memory_equal(message->digest, whole->digest, sizeof whole->digest);
-        assert_int_equal(message->received_size, sizeof bytes - 1);
+        assert_memory_equal(message->digest, whole->digest, sizeof(whole->digest));
+        assert_int_equal(message->received_size, sizeof(bytes) - 1);
         message_free(&message);
     }
     message_free(&whole);
@@ -529,7 +529,7 @@ static void test_builder(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    return mkdtemp(directory) && setenv("TMPDIR", directory, 1) == 0 ? 0 : -1;
+    return mkdtemp(directory) != NULL && setenv("TMPDIR", directory, 1) == 0 ? 0 : -1;
 }
 
 static int tear_down(void **state)

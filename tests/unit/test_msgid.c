@@ -63,7 +63,7 @@ static void test_values(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(values); i++) {
         static char untouched[] = "untouched";
-        // a copy of just the size, so that the sanitizer sees a byte too far
+        /* a copy of just the size, so that the sanitizer sees a byte too far */
         char *value OD_CLEANUP(base_free) = base_alloc(values[i].size + (values[i].size == 0));
         char *id = untouched;
         size_t size = 4711;
@@ -120,9 +120,9 @@ static void test_headers(void **state)
         if (message->message_id_count != headers[i].count)
             fail_msg("%s: %zu fields", headers[i].label, message->message_id_count);
         if ((message->message_id != NULL) != (headers[i].id != NULL) ||
-            (headers[i].id && strcmp(message->message_id, headers[i].id) != 0))
-            fail_msg("%s: got %s", headers[i].label, message->message_id ? message->message_id : "none");
-        assert_int_equal(message->message_id_length, headers[i].id ? strlen(headers[i].id) : 0);
+            (headers[i].id != NULL && strcmp(message->message_id, headers[i].id) != 0))
+            fail_msg("%s: got %s", headers[i].label, message->message_id != NULL ? message->message_id : "none");
+        assert_int_equal(message->message_id_length, headers[i].id != NULL ? strlen(headers[i].id) : 0);
         message_free(&message);
         assert_null(message);
     }
@@ -228,9 +228,9 @@ static void test_longest_id(void **state)
         char *id OD_CLEANUP(base_free) = repeated("", "x", counts[i], "@b", &size);
 
         message_identity("oncedrop", id, size, expected);
-        assert_memory_equal(identities[0], expected, sizeof expected);
-        assert_memory_not_equal(identities[0], identities[1], sizeof expected);
-        assert_memory_not_equal(identities[0], identities[2], sizeof expected);
+        assert_memory_equal(identities[0], expected, sizeof(expected));
+        assert_memory_not_equal(identities[0], identities[1], sizeof(expected));
+        assert_memory_not_equal(identities[0], identities[2], sizeof(expected));
         for (size_t k = 0; k < COUNT(messages); k++)
             assert_int_equal(message_same_id(messages[0], messages[k]->data, messages[k]->size), k == 0);
         for (size_t k = 0; k < COUNT(messages); k++)

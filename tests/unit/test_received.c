@@ -21,7 +21,7 @@ static const struct {
     const char *login;    /* NULL: none */
     const char *queue_id; /* NULL: none */
 } fields[] = {
-    // as Postfix writes it
+    /* as Postfix writes it */
     {"login, no TLS", CLIENT LISA BY "ESMTPA" REST, "lisa@mail.example", "4QXyZ16dz9zPV"},
     {"login, TLS in the field", CLIENT TLS NOT_ASKED LISA BY "ESMTPSA" REST, "lisa@mail.example", "4QXyZ16dz9zPV"},
     {"login and certificate", CLIENT TLS CN("Lisa (laptop)") LISA BY "ESMTPSA" REST, "lisa@mail.example",
@@ -43,7 +43,7 @@ static const struct {
     {"qmqpd(8)", CLIENT BY "QMQP\r\n\tid A1B2; Fri,  1 Aug 2025 10:00:00 +0200 (CEST)", NULL, "A1B2"},
     {"before a proxy filter: no queue id",
      CLIENT LISA BY "ESMTPSA\r\n\tfor <scuba@mail.example>; Fri, 1 Aug 2025 10:00:00 +0200", NULL, NULL},
-    // logins that Postfix had to change, or may have
+    /* logins that Postfix had to change, or may have */
     {"parentheses in the login", CLIENT "\t(Authenticated sender: lisa(x)@mail.example)\r\n" BY "ESMTPA" REST, NULL,
      "4QXyZ16dz9zPV"},
     {"bytes that do not print", CLIENT "\t(Authenticated sender: lis?@mail.example)\r\n" BY "ESMTPA" REST, NULL,
@@ -53,7 +53,7 @@ static const struct {
     {"two words", CLIENT "\t(Authenticated sender: lisa x)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"quoted pair", CLIENT "\t(Authenticated sender: lis\\a)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"empty", CLIENT "\t(Authenticated sender: )\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
-    // what a stranger's client can bring about
+    /* what a stranger's client can bring about */
     {"common name", CLIENT TLS CN("x (Authenticated sender: lisa@mail.example) y") BY "ESMTPS" REST, NULL,
      "4QXyZ16dz9zPV"},
     {"common name, another logged in and not shown",
@@ -87,7 +87,7 @@ static const struct {
     {"no end", "by mail.example (Postfix) id A1", NULL, NULL},
     {"an id that is none of Postfix's", "by mail.example (Postfix) id A1-2; Fri", NULL, NULL},
     {"id in a comment and in quotes", "from x ( id A1 ) \" id A2 \" by y (z id A3) with ESMTP id A4; Fri", NULL, NULL},
-    // places where Postfix does not put it
+    /* places where Postfix does not put it */
     {"not the last comment", CLIENT LISA TLS BY "ESMTPSA" REST, NULL, "4QXyZ16dz9zPV"},
     {"behind by", CLIENT "\tby mail.example (Authenticated sender: lisa@mail.example) with ESMTPA" REST, NULL,
      "4QXyZ16dz9zPV"},
@@ -99,14 +99,14 @@ static const struct {
     {"other case", CLIENT "\t(authenticated sender: lisa@mail.example)\r\n" BY "ESMTPA" REST, NULL, "4QXyZ16dz9zPV"},
     {"more words", CLIENT "\t(Authenticated sender: lisa@mail.example, again)\r\n" BY "ESMTPA" REST, NULL,
      "4QXyZ16dz9zPV"},
-    // damaged
+    /* damaged */
     {"empty field", "", NULL, NULL},
     {"no end of a comment", CLIENT "\t(Authenticated sender: lisa@mail.example\r\n" BY "ESMTPA" REST, NULL, NULL},
     {"an end too many", CLIENT ")" LISA BY "ESMTPA" REST, NULL, NULL},
     {"no end of a string", "from \"x (client.test [192.0.2.1])\r\n" LISA BY "ESMTPA" REST, NULL, NULL},
     {"ends in a backslash", CLIENT "\t(Authenticated sender: lisa@mail.example\\", NULL, NULL},
     {"id without a value", CLIENT BY "ESMTP id", NULL, NULL},
-    // other mail servers
+    /* other mail servers */
     {"Exim",
      "from a ([192.0.2.1]) by b with esmtpsa (TLS1.3) (Exim 4.96) (envelope-from <x@y>) id 1qQ9Zb-0001Xy-2k for z@b; Fri",
      NULL, NULL},
@@ -144,8 +144,8 @@ static char *queue_id_of(const struct message *message, int64_t *ret_time)
 
 static void same_or_none(const char *label, const char *what, const char *is, const char *expected)
 {
-    if (strcmp(is ? is : "none", expected ? expected : "none") != 0)
-        fail_msg("%s: %s is %s, not %s", label, what, is ? is : "none", expected ? expected : "none");
+    if (strcmp(is != NULL ? is : "none", expected != NULL ? expected : "none") != 0)
+        fail_msg("%s: %s is %s, not %s", label, what, is != NULL ? is : "none", expected != NULL ? expected : "none");
 }
 
 static void test_fields(void **state)
@@ -246,13 +246,13 @@ static void test_any_client(void **state)
 
         for (unsigned i = next_random(&seed) % 12; i > 0; i--)
             strcat(name, pieces[next_random(&seed) % COUNT(pieces)]);
-        // Postfix has only balanced parentheses in a common name, and no backslash; here is anything
+        /* Postfix has only balanced parentheses in a common name, and no backslash; here is anything */
         field = base_printf("%s" BY "%s" REST, name, round % 2 ? "ESMTPS" : "ESMTP");
         struct message *message = received(field);
         int64_t when;
         char *login = received_login(message, "4QXyZ16dz9zPV"), *id = queue_id_of(message, &when);
 
-        if (login)
+        if (login != NULL)
             fail_msg("%s gives %s", field, login);
         base_free(&login);
         base_free(&id);
@@ -269,7 +269,7 @@ static void test_any_bytes(void **state)
     must_end_soon();
     for (int round = 0; round < 20000; round++) {
         char text[64], *field;
-        size_t size = next_random(&seed) % sizeof text;
+        size_t size = next_random(&seed) % sizeof(text);
 
         for (size_t i = 0; i < size; i++)
             text[i] = (char)(1 + next_random(&seed) % 255);
