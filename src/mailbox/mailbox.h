@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/config.h"
+#include "imap/imap_tls.h"
 
 struct mailbox;
 
@@ -190,11 +191,7 @@ struct mailbox_abilities {
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_probe {
-    bool shown;        /* the server presented a certificate: */
-    bool accepted;     /* chain, validity and host name are accepted */
-    char subject[256]; /* names as in RFC 4514; "" if there was no certificate */
-    char issuer[256];
-    int64_t ends;                       /* earliest expiry in the chain presented, seconds since 1970 */
+    struct imap_certificate certificate;
     struct mailbox_abilities abilities; /* before the login */
 };
 
