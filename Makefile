@@ -117,9 +117,9 @@ FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-poi
 # What a target replaces.
 comma := ,
 FUZZ_WRAP_decode := internet_address_list_parse
-FUZZ_WRAP_imap := mailstream_socket_open_timeout mailbox_connect mailbox_tls_start
+FUZZ_WRAP_imap := mailstream_socket_open_timeout imap_connect imap_tls_start
 FUZZ_WRAP_lmtp := read poll
-FUZZ_WRAP_search := mailstream_socket_open_timeout mailbox_connect
+FUZZ_WRAP_search := mailstream_socket_open_timeout imap_connect
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)

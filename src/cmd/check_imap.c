@@ -27,17 +27,17 @@ static const char *date_text(int64_t seconds, char text[32])
 static bool check_certificate(const struct mailbox_probe *probe, const char *why)
 {
     char date[32];
-    int64_t left = probe->ends - (int64_t)time(NULL);
-    date_text(probe->ends, date);
-    if (!probe->accepted)
+    int64_t left = probe->certificate.ends - (int64_t)time(NULL);
+    date_text(probe->certificate.ends, date);
+    if (!probe->certificate.accepted)
         return check_item(false, "certificate", "%s; no delivery can connect. It is %s, signed by %s, and %s %s", why,
-                          probe->subject, probe->issuer, left > 0 ? "ends" : "ended", date);
+                          probe->certificate.subject, probe->certificate.issuer, left > 0 ? "ends" : "ended", date);
     if (left < RENEW_DAYS * DAY)
         check_warning("certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)", (long long)(left / DAY),
-                      left / DAY == 1 ? "" : "s", date, probe->subject, probe->issuer);
+                      left / DAY == 1 ? "" : "s", date, probe->certificate.subject, probe->certificate.issuer);
     else
-        check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->subject, probe->issuer,
-                   date);
+        check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->certificate.subject,
+                   probe->certificate.issuer, date);
     return true;
 }
 
@@ -50,7 +50,7 @@ static bool check_server(const struct config *config, struct mailbox_probe *prob
     bool done = mailbox_probe(config, probe, &fault);
     if (config->imap.tls == IMAP_TLS_NONE && done)
         check_item(true, "certificate", "none: imap.tls = none, which is only for this host");
-    if (probe->shown && !check_certificate(probe, fault.text))
+    if (probe->certificate.shown && !check_certificate(probe, fault.text))
         return false;
     return done || check_item(false, "imap", "%s", fault.text);
 }
@@ -213,7 +213,7 @@ struct check_place check_place_of(const struct config *config, const char *accou
 
 void check_imap(const struct config *config, const struct check_place *place, bool fits)
 {
-    struct mailbox_probe probe = {.shown = false};
+    struct mailbox_probe probe = {.certificate.shown = false};
     struct fault fault;
     if (!check_server(config, &probe))
         return;

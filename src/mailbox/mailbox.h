@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/config.h"
+#include "imap/imap_tls.h"
 
 struct mailbox;
 
@@ -37,15 +38,14 @@ void mailbox_close(struct mailbox **mailbox);
  * against the server's limits. */
 void mailbox_close_wait(struct mailbox **mailbox, int64_t ms);
 
-/* Whether there is a connection, and the other side has not closed it, as far as is known here: asks the kernel, not the
- * server. */
+/* Whether there is a connection, and the server has not closed it, as far as the kernel knows: nothing is sent. */
 bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
 
-/* Whether one credential opens every account, so that it is up to the server whose mailbox is opened. */
+/* Whether we log in with one credential and name the account beside it: then the server decides whose mailbox it opens. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 
-/* A name for the server and the user of the credential, under which to keep what is found out about both; a new string.
- * For a server on this host it includes the host's name, since all hosts share these results. */
+/* Names the server and the user of that credential; a new string. The ledger keeps under it what mailbox_identity found
+ * out. All hosts share the ledger, so for a server on this host the name includes the host's. */
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
@@ -190,11 +190,7 @@ struct mailbox_abilities {
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_probe {
-    bool shown;        /* the server presented a certificate: */
-    bool accepted;     /* chain, validity and host name are accepted */
-    char subject[256]; /* names as in RFC 4514; "" if there was no certificate */
-    char issuer[256];
-    int64_t ends;                       /* earliest expiry in the chain presented, seconds since 1970 */
+    struct imap_certificate certificate;
     struct mailbox_abilities abilities; /* before the login */
 };
 

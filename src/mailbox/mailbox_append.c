@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
  * APPEND (RFC 3501, 6.3.11) in steps. Its result says what is stored, what may be, and what certainly is not. */
-#include "mailbox/mailbox_session.h"
-
 #include <string.h>
-#include <sys/socket.h>
 
-/* With a linger time of 0, unsent data is discarded when the socket closes (or its process dies). */
-static void set_linger(struct mailbox *mailbox, bool on)
-{
-    struct linger linger = {.l_onoff = on, .l_linger = 0};
-    (void)setsockopt(mailstream_low_get_fd(mailstream_get_low(mailbox->stream)), SOL_SOCKET, SO_LINGER, &linger,
-                     sizeof(linger));
-}
+#include "mailbox/mailbox_folder.h"
+#include "mailbox/mailbox_refusal.h"
 
 static void end(struct mailbox *mailbox, enum append_result result)
 {
@@ -23,13 +15,13 @@ static void end(struct mailbox *mailbox, enum append_result result)
 /* Nothing of the literal was sent, and the fault is set: because of the connection, or something else. */
 static void end_unsent(struct mailbox *mailbox)
 {
-    end(mailbox, mailbox->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
+    end(mailbox, mailbox->imap->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
 }
 
-static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *reply, bool literal_sent)
+static void end_refused(struct mailbox *mailbox, const struct imap_reply *reply, bool literal_sent)
 {
     struct appending *it = &mailbox->appending;
-    fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->where, it->append.mailbox, reply->data,
+    fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->imap->where, it->append.mailbox, reply->data,
               mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
@@ -40,14 +32,14 @@ static void end_refused(struct mailbox *mailbox, const struct mailbox_reply *rep
 static void send_append(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    char date[MAILBOX_DATE_SIZE];
+    char date[IMAP_DATE_SIZE];
     size_t size = 0;
     for (size_t i = 0; i < it->append.piece_count; i++)
         size += it->append.pieces[i].iov_len;
-    mailbox_date(it->append.internal_date, true, date);
+    imap_date(it->append.internal_date, true, date);
     it->step = APPEND_BEGUN;
-    if (!mailbox_dialogue_send(mailbox, "APPEND", &it->why, "APPEND %s %s\"%s\" {%zu}", it->name,
-                               it->append.seen ? "(\\Seen) " : "", date, size))
+    if (!imap_send(mailbox->imap, "APPEND", &it->why, "APPEND %s %s\"%s\" {%zu}", it->name,
+                   it->append.seen ? "(\\Seen) " : "", date, size))
         end_unsent(mailbox);
 }
 
@@ -67,9 +59,9 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
 static bool ready_for_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     do {
-        if (!mailbox_response_read(mailbox, &reply, &it->why)) {
+        if (!imap_response_read(mailbox->imap, &reply, &it->why)) {
             end_unsent(mailbox);
             return false;
         }
@@ -80,8 +72,8 @@ static bool ready_for_literal(struct mailbox *mailbox)
         end_refused(mailbox, &reply, false);
         return false;
     }
-    fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->where, reply.data);
-    mailbox_dialogue_drop(mailbox);
+    fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->where, reply.data);
+    imap_stream_drop(mailbox->imap);
     end(mailbox, APPEND_NOT_SENT);
     return false;
 }
@@ -92,9 +84,9 @@ static bool is_missing(struct mailbox *mailbox)
     struct appending *it = &mailbox->appending;
     struct fault minor;
     bool exists;
-    if (it->result == APPEND_NO_MAILBOX || !it->perhaps_missing || mailbox->stream == NULL)
+    if (it->result == APPEND_NO_MAILBOX || !it->perhaps_missing || mailbox->imap->stream == NULL)
         return it->result == APPEND_NO_MAILBOX;
-    return mailbox_folder_exists(mailbox, it->name, &exists, &minor) && !exists;
+    return mailbox_folder_exists(mailbox->imap, it->name, &exists, &minor) && !exists;
 }
 
 /* After a refusal: begins again, once, if a missing mailbox could be created. One that we created was not there when the
@@ -108,7 +100,7 @@ static bool begin_again(struct mailbox *mailbox)
     if (!is_missing(mailbox))
         return false;
     enum mailbox_made made = mailbox_create(mailbox, it->name, &it->why);
-    if (made == MADE_NEVER || (made == MADE_TROUBLE && it->never && mailbox->stream != NULL))
+    if (made == MADE_NEVER || (made == MADE_TROUBLE && it->never && mailbox->imap->stream != NULL))
         it->result = APPEND_NEVER;
     bool again = made == MADE_CREATED || (made == MADE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
     if (!again)
@@ -121,22 +113,22 @@ static bool begin_again(struct mailbox *mailbox)
 static void send_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    set_linger(mailbox, true);
+    imap_stream_discard_unsent(mailbox->imap, true);
     if (it->append.wanted != NULL && !it->append.wanted(it->append.context)) {
         fault_set(&it->why, "the message was no longer wanted when the IMAP server was ready for it");
-        mailbox_dialogue_drop(mailbox); /* the server waits for the literal: there is no other way to cancel */
+        imap_stream_drop(mailbox->imap); /* the server waits for the literal: there is no other way to cancel */
         end(mailbox, APPEND_NOT_SENT);
         return;
     }
-    if (!mailbox_connected(mailbox)) { /* as when the '+' came long ago */
-        fault_set(&it->why, "%s: the server closed the connection before the message was sent", mailbox->where);
-        mailbox_dialogue_drop(mailbox);
+    if (!imap_stream_connected(mailbox->imap)) { /* as when the '+' came long ago */
+        fault_set(&it->why, "%s: the server closed the connection before the message was sent", mailbox->imap->where);
+        imap_stream_drop(mailbox->imap);
         end_unsent(mailbox);
         return;
     }
     it->step = APPEND_FED;
-    mailbox->step = "APPEND (the message may be stored)";
-    it->whole = mailbox_dialogue_literal(mailbox, it->append.pieces, it->append.piece_count);
+    mailbox->imap->step = "APPEND (the message may be stored)";
+    it->whole = imap_stream_write(mailbox->imap, it->append.pieces, it->append.piece_count);
     it->fed_ms = base_now_ms();
 }
 
@@ -144,9 +136,9 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
 {
     if (mailbox->appending.step != APPEND_BEGUN)
         return;
-    mailbox->until_ms = until_ms;
+    mailbox->imap->until_ms = until_ms;
     bool ready = ready_for_literal(mailbox);
-    mailbox->until_ms = 0;
+    mailbox->imap->until_ms = 0;
     if (!ready)
         ready = begin_again(mailbox) && ready_for_literal(mailbox);
     if (ready)
@@ -157,29 +149,29 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
 static bool take_answer(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
 {
     struct appending *it = &mailbox->appending;
-    struct mailbox_reply reply;
-    mailbox->until_ms = it->fed_ms + mailbox->timeout;
-    bool answered = mailbox_dialogue_finish(mailbox, NULL, NULL, &reply, &it->why);
-    mailbox->until_ms = 0;
+    struct imap_reply reply;
+    mailbox->imap->until_ms = it->fed_ms + mailbox->imap->timeout;
+    bool answered = imap_finish(mailbox->imap, NULL, NULL, &reply, &it->why);
+    mailbox->imap->until_ms = 0;
     if (!answered) {
         end(mailbox, APPEND_UNKNOWN);
         return false;
     }
     if (it->whole)
-        set_linger(mailbox, false);
+        imap_stream_discard_unsent(mailbox->imap, false);
     else
-        mailbox_dialogue_drop(mailbox);
+        imap_stream_drop(mailbox->imap);
     if (reply.status != STATUS_OK) {
         end_refused(mailbox, &reply, true);
         return false;
     }
     if (!it->whole) {
-        fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->where, reply.data);
+        fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->where, reply.data);
         end(mailbox, APPEND_UNKNOWN);
         return false;
     }
     uint32_t uidvalidity = 0, uid = 0;
-    (void)!mailbox_reply_appenduid(&reply, &uidvalidity, &uid);
+    (void)!imap_reply_appenduid(&reply, &uidvalidity, &uid);
     *ret_uidvalidity = uidvalidity;
     *ret_uid = uid;
     end(mailbox, APPEND_STORED);
@@ -191,7 +183,7 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
 {
     struct appending *it = &mailbox->appending;
     do {
-        mailbox_append_feed(mailbox, base_now_ms() + mailbox->timeout);
+        mailbox_append_feed(mailbox, base_now_ms() + mailbox->imap->timeout);
         if (it->step == APPEND_FED && take_answer(mailbox, ret_uidvalidity, ret_uid))
             return APPEND_STORED;
     } while (begin_again(mailbox));

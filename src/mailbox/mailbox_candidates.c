@@ -1,66 +1,34 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a search has found: each message is fetched and compared. */
-#include "mailbox/mailbox_session.h"
+ * What a search has found: most messages are others by their ids, which are little to read; the rest are fetched whole,
+ * and compared. */
+#include "mailbox/mailbox_candidates.h"
 
-struct fetched {
-    const struct search_reader *reader;
-    uint32_t uid;
-    bool fed;    /* with the body of the current response, ... */
-    size_t size; /* ... so many bytes of it */
-    bool told;
-    enum candidate candidate;
-};
+#include <string.h>
 
-static void feed_body(void *context, const void *bytes, size_t size)
+#include "mailbox/mailbox_fetch.h"
+
+/* The result for a message. Without an answer nothing is known; without an id it is another message where the id
+ * decides. */
+static enum candidate result_for(const struct search *search, const struct mailbox_fetch *fetch, size_t i)
 {
-    struct fetched *fetched = context;
-    if (size == 0 && fetched->fed) /* a second body in one response: the last one counts */
-        (void)!fetched->reader->end(fetched->reader->context);
-    fetched->size = size > 0 ? fetched->size + size : 0;
-    fetched->fed = true;
-    if (size > 0)
-        fetched->reader->feed(fetched->reader->context, bytes, size);
-}
-
-/* What is searched for has bytes, and what was found has as many as the search wanted: an empty body is a message that
- * cannot be read now, like NIL. */
-static void note_fetched(void *context, struct mailbox_reply *reply)
-{
-    struct fetched *fetched = context;
-    struct reply_fetch fetch;
-    bool wanted = mailbox_reply_fetch(reply, &fetch) && fetch.uid == fetched->uid && fetch.body != NULL;
-    if (wanted && fetch.body_size > 0) { /* not as a literal */
-        feed_body(fetched, NULL, 0);
-        feed_body(fetched, fetch.body, fetch.body_size);
-    }
-    enum candidate candidate = CANDIDATE_OTHER;
-    if (fetched->fed || wanted)
-        candidate = fetched->reader->end(fetched->reader->context);
-    wanted &= fetched->size > 0;
-    fetched->fed = false;
-    fetched->size = 0;
-    fetched->told |= wanted;
-    if (wanted && candidate > fetched->candidate)
-        fetched->candidate = candidate;
+    if (!fetch->told[i])
+        return CANDIDATE_SIMILAR;
+    return search->by_id && fetch->candidates[i] == CANDIDATE_SIMILAR ? CANDIDATE_OTHER : fetch->candidates[i];
 }
 
 /* Fetches one candidate and compares it. False with the fault set: the result is unknown. */
-static bool compare(struct mailbox *mailbox, const struct search *search, uint32_t uid, enum candidate *ret,
+static bool compare(struct imap *imap, const struct search *search, uint32_t uid, enum candidate *ret,
                     struct fault *fault)
 {
-    struct fetched fetched = {.reader = search->by_id ? &search->ids : &search->whole, .uid = uid};
-    struct mailbox_reply reply;
-    mailbox->body = feed_body;
-    mailbox->body_context = &fetched;
-    bool answered = mailbox_dialogue_ask(mailbox, "UID FETCH", note_fetched, &fetched, &reply, fault,
-                                         "UID FETCH %u (UID BODY.PEEK[%s])", uid, search->by_id ? "HEADER" : "");
-    mailbox->body = NULL;
-    mailbox->body_context = NULL;
-    *ret = search->by_id && fetched.candidate == CANDIDATE_SIMILAR ? CANDIDATE_OTHER : fetched.candidate;
-    if (answered && !fetched.told)
-        fault_set(fault, "%s: UID FETCH of message %u returned nothing", mailbox->where, uid);
-    return answered && fetched.told;
+    struct mailbox_fetch whole = {.count = 1, .uids = {uid}};
+    const struct search_reader *reader = search->by_id ? &search->ids : &search->whole;
+    if (!mailbox_fetch(imap, &whole, search->by_id ? "HEADER" : "", reader, fault))
+        return false;
+    if (!whole.told[0])
+        fault_set(fault, "%s: UID FETCH of message %u returned nothing", imap->where, uid);
+    *ret = result_for(search, &whole, 0);
+    return whole.told[0];
 }
 
 struct best {
@@ -68,14 +36,16 @@ struct best {
     uint32_t uid;
 };
 
-/* Compares them until one is the same. False with the fault set: the result is unknown. */
-static bool compare_all(struct mailbox *mailbox, const struct search *search, const struct mailbox_ids *ids,
+/* Asks for their ids, perhaps, and compares them until one is the same. False with the fault set: the result is unknown. */
+static bool compare_all(struct imap *imap, const struct search *search, bool ids_first, struct mailbox_fetch *ids,
                         struct best *best, struct fault *fault)
 {
+    if (ids_first && !mailbox_fetch(imap, ids, "HEADER.FIELDS (MESSAGE-ID)", &search->ids, fault))
+        return false;
     for (size_t i = 0; i < ids->count && best->candidate != CANDIDATE_SAME; i++) {
-        enum candidate candidate = ids->told[i];
+        enum candidate candidate = result_for(search, ids, i);
         bool decided = candidate == CANDIDATE_OTHER || (search->by_id && candidate == CANDIDATE_SAME);
-        if (!decided && !compare(mailbox, search, ids->uids[i], &candidate, fault))
+        if (!decided && !compare(imap, search, ids->uids[i], &candidate, fault))
             return false;
         if (candidate > best->candidate)
             *best = (struct best){candidate, ids->uids[i]};
@@ -91,27 +61,30 @@ static enum search_result result_of(const struct best *best, uint32_t *ret_uid)
     return SEARCH_FOUND;
 }
 
-enum search_result mailbox_candidates_of(struct mailbox *mailbox, const struct search *search,
-                                         const struct mailbox_ids *ids, uint32_t *ret_uid, struct fault *fault)
-{
-    struct best best = {.candidate = CANDIDATE_OTHER};
-    return compare_all(mailbox, search, ids, &best, fault) ? result_of(&best, ret_uid) : SEARCH_TROUBLE;
-}
-
-enum search_result mailbox_candidates(struct mailbox *mailbox, const struct search *search, bool ids_first,
+enum search_result mailbox_candidates(struct imap *imap, const struct search *search, bool ids_first,
                                       const uint32_t *uids, size_t count, uint32_t *ret_uid, struct fault *fault)
 {
     struct best best = {.candidate = CANDIDATE_OTHER};
-    struct mailbox_ids ids;
+    struct mailbox_fetch ids;
     for (size_t i = 0; i < count && best.candidate != CANDIDATE_SAME; i += ids.count) {
-        ids = (struct mailbox_ids){.count = count - i < MAILBOX_IDS_MOST ? count - i : MAILBOX_IDS_MOST};
-        for (size_t k = 0; k < ids.count; k++) {
-            ids.uids[k] = uids[i + k];
-            ids.told[k] = CANDIDATE_SIMILAR;
-        }
-        if (ids_first && search->ids.feed != NULL && !mailbox_ids_ask(mailbox, search, &ids, fault))
+        ids = (struct mailbox_fetch){.count = count - i < FETCH_MOST ? count - i : FETCH_MOST};
+        memcpy(ids.uids, uids + i, ids.count * sizeof(*uids));
+        if (!compare_all(imap, search, ids_first && search->ids.feed != NULL, &ids, &best, fault))
             return SEARCH_TROUBLE;
-        if (!compare_all(mailbox, search, &ids, &best, fault))
+    }
+    return result_of(&best, ret_uid);
+}
+
+/* From the end of the mailbox on, some at a time. */
+enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
+                                             uint32_t *ret_uid, struct fault *fault)
+{
+    struct best best = {.candidate = CANDIDATE_OTHER};
+    uint32_t least = exists > search->newest ? exists - search->newest + 1 : 1;
+    for (uint32_t last = exists, first; best.candidate == CANDIDATE_OTHER && last >= least; last = first - 1) {
+        first = last - least >= FETCH_MOST ? last - FETCH_MOST + 1 : least;
+        struct mailbox_fetch ids = {.first = first, .count = last - first + 1};
+        if (!compare_all(imap, search, true, &ids, &best, fault))
             return SEARCH_TROUBLE;
     }
     return result_of(&best, ret_uid);

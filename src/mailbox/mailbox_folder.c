@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
  * Mailboxes on the server: their names, and whether they exist. */
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_folder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The shortest name wins: other users' and shared mailboxes are below a prefix. */
-static void note_sent(void *context, struct mailbox_reply *reply)
+static void note_sent(void *context, struct imap_reply *reply)
 {
     char **sent = context;
     struct reply_list list;
-    if (!mailbox_reply_list(reply, &list) || !list.sent || !list.selectable)
+    if (!imap_reply_list(reply, &list) || !list.sent || !list.selectable)
         return;
     if (*sent != NULL && strlen(*sent) <= list.name_size)
         return;
@@ -22,22 +22,22 @@ static void note_sent(void *context, struct mailbox_reply *reply)
 /* Finds the mailbox with the attribute \Sent, once per session; "Sent" of the account's own if there is none. */
 static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 {
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     if (mailbox->sent != NULL)
         return true;
-    if (!mailbox_dialogue_capabilities(mailbox, fault))
+    if (!imap_capabilities(mailbox->imap, fault))
         return false;
-    bool by_use = mailbox_dialogue_can(mailbox, "SPECIAL-USE") && mailbox_dialogue_can(mailbox, "LIST-EXTENDED");
+    bool by_use = imap_can(mailbox->imap, "SPECIAL-USE") && imap_can(mailbox->imap, "LIST-EXTENDED");
     struct fault ignored;
-    bool told = by_use && mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, &ignored,
-                                               "LIST (SPECIAL-USE) \"\" \"*\"");
-    if (!told && !mailbox_dialogue_ask(mailbox, "LIST", note_sent, &mailbox->sent, &reply, fault, "LIST \"\" \"*\"")) {
+    bool told = by_use && imap_ask(mailbox->imap, "LIST", note_sent, &mailbox->sent, &reply, &ignored,
+                                   "LIST (SPECIAL-USE) \"\" \"*\"");
+    if (!told && !imap_ask(mailbox->imap, "LIST", note_sent, &mailbox->sent, &reply, fault, "LIST \"\" \"*\"")) {
         base_free(&mailbox->sent);
         return false;
     }
     if (mailbox->sent != NULL)
         return true;
-    mailbox->sent = mailbox_namespace_name(mailbox, "Sent", fault);
+    mailbox->sent = mailbox_namespace_name(&mailbox->namespaces, mailbox->imap, "Sent", fault);
     mailbox->sent_unmarked = true;
     return mailbox->sent != NULL;
 }
@@ -50,11 +50,11 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct faul
     if (by_use && !find_sent(mailbox, fault))
         return NULL;
     if (!by_use && ((encoded = mailbox_name_encode(name, fault)) == NULL ||
-                    (mapped = mailbox_namespace_name(mailbox, encoded, fault)) == NULL))
+                    (mapped = mailbox_namespace_name(&mailbox->namespaces, mailbox->imap, encoded, fault)) == NULL))
         return NULL;
-    char *quoted = mailbox_dialogue_quote(by_use ? mailbox->sent : mapped);
+    char *quoted = imap_quote(by_use ? mailbox->sent : mapped);
     if (quoted == NULL)
-        fault_set(fault, "%s: a mailbox name or prefix of the server has a control character", mailbox->where);
+        fault_set(fault, "%s: a mailbox name or prefix of the server has a control character", mailbox->imap->where);
     return quoted;
 }
 
@@ -79,7 +79,7 @@ bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, b
     if (!list->selectable || (strpbrk(name, SPECIAL) == NULL && !ascii))
         return list->selectable;
     char *listed OD_CLEANUP(base_free) = base_strndup(list->name, list->name_size);
-    char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(listed);
+    char *quoted OD_CLEANUP(base_free) = imap_quote(listed);
     return quoted != NULL && strcmp(quoted, name) == 0;
 }
 
@@ -88,24 +88,24 @@ struct wanted {
     bool ascii, exists;
 };
 
-static void note_exists(void *context, struct mailbox_reply *reply)
+static void note_exists(void *context, struct imap_reply *reply)
 {
     struct wanted *wanted = context;
     struct reply_list list;
-    if (mailbox_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name, wanted->ascii))
+    if (imap_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name, wanted->ascii))
         wanted->exists = true;
 }
 
 /* Courier refuses characters beyond U+FFFF also in LIST. Then the name is looked for in a list without it. */
-bool mailbox_folder_exists(struct mailbox *mailbox, const char *name, bool *ret_exists, struct fault *fault)
+bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct fault *fault)
 {
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     struct wanted wanted = {.name = name};
     bool told = false;
     for (int i = 0; i < 2 && !told; i++) {
         char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(name, i > 0);
         wanted.ascii = i > 0;
-        told = mailbox_dialogue_ask(mailbox, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", pattern);
+        told = imap_ask(imap, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", pattern);
         if (reply.status != STATUS_NO || strchr(name, '&') == NULL)
             break;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
  * Whose mailbox is it? If a login names an account but uses another's credential, an OK proves nothing. */
-#include "mailbox/mailbox_session.h"
-
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "imap/imap_connect.h"
+#include "imap/imap_setup.h"
+#include "mailbox/mailbox_session.h"
 
 /* Always the same names: a server that accepts any name, and creates a mailbox for it, creates only these. One that mail is
  * for is left out. */
@@ -37,7 +39,7 @@ char *mailbox_server(const struct config *config)
     const char *on = here[0] != '\0' ? " on " : "";
     if (host[0] == '/')
         return base_printf("%s%s%s as %s", host, on, here, user);
-    return base_printf("%s port %u%s%s as %s", host, mailbox_connect_port(config), on, here, user);
+    return base_printf("%s port %u%s%s as %s", host, imap_connect_port(config), on, here, user);
 }
 
 enum seen {
@@ -55,17 +57,17 @@ struct inbox {
     struct fault why;              /* unless it is INBOX_THERE */
 };
 
-static void note_inbox(void *context, struct mailbox_reply *reply)
+static void note_inbox(void *context, struct imap_reply *reply)
 {
     struct inbox *inbox = context;
-    (void)!mailbox_reply_uidvalidity(reply, &inbox->uidvalidity);
-    (void)!mailbox_reply_uidnext(reply, &inbox->uidnext);
+    (void)!imap_reply_code_number(reply, "UIDVALIDITY", &inbox->uidvalidity);
+    (void)!imap_reply_code_number(reply, "UIDNEXT", &inbox->uidnext);
     if (strcmp(reply->code, "MAILBOXID") == 0 && reply->arguments_size < sizeof(inbox->id))
         snprintf(inbox->id, sizeof(inbox->id), "%.*s", (int)reply->arguments_size, reply->arguments);
 }
 
 /* A NO proves something only if it says that there is no such mailbox for us. */
-static bool says_none(const struct mailbox_reply *reply)
+static bool says_none(const struct imap_reply *reply)
 {
     static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM"};
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
@@ -78,16 +80,16 @@ static bool says_none(const struct mailbox_reply *reply)
 /* Logs in and examines INBOX. */
 static void look_at_inbox(const struct config *config, const char *login, struct inbox *ret)
 {
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     bool refused;
     *ret = (struct inbox){.seen = INBOX_UNKNOWN};
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open_as(config, login, login, 0, &refused, &ret->why);
-    if (mailbox == NULL)
+    struct imap *imap OD_CLEANUP(imap_setup_end) = mailbox_open_as(config, login, login, 0, &refused, &ret->why);
+    if (imap == NULL)
         ret->seen = refused ? INBOX_REFUSED : INBOX_UNKNOWN;
-    else if (!mailbox_dialogue_ask(mailbox, "EXAMINE", note_inbox, ret, &reply, &ret->why, "EXAMINE \"INBOX\""))
+    else if (!imap_ask(imap, "EXAMINE", note_inbox, ret, &reply, &ret->why, "EXAMINE \"INBOX\""))
         ret->seen = says_none(&reply) ? INBOX_NONE : INBOX_UNKNOWN;
     else if (ret->uidvalidity == 0)
-        fault_set(&ret->why, "%s: does not report the UIDVALIDITY of INBOX", mailbox->where);
+        fault_set(&ret->why, "%s: does not report the UIDVALIDITY of INBOX", imap->where);
     else
         ret->seen = INBOX_THERE;
 }
@@ -172,7 +174,7 @@ static enum identity_result judge(const struct config *config, const struct inbo
  * later has not, unless it is the same INBOX. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
 {
-    const char *login = mailbox_login_name(config, account);
+    const char *login = imap_login_name(config, account);
     struct inbox own, other, again;
     look_at_inbox(config, login, &own);
     if (own.seen != INBOX_THERE) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mailbox/mailbox_session.h"
+#include "imap/imap.h"
 
 /* INBOX is the same in upper and lower case (RFC 3501, 5.1), also as the beginning of a name. */
 static bool begins_with(const char *name, const char *prefix)
@@ -59,11 +59,11 @@ static void note(void *context, const struct reply_namespace *namespace)
     namespaces->has_own = true;
 }
 
-void mailbox_namespace_note(void *context, struct mailbox_reply *reply)
+void mailbox_namespace_note(void *context, struct imap_reply *reply)
 {
     struct mailbox_namespaces told = {.asked = true};
     struct mailbox_namespaces *namespaces = context;
-    if (mailbox_reply_namespaces(reply, note, &told)) {
+    if (imap_reply_namespaces(reply, note, &told)) {
         mailbox_namespace_clear(namespaces);
         *namespaces = told;
     } else {
@@ -72,28 +72,25 @@ void mailbox_namespace_note(void *context, struct mailbox_reply *reply)
 }
 
 /* Where the capabilities are not known, asking for them would take as long as asking at once. */
-static bool has_any(const struct mailbox *mailbox)
+static bool has_any(const struct imap *imap)
 {
-    return mailbox->capabilities == NULL || mailbox_dialogue_can(mailbox, "NAMESPACE") ||
-           mailbox_dialogue_can(mailbox, "IMAP4rev2");
+    return imap->capabilities == NULL || imap_can(imap, "NAMESPACE") || imap_can(imap, "IMAP4rev2");
 }
 
-static bool ask(struct mailbox *mailbox, struct fault *fault)
+char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
+                             struct fault *fault)
 {
-    struct mailbox_reply reply;
-    mailbox->namespaces.asked = mailbox_dialogue_ask(mailbox, "NAMESPACE", mailbox_namespace_note, &mailbox->namespaces,
-                                                     &reply, fault, "NAMESPACE") ||
-                                reply.status == STATUS_BAD; /* the server does not know the command */
-    return mailbox->namespaces.asked;
-}
-
-char *mailbox_namespace_name(struct mailbox *mailbox, const char *name, struct fault *fault)
-{
+    struct imap_reply reply;
     if (g_ascii_strcasecmp(name, "INBOX") == 0)
         return base_strdup("INBOX");
-    if (!mailbox->namespaces.asked && has_any(mailbox) && !ask(mailbox, fault))
-        return NULL;
-    return mailbox_namespace_apply(&mailbox->namespaces, name);
+    if (!namespaces->asked && has_any(imap)) {
+        namespaces->asked =
+            imap_ask(imap, "NAMESPACE", mailbox_namespace_note, namespaces, &reply, fault, "NAMESPACE") ||
+            reply.status == STATUS_BAD; /* the server does not know the command */
+        if (!namespaces->asked)
+            return NULL;
+    }
+    return mailbox_namespace_apply(namespaces, name);
 }
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces)

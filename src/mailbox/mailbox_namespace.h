@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Internal to mailbox/: where an account's own mailboxes are among all that the server has (RFC 2342). Settings, routes and
+ * Where an account's own mailboxes are among all that the server has (RFC 2342). Settings, routes and
  * the ledger name a mailbox as people write it, "Sent" or "Lists/work"; only here it becomes "INBOX.Sent" or
  * "INBOX.Lists.work". The ledger's name must stay the one that is written: it is part of a copy's identity. */
 #ifndef ONCEDROP_MAILBOX_NAMESPACE_H
@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-struct mailbox;
-struct mailbox_reply;
+struct imap;
+struct imap_reply;
 
 /* What the server told. {0}: nothing; names stay as they are. */
 struct mailbox_namespaces {
@@ -28,10 +28,11 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
 
 /* The same, after asking the server if that was not done yet: once per session, with one round trip, and never for INBOX.
  * NULL with the fault set if it does not say: the name would perhaps be another mailbox. */
-char *mailbox_namespace_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
+char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
+                             struct fault *fault) OD_MUST;
 
 /* Takes an untagged response; anything but NAMESPACE is ignored. */
-void mailbox_namespace_note(void *context, struct mailbox_reply *reply);
+void mailbox_namespace_note(void *context, struct imap_reply *reply);
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
 

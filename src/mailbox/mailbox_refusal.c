@@ -2,7 +2,7 @@
  *
  * The meaning of a refused APPEND or CREATE. This file lists what certainly refers to this message or this mailbox. Any other
  * refusal is trouble of the server's: a full disk, an upgrade or a lock is no reason to return mail. */
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_refusal.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const char *const content_texts[] = {
     "Message has no header/body separator",
 };
 
-static bool speaks_of_content(const struct mailbox_reply *reply)
+static bool speaks_of_content(const struct imap_reply *reply)
 {
     for (size_t i = 0; i < sizeof(content_texts) / sizeof(*content_texts); i++) {
         if (reply->code[0] == '\0' && strcasecmp(reply->text, content_texts[i]) == 0)
@@ -33,14 +33,14 @@ static bool speaks_of_content(const struct mailbox_reply *reply)
 /* A quota that may not be this mailbox's. Courier has no code for it ("[ALERT] You exceeded your mail quota."), and
  * says the same if it cannot count. Dovecot's OVERQUOTA with "Not enough disk quota" means the file system's quota,
  * which others may have used up. */
-static bool speaks_of_some_quota(const struct mailbox_reply *reply)
+static bool speaks_of_some_quota(const struct imap_reply *reply)
 {
     if (strcmp(reply->code, "OVERQUOTA") == 0)
         return strcasestr(reply->text, "disk") != NULL;
     return (reply->code[0] == '\0' || strcmp(reply->code, "ALERT") == 0) && strcasestr(reply->text, "quota") != NULL;
 }
 
-enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool literal_sent)
+enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_sent)
 {
     enum append_result unknown = literal_sent ? APPEND_TROUBLE : APPEND_UNAVAILABLE;
     if (reply->status != STATUS_NO)
@@ -55,7 +55,7 @@ enum append_result mailbox_refusal(const struct mailbox_reply *reply, bool liter
 }
 
 /* Dovecot says CANNOT of a name that it does not accept. */
-bool mailbox_refusal_perhaps_missing(const struct mailbox_reply *reply)
+bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply)
 {
     static const char *const missing[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT"};
     if (reply->kind != REPLY_TAGGED) /* it was not refused: there is no answer */
@@ -74,7 +74,7 @@ static const char *const never_codes[] = {"CANNOT", "NOPERM"}; /* RFC 5530 */
 static const char *const never_texts[] = {"Invalid mailbox name", "Permission denied",
                                           "Client tried to access nonexistent namespace"};
 
-bool mailbox_refusal_is_never(const struct mailbox_reply *reply)
+bool mailbox_refusal_is_never(const struct imap_reply *reply)
 {
     bool is = false;
     if (reply->status != STATUS_NO)

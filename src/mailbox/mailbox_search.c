@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: ISC
  *
  * Searches for a message. The result is "absent" only if the server was asked and answered. */
-#include "mailbox/mailbox_session.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "mailbox/mailbox_candidates.h"
+#include "mailbox/mailbox_folder.h"
+#include "mailbox/mailbox_refusal.h"
+
+#define DAY 86400
+#define HITS_MOST 100000 /* no deadline is long enough to compare more */
+#define SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
+
+bool mailbox_searchable(const char *id, size_t length, bool folded)
+{
+    if (folded || length == 0 || length > 200)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        bool encoded_word = id[i] == '=' && i + 1 < length && id[i + 1] == '?';
+        if (id[i] <= 0x20 || id[i] >= 0x7f || id[i] == '"' || id[i] == '\\' || encoded_word)
+            return false;
+    }
+    return true;
+}
 
 struct examined {
     uint32_t uidvalidity;
@@ -12,34 +31,34 @@ struct examined {
     bool has_exists;
 };
 
-static void note_examined(void *context, struct mailbox_reply *reply)
+static void note_examined(void *context, struct imap_reply *reply)
 {
     struct examined *examined = context;
-    if (mailbox_reply_exists(reply, &examined->exists))
+    if (imap_reply_exists(reply, &examined->exists))
         examined->has_exists = true;
     else
-        (void)!mailbox_reply_uidvalidity(reply, &examined->uidvalidity);
+        (void)!imap_reply_code_number(reply, "UIDVALIDITY", &examined->uidvalidity);
 }
 
 /* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. Only the list of
  * mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. *ret_listed: it was
  * refused, but is listed. */
-static enum search_result examine_once(struct mailbox *mailbox, const char *name, struct examined *ret,
-                                       bool *ret_listed, struct fault *fault)
+static enum search_result examine_once(struct imap *imap, const char *name, struct examined *ret, bool *ret_listed,
+                                       struct fault *fault)
 {
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     struct fault list_fault;
     bool exists;
     *ret = (struct examined){.exists = 0};
     *ret_listed = false;
-    if (mailbox_dialogue_ask(mailbox, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
+    if (imap_ask(imap, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
         if (ret->has_exists)
             return SEARCH_FOUND;
-        fault_set(fault, "%s: EXAMINE did not report the number of messages", mailbox->where);
+        fault_set(fault, "%s: EXAMINE did not report the number of messages", imap->where);
         return SEARCH_TROUBLE;
     }
     if (reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&reply) ||
-        !mailbox_folder_exists(mailbox, name, &exists, &list_fault))
+        !mailbox_folder_exists(imap, name, &exists, &list_fault))
         return SEARCH_TROUBLE;
     *ret_listed = exists;
     return exists ? SEARCH_TROUBLE : SEARCH_ABSENT;
@@ -47,69 +66,122 @@ static enum search_result examine_once(struct mailbox *mailbox, const char *name
 
 /* A mailbox that is refused but then listed may have been created in between, by the delivery of another message: tries
  * once more. */
-static enum search_result examine(struct mailbox *mailbox, const char *name, struct examined *ret, struct fault *fault)
+static enum search_result examine(struct imap *imap, const char *name, struct examined *ret, struct fault *fault)
 {
     bool listed;
-    enum search_result result = examine_once(mailbox, name, ret, &listed, fault);
-    return listed ? examine_once(mailbox, name, ret, &listed, fault) : result;
+    enum search_result result = examine_once(imap, name, ret, &listed, fault);
+    return listed ? examine_once(imap, name, ret, &listed, fault) : result;
 }
 
-static void free_hits(struct mailbox_hits *hits)
+/* What UID SEARCH has found. */
+struct hits {
+    uint32_t *uids; /* newest first */
+    size_t count;
+    bool told; /* there was an answer, even if empty */
+    bool damaged;
+};
+
+static void free_hits(struct hits *hits)
 {
     free(hits->uids);
 }
 
-/* By the Message-ID (by_text), or else by date and size. */
-static enum search_result look_for_hits(struct mailbox *mailbox, const struct search *search, bool by_text,
-                                        uint32_t *ret_uid, struct fault *fault)
+/* The search keys. SINCE and BEFORE ignore time and zone, so there is an extra day on each side for the server's
+ * zone. */
+static char *criteria(const struct search *search, bool by_text)
 {
-    struct mailbox_hits hits OD_CLEANUP(free_hits) = {.count = 0};
-    if (!mailbox_hits_ask(mailbox, search, by_text, &hits, fault))
-        return SEARCH_TROUBLE;
-    return mailbox_candidates(mailbox, search, search->by_id || !by_text, hits.uids, hits.count, ret_uid, fault);
+    char larger[32] = "", smaller[32] = "";
+    char since[IMAP_DATE_SIZE], before[IMAP_DATE_SIZE];
+    if (by_text)
+        return base_printf("HEADER Message-ID \"%s\"", search->message_id);
+    imap_date(search->internal_date - 2 * DAY, false, since);
+    imap_date(search->internal_date + 3 * DAY, false, before);
+    if (search->smallest > 0)
+        snprintf(larger, sizeof(larger), " LARGER %lld", (long long)search->smallest - 1);
+    if (search->largest > 0)
+        snprintf(smaller, sizeof(smaller), " SMALLER %lld", (long long)search->largest + 1);
+    return base_printf("SINCE %s BEFORE %s%s%s", since, before, larger, smaller);
 }
 
-/* Among the newest, from the end of the mailbox on, some at a time. */
-static enum search_result look_at_newest(struct mailbox *mailbox, const struct search *search, uint32_t exists,
-                                         uint32_t *ret_uid, struct fault *fault)
+static void note_hits(void *context, struct imap_reply *reply)
 {
-    uint32_t least = exists > search->newest ? exists - search->newest + 1 : 1;
-    enum search_result result = SEARCH_ABSENT;
-    if (search->newest == 0)
-        return result;
-    for (uint32_t last = exists, first; result == SEARCH_ABSENT && last >= least; last = first - 1) {
-        struct mailbox_ids ids;
-        first = last - least >= MAILBOX_IDS_MOST ? last - MAILBOX_IDS_MOST + 1 : least;
-        if (!mailbox_ids_ask_newest(mailbox, search, first, last, &ids, fault))
-            return SEARCH_TROUBLE;
-        result = mailbox_candidates_of(mailbox, search, &ids, ret_uid, fault);
-    }
-    return result;
+    struct hits *hits = context;
+    if (reply->status != STATUS_NONE || strncasecmp(reply->data, "SEARCH", 6) != 0)
+        return;
+    hits->told = true;
+    if (hits->count <= HITS_MOST && !imap_reply_search(reply, &hits->uids, &hits->count))
+        hits->damaged = true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    return (left < right) - (left > right);
+}
+
+/* RFC 3501, 6.4.4: the untagged answer is mandatory, even if empty. Servers that leave out an empty one (hoodiecrow) say
+ * nothing but the tagged OK; behind anything else there may be one in a form that we do not know. */
+static bool is_told(const struct imap *imap, const struct hits *hits, struct fault *fault)
+{
+    bool told = hits->told || imap->responses == 1;
+    if (told && !hits->damaged && hits->count <= HITS_MOST)
+        return true;
+    fault_set(fault, "%s: the answer to UID SEARCH %s", imap->where,
+              !told           ? "is missing"
+              : hits->damaged ? "cannot be read"
+                              : "has too many messages");
+    return false;
+}
+
+static bool ask_hits(struct imap *imap, const struct search *search, bool by_text, struct hits *hits,
+                     struct fault *fault)
+{
+    struct imap_reply reply;
+    char *keys OD_CLEANUP(base_free) = criteria(search, by_text);
+    imap->response_max = SEARCH_RESPONSE_MAX;
+    bool answered = imap_ask(imap, "UID SEARCH", note_hits, hits, &reply, fault, "UID SEARCH %s", keys);
+    imap->response_max = IMAP_RESPONSE_MAX;
+    if (!answered || !is_told(imap, hits, fault))
+        return false;
+    if (hits->count > 0)
+        qsort(hits->uids, hits->count, sizeof(*hits->uids), newest_first);
+    return true;
+}
+
+/* By the Message-ID (by_text), or else by date and size. */
+static enum search_result look_for_hits(struct imap *imap, const struct search *search, bool by_text, uint32_t *ret_uid,
+                                        struct fault *fault)
+{
+    struct hits hits OD_CLEANUP(free_hits) = {.count = 0};
+    if (!ask_hits(imap, search, by_text, &hits, fault))
+        return SEARCH_TROUBLE;
+    return mailbox_candidates(imap, search, search->by_id || !by_text, hits.uids, hits.count, ret_uid, fault);
 }
 
 /* In the open mailbox: in one place after the other, until it is found. */
-static enum search_result look(struct mailbox *mailbox, const struct search *search, uint32_t exists, uint32_t *ret_uid,
+static enum search_result look(struct imap *imap, const struct search *search, uint32_t exists, uint32_t *ret_uid,
                                struct fault *fault)
 {
     enum search_result result = SEARCH_ABSENT;
     if (exists == 0)
         return result;
     if (search->message_id != NULL)
-        result = look_for_hits(mailbox, search, true, ret_uid, fault);
-    if (result == SEARCH_ABSENT)
-        result = look_at_newest(mailbox, search, exists, ret_uid, fault);
+        result = look_for_hits(imap, search, true, ret_uid, fault);
+    if (result == SEARCH_ABSENT && search->newest > 0)
+        result = mailbox_candidates_newest(imap, search, exists, ret_uid, fault);
     if (result == SEARCH_ABSENT && !search->newest_only)
-        result = look_for_hits(mailbox, search, false, ret_uid, fault);
+        result = look_for_hits(imap, search, false, ret_uid, fault);
     return result;
 }
 
-static void leave(struct mailbox *mailbox)
+static void leave(struct imap *imap)
 {
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     struct fault ignored;
-    const char *command = mailbox_dialogue_can(mailbox, "UNSELECT") ? "UNSELECT" : "CLOSE";
-    if (!mailbox_dialogue_ask(mailbox, command, NULL, NULL, &reply, &ignored, "%s", command))
-        mailbox_dialogue_drop(mailbox);
+    const char *command = imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE";
+    if (!imap_ask(imap, command, NULL, NULL, &reply, &ignored, "%s", command))
+        imap_stream_drop(imap);
 }
 
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
@@ -119,19 +191,19 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
     struct fault why;
     uint32_t uid;
     char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, &why);
-    enum search_result opened = name != NULL ? examine(mailbox, name, &examined, &why) : SEARCH_TROUBLE;
+    enum search_result opened = name != NULL ? examine(mailbox->imap, name, &examined, &why) : SEARCH_TROUBLE;
     enum search_result result = opened;
     if (opened == SEARCH_FOUND)
-        result = look(mailbox, search, examined.exists, &uid, &why);
+        result = look(mailbox->imap, search, examined.exists, &uid, &why);
     if (result == SEARCH_FOUND) {
         *ret_uidvalidity = examined.uidvalidity;
         *ret_uid = uid;
     }
     if (result == SEARCH_TROUBLE) {
         *fault = why;
-        mailbox_dialogue_drop(mailbox);
+        imap_stream_drop(mailbox->imap);
     } else if (opened == SEARCH_FOUND) {
-        leave(mailbox);
+        leave(mailbox->imap);
     }
     return result;
 }

@@ -159,11 +159,14 @@ static void low_opened(void)
     dialogue.tls_begun = false;
 }
 
-bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault);
+bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct imap_certificate *ret,
+                           struct fault *fault);
 
-bool __wrap_mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault)
+bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct imap_certificate *ret,
+                           struct fault *fault)
 {
-    (void)config, (void)where;
+    const mailstream *stream = imap->stream;
+    (void)config, (void)ret;
     dialogue.tls_begun = true;
     dialogue.said_before_tls = said->len;
     if (!dialogue.tls_refused && stream->read_buffer_len == 0)
@@ -301,7 +304,7 @@ static void check_cancel(struct mailbox *mailbox)
     const char *command = last_command("APPEND ");
     bool begun = command != NULL && strncmp(last_line(sent), "A", 1) == 0 && last_line(sent) == command;
     size_t before = sent->len;
-    bool open = mailbox->stream != NULL;
+    bool open = mailbox->imap->stream != NULL;
 
     mailbox_close(&mailbox);
     FUZZ_CHECK((sent->len == before) == (begun || !open));

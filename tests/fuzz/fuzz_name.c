@@ -34,7 +34,7 @@ static void check_decoded(iconv_t converter, char *encoded, const char *name)
 /* A quoted string ends where it should, and nowhere before. */
 static void check_quoted(const char *encoded)
 {
-    char *quoted OD_CLEANUP(base_free) = mailbox_dialogue_quote(encoded);
+    char *quoted OD_CLEANUP(base_free) = imap_quote(encoded);
     const char *at;
 
     FUZZ_CHECK(quoted != NULL && quoted[0] == '"');

@@ -6,6 +6,8 @@
 #define ONCEDROP_FUZZ_STREAM_H
 
 #include "fuzz.h"
+#include <libetpan/mailstream.h>
+
 #include "mailbox/mailbox_session.h"
 
 static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size);
@@ -13,8 +15,8 @@ static ssize_t low_read(mailstream_low *low, void *buffer, size_t size);
 static void low_opened(void);
 
 mailstream *__wrap_mailstream_socket_open_timeout(int fd, time_t timeout);
-int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
-                           struct fault *fault);
+int __wrap_imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
+                        struct fault *fault);
 
 static int low_nothing(mailstream_low *low)
 {
@@ -27,8 +29,8 @@ static void low_free(mailstream_low *low)
     free(low);
 }
 
-int __wrap_mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
-                           struct fault *fault)
+int __wrap_imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
+                        struct fault *fault)
 {
     (void)config, (void)where, (void)ms, (void)fault;
     *ret_local = true;

@@ -2,7 +2,7 @@
 """An IMAP server may send anything: a delivery's memory does not grow with it, and an unreadable answer is trouble,
 never "not there".
 
-Seen to fail with: messages held whole (mailbox_response.c: pass_literal), no bound on a response or on the messages that a
+Seen to fail with: messages held whole (imap_response.c: pass_literal), no bound on a response or on the messages that a
 search finds."""
 
 import expect

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "mailbox/mailbox_session.h"
+#include "imap/imap_reply.h"
+#include "mailbox/mailbox_folder.h"
 
 static void names_are_mapped(void **state)
 {
@@ -35,9 +36,9 @@ static void names_are_mapped(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct mailbox_namespaces namespaces = {.asked = false};
-        struct mailbox_reply reply;
+        struct imap_reply reply;
         char *bytes = base_strdup(cases[i].told);
-        mailbox_reply_parse(bytes, strlen(bytes), "A1", &reply);
+        imap_reply_parse(bytes, strlen(bytes), "A1", &reply);
         mailbox_namespace_note(&namespaces, &reply);
         free(bytes); /* nothing of it is kept */
         char *mapped = mailbox_namespace_apply(&namespaces, cases[i].name);

@@ -11,14 +11,14 @@
 
 #include <cmocka.h>
 
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_refusal.h"
 
 static enum append_result refusal(const char *answer, bool literal_sent)
 {
     char line[200];
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     int length = snprintf(line, sizeof(line), "A1 %s", answer);
-    mailbox_reply_parse(line, (size_t)length, "A1", &reply);
+    imap_reply_parse(line, (size_t)length, "A1", &reply);
     assert_int_equal(reply.kind, REPLY_TAGGED);
     return mailbox_refusal(&reply, literal_sent);
 }
@@ -128,9 +128,9 @@ static void what_may_mean_a_missing_mailbox(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char line[200];
-        struct mailbox_reply reply;
+        struct imap_reply reply;
         snprintf(line, sizeof(line), "A1 %s", rows[i].answer);
-        mailbox_reply_parse(line, strlen(line), "A1", &reply);
+        imap_reply_parse(line, strlen(line), "A1", &reply);
         if (mailbox_refusal_perhaps_missing(&reply) != rows[i].perhaps_missing ||
             mailbox_refusal_is_never(&reply) != rows[i].never)
             fail_msg("%s", rows[i].answer);
@@ -140,7 +140,7 @@ static void what_may_mean_a_missing_mailbox(void **state)
 /* The connection was lost, or the server is silent. */
 static void no_answer_is_no_refusal(void **state)
 {
-    const struct mailbox_reply reply = mailbox_reply_none();
+    const struct imap_reply reply = imap_reply_none();
     (void)state;
     assert_string_equal(reply.code, "");
     assert_string_equal(reply.text, "");

@@ -2,13 +2,15 @@
  *
  * TLS: libetpan does the handshake but verifies nothing (its server_certificate functions are empty under GnuTLS). So
  * the chain is fetched and verified here, before any of the dialogue and long before a credential. */
-#include "mailbox/mailbox_session.h"
+#include "imap/imap_tls.h"
 
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
 #include <libetpan/mailstream_ssl.h>
 #include <libetpan/mmapstring.h>
 #include <string.h>
+
+#include "imap/imap_stream.h"
 
 #define CHAIN_MAX 16 /* as in GnuTLS itself */
 
@@ -54,7 +56,21 @@ static void set_server_name(struct mailstream_ssl_context *context, void *data)
         (void)mailstream_ssl_set_server_name(context, peer->name);
 }
 
-static void get_chain(mailstream *stream, struct chain *ret)
+/* The first certificate of the chain is the server's own. */
+static void describe(gnutls_x509_crt_t certificate, struct imap_certificate *ret)
+{
+    int64_t ends = gnutls_x509_crt_get_expiration_time(certificate);
+    size_t subject = sizeof(ret->subject), issuer = sizeof(ret->issuer);
+    if (!ret->shown && gnutls_x509_crt_get_dn(certificate, ret->subject, &subject) < 0)
+        strcpy(ret->subject, "(no readable name)");
+    if (!ret->shown && gnutls_x509_crt_get_issuer_dn(certificate, ret->issuer, &issuer) < 0)
+        strcpy(ret->issuer, "(no readable name)");
+    if (!ret->shown || ends < ret->ends)
+        ret->ends = ends;
+    ret->shown = true;
+}
+
+static void get_chain(mailstream *stream, struct chain *ret, struct imap_certificate *ret_described)
 {
     carray *array = mailstream_get_certificate_chain(stream);
     ret->count = 0;
@@ -67,6 +83,8 @@ static void get_chain(mailstream *stream, struct chain *ret)
         ret->count++;
         if (gnutls_x509_crt_import(*certificate, &datum, GNUTLS_X509_FMT_DER) < 0)
             break;
+        if (ret_described != NULL)
+            describe(*certificate, ret_described);
     }
     mailstream_certificate_chain_free(array);
 }
@@ -100,11 +118,10 @@ static const char *remedy(unsigned status)
     return "set imap.ca_file to the certificate of the authority that signed it";
 }
 
-static bool verify(const struct config *config, const char *where, const struct peer *peer, mailstream *stream,
+static bool verify(const struct config *config, const char *where, const struct peer *peer, struct chain *chain,
                    struct fault *fault)
 {
     gnutls_x509_trust_list_t trust OD_CLEANUP(free_trust) = NULL;
-    struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
     unsigned char address[sizeof(peer->address)];
     gnutls_typed_vdata_st wanted[] = {
@@ -117,15 +134,14 @@ static bool verify(const struct config *config, const char *where, const struct 
         memcpy(address, peer->address, sizeof(address));
         wanted[1] = (gnutls_typed_vdata_st){.type = GNUTLS_DT_IP_ADDRESS, .data = address, .size = peer->address_size};
     }
-    get_chain(stream, &chain);
-    if (chain.count == 0) {
+    if (chain->count == 0) {
         fault_set(fault, "%s: the server presented no certificate", where);
         return false;
     }
     if (!get_trust(config, &trust, fault))
         return false;
     int result =
-        gnutls_x509_trust_list_verify_crt2(trust, chain.certificates, chain.count, wanted, 2, 0, &status, NULL);
+        gnutls_x509_trust_list_verify_crt2(trust, chain->certificates, chain->count, wanted, 2, 0, &status, NULL);
     if (result == 0 && status == 0)
         return true;
     gnutls_datum_t text = {.data = NULL};
@@ -137,21 +153,27 @@ static bool verify(const struct config *config, const char *where, const struct 
     return false;
 }
 
-bool mailbox_tls_start(const struct config *config, const char *where, mailstream *stream, struct fault *fault)
+bool imap_tls_start(struct imap *imap, const struct config *config, struct imap_certificate *ret, struct fault *fault)
 {
+    struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     struct peer peer = expected_peer(config);
+    mailstream *stream = imap->stream;
     mailstream_low *plain = mailstream_get_low(stream);
     if (stream->read_buffer_len > 0) {
-        fault_set(fault, "%s: the server sent data ahead of the TLS handshake", where);
+        fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
         return false;
     }
     mailstream_low *low =
         mailstream_low_tls_open_with_callback_timeout(mailstream_low_get_fd(plain), 0, set_server_name, &peer);
     if (low == NULL) {
-        fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", where);
+        fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", imap->where);
         return false;
     }
     mailstream_low_free(plain);
     mailstream_set_low(stream, low);
-    return verify(config, where, &peer, stream, fault);
+    get_chain(stream, &chain, ret);
+    bool accepted = verify(config, imap->where, &peer, &chain, fault);
+    if (ret != NULL)
+        ret->accepted = accepted;
+    return accepted;
 }

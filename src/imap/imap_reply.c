@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
  * Parses IMAP responses. Tolerates known errors of servers, but never reads beyond the given bytes. */
-#include "mailbox/mailbox_reply.h"
+#include "imap/imap_reply.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "mailbox/mailbox_token.h"
+#include "imap/imap_token.h"
 
 static bool starts_with(const char *text, const char *word)
 {
@@ -33,7 +33,7 @@ static bool parse_number(const char **at, const char *end, uint32_t *ret)
     return true;
 }
 
-static void parse_code(const char *bracket, struct mailbox_reply *reply)
+static void parse_code(const char *bracket, struct imap_reply *reply)
 {
     const char *end = strchr(bracket, ']');
     if (end == NULL)
@@ -47,7 +47,7 @@ static void parse_code(const char *bracket, struct mailbox_reply *reply)
     reply->text = end + 1 + (end[1] == ' ');
 }
 
-static void parse_status(struct mailbox_reply *reply)
+static void parse_status(struct imap_reply *reply)
 {
     static const struct {
         const char *word;
@@ -67,16 +67,15 @@ static void parse_status(struct mailbox_reply *reply)
         parse_code(reply->text, reply);
 }
 
-struct mailbox_reply mailbox_reply_none(void)
+struct imap_reply imap_reply_none(void)
 {
     static char nothing[1] = "";
-    return (struct mailbox_reply){.kind = REPLY_NONE, .data = nothing, .text = nothing, .arguments = nothing};
+    return (struct imap_reply){.kind = REPLY_NONE, .data = nothing, .text = nothing, .arguments = nothing};
 }
 
-void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret)
+void imap_reply_parse(char *bytes, size_t size, const char *tag, struct imap_reply *ret)
 {
-    *ret =
-        (struct mailbox_reply){.kind = REPLY_GARBAGE, .data = bytes, .data_size = size, .text = bytes, .arguments = ""};
+    *ret = (struct imap_reply){.kind = REPLY_GARBAGE, .data = bytes, .data_size = size, .text = bytes, .arguments = ""};
     size_t tag_size = strlen(tag);
     size_t skip = 0;
     if (bytes[0] == '+' && (bytes[1] == ' ' || size == 1)) {
@@ -99,22 +98,7 @@ void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailb
         ret->kind = REPLY_GARBAGE;
 }
 
-bool mailbox_reply_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start)
-{
-    if (size < 3 || line[size - 1] != '}')
-        return false;
-    size_t start = size - 1;
-    while (start > 0 && line[start - 1] >= '0' && line[start - 1] <= '9')
-        start--;
-    size_t digits = size - 1 - start;
-    if (digits == 0 || digits > 15 || start == 0 || line[start - 1] != '{')
-        return false;
-    *ret_literal = strtoull(line + start, NULL, 10);
-    *ret_start = start - 1;
-    return true;
-}
-
-bool mailbox_reply_has_word(const char *list, const char *word)
+bool imap_reply_has_word(const char *list, const char *word)
 {
     for (const char *p = list; *p != '\0';) {
         size_t length = strcspn(p, " ");
@@ -126,7 +110,7 @@ bool mailbox_reply_has_word(const char *list, const char *word)
     return false;
 }
 
-bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
+bool imap_reply_appenduid(const struct imap_reply *reply, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
 {
     const char *at = reply->arguments;
     const char *end = at + reply->arguments_size;
@@ -139,19 +123,13 @@ bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_ui
     return true;
 }
 
-bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret)
+bool imap_reply_code_number(const struct imap_reply *reply, const char *code, uint32_t *ret)
 {
     const char *at = reply->arguments;
-    return strcmp(reply->code, "UIDVALIDITY") == 0 && parse_number(&at, at + reply->arguments_size, ret);
+    return strcmp(reply->code, code) == 0 && parse_number(&at, at + reply->arguments_size, ret);
 }
 
-bool mailbox_reply_uidnext(const struct mailbox_reply *reply, uint32_t *ret)
-{
-    const char *at = reply->arguments;
-    return strcmp(reply->code, "UIDNEXT") == 0 && parse_number(&at, at + reply->arguments_size, ret);
-}
-
-bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret)
+bool imap_reply_exists(const struct imap_reply *reply, uint32_t *ret)
 {
     const char *at = reply->data;
     const char *end = at + reply->data_size;
@@ -162,7 +140,7 @@ bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret)
     return true;
 }
 
-bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, size_t *count)
+bool imap_reply_search(const struct imap_reply *reply, uint32_t **uids, size_t *count)
 {
     const char *at = reply->data;
     const char *end = at + reply->data_size;
@@ -184,24 +162,24 @@ bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, si
     return true;
 }
 
-static bool next_word(struct mailbox_cursor *cursor, const char *word)
+static bool next_word(struct imap_cursor *cursor, const char *word)
 {
-    return mailbox_token_next(cursor) == TOKEN_ATOM && is_word(cursor->text, cursor->size, word);
+    return imap_token_next(cursor) == TOKEN_ATOM && is_word(cursor->text, cursor->size, word);
 }
 
-bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
+bool imap_reply_list(struct imap_reply *reply, struct reply_list *ret)
 {
-    struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
+    struct imap_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
     struct reply_list list = {.selectable = true};
-    if (!next_word(&cursor, "LIST") || mailbox_token_next(&cursor) != TOKEN_OPEN)
+    if (!next_word(&cursor, "LIST") || imap_token_next(&cursor) != TOKEN_OPEN)
         return false;
-    enum mailbox_token token;
-    while ((token = mailbox_token_next(&cursor)) == TOKEN_ATOM) {
+    enum imap_token token;
+    while ((token = imap_token_next(&cursor)) == TOKEN_ATOM) {
         list.sent |= is_word(cursor.text, cursor.size, "\\Sent");
         list.selectable &= !is_word(cursor.text, cursor.size, "\\Noselect") &&
                            !is_word(cursor.text, cursor.size, "\\NonExistent");
     }
-    if (token != TOKEN_CLOSE || mailbox_token_next(&cursor) < TOKEN_ATOM || mailbox_token_next(&cursor) < TOKEN_ATOM)
+    if (token != TOKEN_CLOSE || imap_token_next(&cursor) < TOKEN_ATOM || imap_token_next(&cursor) < TOKEN_ATOM)
         return false;
     list.name = cursor.text;
     list.name_size = cursor.size;
@@ -210,37 +188,37 @@ bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret)
 }
 
 /* One namespace, after its '(': prefix and separator, and perhaps extensions. */
-static bool take_namespace(struct mailbox_cursor *cursor, struct reply_namespace *namespace)
+static bool take_namespace(struct imap_cursor *cursor, struct reply_namespace *namespace)
 {
-    if (mailbox_token_next(cursor) != TOKEN_STRING)
+    if (imap_token_next(cursor) != TOKEN_STRING)
         return false;
     namespace->prefix = cursor->text;
     namespace->prefix_size = cursor->size;
-    enum mailbox_token token = mailbox_token_next(cursor);
+    enum imap_token token = imap_token_next(cursor);
     if (token != TOKEN_STRING && token != TOKEN_ATOM) /* NIL: no hierarchy */
         return false;
     namespace->separator = token == TOKEN_STRING && cursor->size > 0 ? cursor->text[0] : '\0';
-    while ((token = mailbox_token_next(cursor)) != TOKEN_CLOSE) {
-        if (!mailbox_token_skip(cursor, token))
+    while ((token = imap_token_next(cursor)) != TOKEN_CLOSE) {
+        if (!imap_token_skip(cursor, token))
             return false;
     }
     return true;
 }
 
-bool mailbox_reply_namespaces(struct mailbox_reply *reply,
-                              void (*each)(void *context, const struct reply_namespace *namespace), void *context)
+bool imap_reply_namespaces(struct imap_reply *reply,
+                           void (*each)(void *context, const struct reply_namespace *namespace), void *context)
 {
-    struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
+    struct imap_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
     if (!next_word(&cursor, "NAMESPACE"))
         return false;
     for (int kind = 0; kind < 3; kind++) {
         struct reply_namespace namespace = {.personal = kind == 0};
-        enum mailbox_token token = mailbox_token_next(&cursor);
+        enum imap_token token = imap_token_next(&cursor);
         if (token == TOKEN_ATOM && is_word(cursor.text, cursor.size, "NIL"))
             continue;
         if (token != TOKEN_OPEN)
             return false;
-        while ((token = mailbox_token_next(&cursor)) == TOKEN_OPEN) {
+        while ((token = imap_token_next(&cursor)) == TOKEN_OPEN) {
             if (!take_namespace(&cursor, &namespace))
                 return false;
             each(context, &namespace);
@@ -251,18 +229,18 @@ bool mailbox_reply_namespaces(struct mailbox_reply *reply,
     return true;
 }
 
-bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
+bool imap_reply_fetch(struct imap_reply *reply, struct reply_fetch *ret)
 {
-    struct mailbox_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
+    struct imap_cursor cursor = {.at = reply->data, .end = reply->data + reply->data_size};
     struct reply_fetch fetch = {.uid = 0};
-    if (mailbox_token_next(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH") ||
-        mailbox_token_next(&cursor) != TOKEN_OPEN)
+    if (imap_token_next(&cursor) != TOKEN_ATOM || !next_word(&cursor, "FETCH") ||
+        imap_token_next(&cursor) != TOKEN_OPEN)
         return false;
-    enum mailbox_token token;
-    while ((token = mailbox_token_next(&cursor)) == TOKEN_ATOM) {
+    enum imap_token token;
+    while ((token = imap_token_next(&cursor)) == TOKEN_ATOM) {
         bool is_uid = is_word(cursor.text, cursor.size, "UID");
         bool is_body = cursor.size > 5 && starts_with(cursor.text, "BODY[");
-        token = mailbox_token_next(&cursor);
+        token = imap_token_next(&cursor);
         const char *text = cursor.text;
         if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
             return false;
@@ -270,7 +248,7 @@ bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret)
             fetch.body = cursor.text;
             fetch.body_size = cursor.size;
         }
-        if (!mailbox_token_skip(&cursor, token))
+        if (!imap_token_skip(&cursor, token))
             return false;
     }
     if (token != TOKEN_CLOSE)

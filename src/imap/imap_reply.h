@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Parses the responses of an IMAP server (RFC 3501, section 7): pure functions over arbitrary bytes. */
-#ifndef ONCEDROP_MAILBOX_REPLY_H
-#define ONCEDROP_MAILBOX_REPLY_H
+#ifndef ONCEDROP_IMAP_REPLY_H
+#define ONCEDROP_IMAP_REPLY_H
 
 #include "base/base.h"
 
@@ -17,7 +17,7 @@ enum reply_kind {
 enum reply_status { STATUS_NONE, STATUS_OK, STATUS_NO, STATUS_BAD, STATUS_PREAUTH, STATUS_BYE };
 
 /* The pointers point into the parsed bytes. */
-struct mailbox_reply {
+struct imap_reply {
     enum reply_kind kind;
     enum reply_status status; /* NONE: the response is data, or there is none */
     char code[24];            /* atom of the response code in upper case; "": none */
@@ -29,32 +29,25 @@ struct mailbox_reply {
 };
 
 /* What stands for a response that did not come: its code and its texts are empty, never NULL. */
-struct mailbox_reply mailbox_reply_none(void) OD_MUST;
+struct imap_reply imap_reply_none(void) OD_MUST;
 
 /* Parses one response without its line end: bytes[size], and bytes[size] is NUL. */
-void mailbox_reply_parse(char *bytes, size_t size, const char *tag, struct mailbox_reply *ret);
-
-/* Whether the line ends with the announcement of a literal, "{n}". Not for status responses, whose text may end like
- * that. */
-bool mailbox_reply_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start) OD_MUST;
+void imap_reply_parse(char *bytes, size_t size, const char *tag, struct imap_reply *ret);
 
 /* Whether a blank-separated list, such as capabilities, contains the word (case-insensitive). */
-bool mailbox_reply_has_word(const char *list, const char *word) OD_MUST;
+bool imap_reply_has_word(const char *list, const char *word) OD_MUST;
 
 /* Arguments of [APPENDUID validity uid] (RFC 4315). */
-bool mailbox_reply_appenduid(const struct mailbox_reply *reply, uint32_t *ret_uidvalidity, uint32_t *ret_uid) OD_MUST;
+bool imap_reply_appenduid(const struct imap_reply *reply, uint32_t *ret_uidvalidity, uint32_t *ret_uid) OD_MUST;
 
-/* Arguments of [UIDVALIDITY n]. */
-bool mailbox_reply_uidvalidity(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
-
-/* Arguments of [UIDNEXT n]. */
-bool mailbox_reply_uidnext(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
+/* The argument of such a code as [UIDVALIDITY n]. */
+bool imap_reply_code_number(const struct imap_reply *reply, const char *code, uint32_t *ret) OD_MUST;
 
 /* "n EXISTS". */
-bool mailbox_reply_exists(const struct mailbox_reply *reply, uint32_t *ret) OD_MUST;
+bool imap_reply_exists(const struct imap_reply *reply, uint32_t *ret) OD_MUST;
 
 /* "SEARCH n n ...": appends to the array, which the caller frees. */
-bool mailbox_reply_search(const struct mailbox_reply *reply, uint32_t **uids, size_t *count) OD_MUST;
+bool imap_reply_search(const struct imap_reply *reply, uint32_t **uids, size_t *count) OD_MUST;
 
 struct reply_list {
     bool sent;       /* \Sent (RFC 6154) */
@@ -64,7 +57,7 @@ struct reply_list {
 };
 
 /* "LIST (attributes) delimiter name"; quoted strings in the data are unquoted in place. */
-bool mailbox_reply_list(struct mailbox_reply *reply, struct reply_list *ret) OD_MUST;
+bool imap_reply_list(struct imap_reply *reply, struct reply_list *ret) OD_MUST;
 
 /* A namespace (RFC 2342). */
 struct reply_namespace {
@@ -76,9 +69,8 @@ struct reply_namespace {
 
 /* "NAMESPACE (personal) (others) (shared)": calls `each` for every namespace. Quoted strings in the data are unquoted in
  * place. */
-bool mailbox_reply_namespaces(struct mailbox_reply *reply,
-                              void (*each)(void *context, const struct reply_namespace *namespace),
-                              void *context) OD_MUST;
+bool imap_reply_namespaces(struct imap_reply *reply,
+                           void (*each)(void *context, const struct reply_namespace *namespace), void *context) OD_MUST;
 
 struct reply_fetch {
     uint32_t uid;     /* 0: absent */
@@ -87,6 +79,6 @@ struct reply_fetch {
 };
 
 /* "n FETCH (...)"; quoted strings in the data are unquoted in place. */
-bool mailbox_reply_fetch(struct mailbox_reply *reply, struct reply_fetch *ret) OD_MUST;
+bool imap_reply_fetch(struct imap_reply *reply, struct reply_fetch *ret) OD_MUST;
 
 #endif

@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: ISC
  *
  * Quoted strings, literals and atoms (RFC 3501, 9). */
-#include "mailbox/mailbox_token.h"
+#include "imap/imap_token.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "mailbox/mailbox_reply.h"
+bool imap_token_literal(const char *line, size_t size, size_t *ret_literal, size_t *ret_start)
+{
+    if (size < 3 || line[size - 1] != '}')
+        return false;
+    size_t start = size - 1;
+    while (start > 0 && line[start - 1] >= '0' && line[start - 1] <= '9')
+        start--;
+    size_t digits = size - 1 - start;
+    if (digits == 0 || digits > 15 || start == 0 || line[start - 1] != '{')
+        return false;
+    *ret_literal = strtoull(line + start, NULL, 10);
+    *ret_start = start - 1;
+    return true;
+}
 
-static enum mailbox_token quoted_token(struct mailbox_cursor *cursor)
+static enum imap_token quoted_token(struct imap_cursor *cursor)
 {
     char *out = cursor->text = ++cursor->at;
     for (; cursor->at < cursor->end; cursor->at++) {
@@ -23,11 +37,11 @@ static enum mailbox_token quoted_token(struct mailbox_cursor *cursor)
     return TOKEN_END;
 }
 
-static enum mailbox_token literal_token(struct mailbox_cursor *cursor)
+static enum imap_token literal_token(struct imap_cursor *cursor)
 {
     char *brace = memchr(cursor->at, '}', (size_t)(cursor->end - cursor->at));
     size_t size, start;
-    if (brace == NULL || !mailbox_reply_literal(cursor->at, (size_t)(brace + 1 - cursor->at), &size, &start) ||
+    if (brace == NULL || !imap_token_literal(cursor->at, (size_t)(brace + 1 - cursor->at), &size, &start) ||
         cursor->end - brace < 3 || brace[1] != '\r' || brace[2] != '\n' || (size_t)(cursor->end - brace - 3) < size)
         return TOKEN_END;
     cursor->text = brace + 3;
@@ -36,7 +50,7 @@ static enum mailbox_token literal_token(struct mailbox_cursor *cursor)
     return TOKEN_STRING;
 }
 
-static enum mailbox_token atom_token(struct mailbox_cursor *cursor)
+static enum imap_token atom_token(struct imap_cursor *cursor)
 {
     int depth = 0; /* BODY[HEADER.FIELDS (MESSAGE-ID)] is one atom */
     cursor->text = cursor->at;
@@ -51,7 +65,7 @@ static enum mailbox_token atom_token(struct mailbox_cursor *cursor)
     return TOKEN_ATOM;
 }
 
-enum mailbox_token mailbox_token_next(struct mailbox_cursor *cursor)
+enum imap_token imap_token_next(struct imap_cursor *cursor)
 {
     while (cursor->at < cursor->end && *cursor->at == ' ')
         cursor->at++;
@@ -75,10 +89,10 @@ enum mailbox_token mailbox_token_next(struct mailbox_cursor *cursor)
     }
 }
 
-bool mailbox_token_skip(struct mailbox_cursor *cursor, enum mailbox_token token)
+bool imap_token_skip(struct imap_cursor *cursor, enum imap_token token)
 {
     int depth = 0;
-    for (;; token = mailbox_token_next(cursor)) {
+    for (;; token = imap_token_next(cursor)) {
         depth += token == TOKEN_OPEN;
         depth -= token == TOKEN_CLOSE;
         if (token == TOKEN_END || depth < 0)

@@ -11,12 +11,13 @@
 
 #include <cmocka.h>
 
-#include "mailbox/mailbox_reply.h"
+#include "imap/imap_reply.h"
+#include "imap/imap_token.h"
 
 /* The response in memory of exactly its size, so that checkers detect every read beyond it. */
 struct line {
     char *bytes;
-    struct mailbox_reply reply;
+    struct imap_reply reply;
 };
 
 static void free_line(struct line *line)
@@ -28,7 +29,7 @@ static struct line parse_bytes(const char *bytes, size_t size)
 {
     struct line line = {.bytes = base_alloc(size + 1)};
     memcpy(line.bytes, bytes, size);
-    mailbox_reply_parse(line.bytes, size, "A7", &line.reply);
+    imap_reply_parse(line.bytes, size, "A7", &line.reply);
     return line;
 }
 
@@ -83,10 +84,10 @@ static void responses_are_told_apart(void **state)
 
 static void no_tag_matches_no_line(void **state)
 {
-    struct mailbox_reply reply;
+    struct imap_reply reply;
     char line[] = " OK x";
     (void)state;
-    mailbox_reply_parse(line, strlen(line), "", &reply);
+    imap_reply_parse(line, strlen(line), "", &reply);
     assert_int_equal(reply.kind, REPLY_GARBAGE);
 }
 
@@ -116,8 +117,7 @@ static void literals_are_announced_at_the_end(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         size_t size = 0, start = 0;
-        assert_int_equal(mailbox_reply_literal(cases[i].line, strlen(cases[i].line), &size, &start),
-                         cases[i].is_literal);
+        assert_int_equal(imap_token_literal(cases[i].line, strlen(cases[i].line), &size, &start), cases[i].is_literal);
         assert_int_equal(size, cases[i].size);
         assert_int_equal(start, cases[i].start);
     }
@@ -126,11 +126,11 @@ static void literals_are_announced_at_the_end(void **state)
 static void capabilities_are_words(void **state)
 {
     (void)state;
-    assert_true(mailbox_reply_has_word("IMAP4rev1 SASL-IR auth=plain", "AUTH=PLAIN"));
-    assert_true(mailbox_reply_has_word("  SASL-IR  ", "SASL-IR"));
-    assert_false(mailbox_reply_has_word("AUTH=PLAINTEXT", "AUTH=PLAIN"));
-    assert_false(mailbox_reply_has_word("XSASL-IR", "SASL-IR"));
-    assert_false(mailbox_reply_has_word("", "SASL-IR"));
+    assert_true(imap_reply_has_word("IMAP4rev1 SASL-IR auth=plain", "AUTH=PLAIN"));
+    assert_true(imap_reply_has_word("  SASL-IR  ", "SASL-IR"));
+    assert_false(imap_reply_has_word("AUTH=PLAINTEXT", "AUTH=PLAIN"));
+    assert_false(imap_reply_has_word("XSASL-IR", "SASL-IR"));
+    assert_false(imap_reply_has_word("", "SASL-IR"));
 }
 
 static void appenduid(void **state)
@@ -158,7 +158,7 @@ static void appenduid(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         uint32_t uidvalidity = 1, uid = 1;
-        assert_int_equal(mailbox_reply_appenduid(&line.reply, &uidvalidity, &uid), cases[i].uidvalidity != 1);
+        assert_int_equal(imap_reply_appenduid(&line.reply, &uidvalidity, &uid), cases[i].uidvalidity != 1);
         assert_int_equal(uidvalidity, cases[i].uidvalidity);
         assert_int_equal(uid, cases[i].uid);
     }
@@ -173,13 +173,13 @@ static void examine_tells_size_and_validity(void **state)
     struct line recent OD_CLEANUP(free_line) = parse("* 24 RECENT");
     struct line none OD_CLEANUP(free_line) = parse("* EXISTS");
     (void)state;
-    assert_true(mailbox_reply_uidvalidity(&validity.reply, &number));
+    assert_true(imap_reply_code_number(&validity.reply, "UIDVALIDITY", &number));
     assert_int_equal(number, 77);
-    assert_false(mailbox_reply_uidvalidity(&other.reply, &number));
-    assert_true(mailbox_reply_exists(&exists.reply, &number));
+    assert_false(imap_reply_code_number(&other.reply, "UIDVALIDITY", &number));
+    assert_true(imap_reply_exists(&exists.reply, &number));
     assert_int_equal(number, 23);
-    assert_false(mailbox_reply_exists(&recent.reply, &number));
-    assert_false(mailbox_reply_exists(&none.reply, &number));
+    assert_false(imap_reply_exists(&recent.reply, &number));
+    assert_false(imap_reply_exists(&none.reply, &number));
     assert_int_equal(number, 23);
 }
 
@@ -194,15 +194,15 @@ static void search_results_add_up(void **state)
     struct line large OD_CLEANUP(free_line) = parse("* SEARCH 4294967296");
     struct line other OD_CLEANUP(free_line) = parse("* SEARCH5");
     (void)state;
-    assert_true(mailbox_reply_search(&first.reply, &uids, &count));
-    assert_true(mailbox_reply_search(&empty.reply, &uids, &count));
-    assert_true(mailbox_reply_search(&second.reply, &uids, &count));
+    assert_true(imap_reply_search(&first.reply, &uids, &count));
+    assert_true(imap_reply_search(&empty.reply, &uids, &count));
+    assert_true(imap_reply_search(&second.reply, &uids, &count));
     assert_int_equal(count, 9);
     assert_int_equal(uids[2], 4294967295);
     assert_int_equal(uids[8], 4);
-    assert_false(mailbox_reply_search(&damaged.reply, &uids, &count));
-    assert_false(mailbox_reply_search(&large.reply, &uids, &count));
-    assert_false(mailbox_reply_search(&other.reply, &uids, &count));
+    assert_false(imap_reply_search(&damaged.reply, &uids, &count));
+    assert_false(imap_reply_search(&large.reply, &uids, &count));
+    assert_false(imap_reply_search(&other.reply, &uids, &count));
     free(uids);
 }
 
@@ -235,7 +235,7 @@ static void lists(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
         struct reply_list list = {.name = NULL};
-        assert_int_equal(mailbox_reply_list(&line.reply, &list), cases[i].name != NULL);
+        assert_int_equal(imap_reply_list(&line.reply, &list), cases[i].name != NULL);
         if (cases[i].name == NULL)
             continue;
         assert_int_equal(list.name_size, strlen(cases[i].name));
@@ -279,7 +279,7 @@ static void fetches(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct line line OD_CLEANUP(free_line) = parse_bytes(cases[i].line, cases[i].size);
         struct reply_fetch fetch = {.uid = 0};
-        assert_int_equal(mailbox_reply_fetch(&line.reply, &fetch), cases[i].is_fetch);
+        assert_int_equal(imap_reply_fetch(&line.reply, &fetch), cases[i].is_fetch);
         assert_int_equal(fetch.uid, cases[i].uid);
         assert_int_equal(fetch.body != NULL, cases[i].body != NULL);
         assert_int_equal(fetch.body_size, cases[i].body_size);
@@ -307,14 +307,14 @@ static void any_bytes_are_survived(void **state)
         struct reply_fetch fetch;
         uint32_t a, b, *uids = NULL;
         size_t count = 0, literal, start;
-        (void)!mailbox_reply_literal(line.bytes, size, &literal, &start);
-        (void)!mailbox_reply_appenduid(&line.reply, &a, &b);
-        (void)!mailbox_reply_exists(&line.reply, &a);
-        (void)!mailbox_reply_search(&line.reply, &uids, &count);
+        (void)!imap_token_literal(line.bytes, size, &literal, &start);
+        (void)!imap_reply_appenduid(&line.reply, &a, &b);
+        (void)!imap_reply_exists(&line.reply, &a);
+        (void)!imap_reply_search(&line.reply, &uids, &count);
         free(uids);
-        if (mailbox_reply_fetch(&line.reply, &fetch) && fetch.body != NULL)
+        if (imap_reply_fetch(&line.reply, &fetch) && fetch.body != NULL)
             assert_true(fetch.body >= line.bytes && fetch.body + fetch.body_size <= line.bytes + size);
-        if (mailbox_reply_list(&line.reply, &list))
+        if (imap_reply_list(&line.reply, &list))
             assert_true(list.name >= line.bytes && list.name + list.name_size <= line.bytes + size);
     }
 }
@@ -350,7 +350,7 @@ static void namespaces_are_read(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char told[200] = "";
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
-        assert_int_equal(mailbox_reply_namespaces(&line.reply, note_namespace, told), cases[i].whole);
+        assert_int_equal(imap_reply_namespaces(&line.reply, note_namespace, told), cases[i].whole);
         assert_string_equal(told, cases[i].told);
     }
 }

@@ -2,7 +2,7 @@
  *
  * imap.command: a server that greets with PREAUTH (doveadm exec imap, ...), over a socketpair. There is no shell: the
  * setting is first split into words, then %{account} is replaced in each of them. */
-#include "mailbox/mailbox_session.h"
+#include "imap/imap_connect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static int start(char **words, int fd, pid_t *ret_child)
     return error;
 }
 
-int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault)
+int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault)
 {
     char **words OD_CLEANUP(free_words) = command_words(config->imap.command, account, fault);
     if (words == NULL)
@@ -100,7 +100,7 @@ int mailbox_spawn(const struct config *config, const char *account, pid_t *ret_c
     return fd;
 }
 
-int mailbox_spawn_reap(pid_t *child)
+int imap_spawn_reap(pid_t *child)
 {
     int status = -1;
     pid_t done = 0;

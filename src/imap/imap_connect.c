@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The socket. libetpan's own connect reports neither why it failed nor which address it reached. */
-#include "mailbox/mailbox_session.h"
+#include "imap/imap_connect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ static int connect_unix(const struct config *config, const char *where, int64_t 
     return fd;
 }
 
-unsigned mailbox_connect_port(const struct config *config)
+unsigned imap_connect_port(const struct config *config)
 {
     if (config->imap.port != 0)
         return (unsigned)config->imap.port;
@@ -82,7 +82,7 @@ static int connect_tcp(const struct config *config, const char *where, int64_t l
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *addresses;
     char port[8];
-    snprintf(port, sizeof(port), "%u", mailbox_connect_port(config) & 0xffff);
+    snprintf(port, sizeof(port), "%u", imap_connect_port(config) & 0xffff);
     int error = getaddrinfo(config->imap.host, port, &hints, &addresses);
     if (error != 0) {
         fault_set(fault, "%s: host name lookup failed: %s (check imap.host)", where,
@@ -104,7 +104,7 @@ static int connect_tcp(const struct config *config, const char *where, int64_t l
     return fd;
 }
 
-int mailbox_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local, struct fault *fault)
+int imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local, struct fault *fault)
 {
     bool is_path = config->imap.host[0] == '/';
     int fd = is_path ? connect_unix(config, where, ms, fault) : connect_tcp(config, where, ms, fault);

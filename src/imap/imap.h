@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Commands to an IMAP server (RFC 3501), each answered by responses up to its tagged one. If the connection cannot go on,
+ * these functions close it. */
+#ifndef ONCEDROP_IMAP_H
+#define ONCEDROP_IMAP_H
+
+#include "imap/imap_stream.h"
+
+/* Receives each untagged response to a command; may modify the bytes. */
+typedef void imap_untagged(void *context, struct imap_reply *reply);
+
+/* Sends "TAG command CRLF" with a new tag. `step` names it in faults. */
+bool imap_send(struct imap *imap, const char *step, struct fault *fault, const char *format, ...)
+    OD_PRINTF(4, 5) OD_MUST;
+
+/* Reads up to the tagged response, whatever its status. `untagged` may be NULL. False: there is none, and *ret says so
+ * (imap_reply_none). */
+bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct imap_reply *ret,
+                 struct fault *fault) OD_MUST;
+
+/* Both; a status other than OK is also a failure. True: tagged OK. False: the fault is set and ret->status is NO, BAD,
+ * or NONE (connection lost; imap_reply_none). */
+bool imap_ask(struct imap *imap, const char *step, imap_untagged *untagged, void *context, struct imap_reply *ret,
+              struct fault *fault, const char *format, ...) OD_PRINTF(7, 8) OD_MUST;
+
+/* Asks for the capabilities unless they are known. */
+bool imap_capabilities(struct imap *imap, struct fault *fault) OD_MUST;
+
+/* Whether the server announced that capability. */
+bool imap_can(const struct imap *imap, const char *capability) OD_MUST;
+
+/* Text as an IMAP quoted string; NULL if it has control characters. */
+char *imap_quote(const char *text) OD_MUST;
+
+/* "14-Nov-2023", with_time: "14-Nov-2023 22:13:20 +0000": in UTC. */
+#define IMAP_DATE_SIZE 32
+void imap_date(int64_t seconds, bool with_time, char ret[IMAP_DATE_SIZE]);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Reads responses from the stream: lines and literals. Everything that the server can make us read is limited. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "imap/imap_stream.h"
+#include "imap/imap_token.h"
+
+#define BUDGET_PER_LINE 64 /* so that empty lines use up the budget, too */
+
+static bool give_up_too_much(struct imap *imap, struct fault *fault)
+{
+    return imap_stream_give_up(imap, fault, "the server sends more than it should");
+}
+
+/* Only for bytes that have arrived: no memory is reserved for what a server merely announces. */
+static void reserve(struct imap *imap, size_t more)
+{
+    size_t needed = imap->size + more + 1;
+    if (needed <= imap->capacity)
+        return;
+    imap->capacity = needed < 2 * imap->capacity ? 2 * imap->capacity : needed;
+    imap->bytes = base_realloc(imap->bytes, imap->capacity);
+}
+
+/* Adds n bytes that have arrived to the response, if that many are allowed. */
+static bool keep_bytes(struct imap *imap, size_t n, struct fault *fault)
+{
+    if (imap->size > imap->response_max || n > imap->response_max - imap->size || n > imap->budget)
+        return give_up_too_much(imap, fault);
+    imap->budget -= n;
+    reserve(imap, n);
+    imap_stream_take(imap, imap->bytes + imap->size, n);
+    imap->size += n;
+    return true;
+}
+
+/* Adds one line, without its end, to the response. */
+static bool read_line(struct imap *imap, struct fault *fault)
+{
+    const char *arrived, *end = NULL;
+    size_t length = 0;
+    if (imap->budget < BUDGET_PER_LINE)
+        return give_up_too_much(imap, fault);
+    imap->budget -= BUDGET_PER_LINE;
+    while (end == NULL) {
+        size_t n = imap_stream_wait(imap, &arrived, fault);
+        if (n == 0)
+            return false;
+        end = memchr(arrived, '\n', n);
+        n = end != NULL ? (size_t)(end - arrived) + 1 : n;
+        length += n;
+        if (!keep_bytes(imap, n, fault))
+            return false;
+    }
+    imap->size--;
+    if (length > 1 && imap->bytes[imap->size - 1] == '\r')
+        imap->size--;
+    imap->bytes[imap->size] = '\0';
+    return true;
+}
+
+static void add_two(struct imap *imap, const char *two)
+{
+    reserve(imap, 2);
+    memcpy(imap->bytes + imap->size, two, 2);
+    imap->size += 2;
+}
+
+/* Reads a literal into the response. */
+static bool keep_literal(struct imap *imap, size_t literal, struct fault *fault)
+{
+    const char *arrived;
+    add_two(imap, "\r\n");
+    while (literal > 0) {
+        size_t n = imap_stream_wait(imap, &arrived, fault);
+        n = n < literal ? n : literal;
+        if (n == 0 || !keep_bytes(imap, n, fault))
+            return false;
+        literal -= n;
+    }
+    return true;
+}
+
+/* Passes a literal on; in the response its announcement is replaced by an empty string. */
+static bool pass_literal(struct imap *imap, size_t literal, size_t start, struct fault *fault)
+{
+    char piece[8192];
+    const char *arrived;
+    if (literal > imap->body_budget)
+        return imap_stream_give_up(imap, fault, "the server announces more than a message can have");
+    imap->body_budget -= literal;
+    imap->size = start;
+    add_two(imap, "\"\"");
+    imap->body(imap->body_context, NULL, 0);
+    while (literal > 0) {
+        size_t n = imap_stream_wait(imap, &arrived, fault);
+        if (n == 0)
+            return false;
+        n = n < literal ? n : literal;
+        n = n < sizeof(piece) ? n : sizeof(piece);
+        imap_stream_take(imap, piece, n);
+        imap->body(imap->body_context, piece, n);
+        literal -= n;
+    }
+    return true;
+}
+
+/* Reads the literal announced at `start`. */
+static bool read_literal(struct imap *imap, size_t literal, size_t start, struct fault *fault)
+{
+    if (start > 0 && imap->bytes[start - 1] == '~') /* literal8, RFC 3516 */
+        start--;
+    bool is_body = start > 1 && memcmp(imap->bytes + start - 2, "] ", 2) == 0;
+    return is_body && imap->body != NULL ? pass_literal(imap, literal, start, fault)
+                                         : keep_literal(imap, literal, fault);
+}
+
+static void note_capabilities(struct imap *imap, const char *text, size_t size)
+{
+    free(imap->capabilities);
+    imap->capabilities = base_strndup(text, size);
+}
+
+/* Evaluates what concerns the connection, whatever the command. */
+static void note_session(struct imap *imap, const struct imap_reply *reply)
+{
+    if (reply->status == STATUS_BYE && imap->farewell == NULL)
+        imap->farewell = base_strdup(reply->text);
+    if (strcmp(reply->code, "CAPABILITY") == 0)
+        note_capabilities(imap, reply->arguments, reply->arguments_size);
+    else if (reply->kind == REPLY_UNTAGGED && strncasecmp(reply->data, "CAPABILITY ", 11) == 0)
+        note_capabilities(imap, reply->data + 11, reply->data_size - 11);
+}
+
+bool imap_response_read(struct imap *imap, struct imap_reply *ret, struct fault *fault)
+{
+    struct imap_reply reply;
+    size_t literal, start;
+    *ret = imap_reply_none();
+    imap->size = 0;
+    if (!read_line(imap, fault))
+        return false;
+    imap_reply_parse(imap->bytes, imap->size, imap->tag, &reply);
+    bool is_data = reply.kind == REPLY_UNTAGGED && reply.status == STATUS_NONE;
+    size_t line = 0; /* where the last line begins */
+    while (is_data && imap_token_literal(imap->bytes + line, imap->size - line, &literal, &start)) {
+        if (!read_literal(imap, literal, line + start, fault))
+            return false;
+        line = imap->size;
+        if (!read_line(imap, fault))
+            return false;
+    }
+    imap_reply_parse(imap->bytes, imap->size, imap->tag, &reply);
+    note_session(imap, &reply);
+    *ret = reply;
+    return true;
+}

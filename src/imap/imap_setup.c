@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Before the login and after the last command: connection, TLS, greeting; LOGOUT. */
+#include "imap/imap_setup.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "imap/imap.h"
+#include "imap/imap_connect.h"
+
+static char *describe_server(const struct config *config)
+{
+    bool v6 = strchr(config->imap.host, ':') != NULL;
+    if (*config->imap.command != '\0')
+        return base_strdup("IMAP server (imap.command)");
+    if (config->imap.host[0] == '/')
+        return base_printf("IMAP server %s", config->imap.host);
+    return base_printf(v6 ? "IMAP server [%s]:%u" : "IMAP server %s:%u", config->imap.host, imap_connect_port(config));
+}
+
+/* Connects the socket, and finds out whether a password may be sent over it in the clear. */
+static int get_socket(struct imap *imap, const struct config *config, const char *account, struct fault *fault)
+{
+    bool none = config->imap.tls == IMAP_TLS_NONE;
+    bool local;
+    if (*config->imap.command != '\0')
+        return imap_spawn(config, account, &imap->child, fault);
+    if (*config->imap.host == '\0') {
+        fault_set(fault, "imap.host and imap.command are both empty");
+        return -1;
+    }
+    if (config->imap.host[0] == '/' && !none) {
+        fault_set(fault, "%s: a unix socket needs imap.tls=none", imap->where);
+        return -1;
+    }
+    int fd = imap_connect(config, imap->where, imap->timeout, &local, fault);
+    if (fd >= 0 && none && !local) {
+        fault_set(fault, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only", imap->where);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool start_tls(struct imap *imap, const struct config *config, struct imap_certificate *ret_certificate,
+                      struct fault *fault)
+{
+    if (imap_tls_start(imap, config, ret_certificate, fault))
+        return true;
+    imap->ended = !imap_stream_connected(imap); /* as Courier does where there are too many already */
+    imap_stream_drop(imap);                     /* nothing is sent over it */
+    return false;
+}
+
+static bool greeted(struct imap *imap, enum reply_status *ret, struct fault *fault)
+{
+    struct imap_reply reply;
+    imap->step = "greeting";
+    if (!imap_response_read(imap, &reply, fault))
+        return false;
+    if (reply.kind == REPLY_UNTAGGED && (reply.status == STATUS_OK || reply.status == STATUS_PREAUTH)) {
+        *ret = reply.status;
+        return true;
+    }
+    imap->ended = reply.status == STATUS_BYE;
+    fault_set(fault, "%s: does not greet as an IMAP server: %.200s", imap->where, imap->bytes);
+    imap_stream_drop(imap);
+    return false;
+}
+
+/* Everything announced before TLS is forgotten: an attacker may have inserted it. */
+static bool secure(struct imap *imap, const struct config *config, struct imap_certificate *ret_certificate,
+                   struct fault *fault)
+{
+    struct imap_reply reply;
+    if (!imap_ask(imap, "STARTTLS", NULL, NULL, &reply, fault, "STARTTLS"))
+        return false;
+    base_free(&imap->capabilities);
+    base_free(&imap->farewell);
+    return start_tls(imap, config, ret_certificate, fault);
+}
+
+struct imap *imap_setup_new(const struct config *config)
+{
+    struct imap *imap = base_alloc(sizeof(*imap));
+    imap->where = describe_server(config);
+    imap->timeout = config->imap.timeout;
+    imap->step = "connect";
+    imap->response_max = imap->budget = IMAP_RESPONSE_MAX;
+    return imap;
+}
+
+bool imap_setup(struct imap *imap, const struct config *config, const char *account,
+                struct imap_certificate *ret_certificate, bool *ret_logged_in, struct fault *fault)
+{
+    bool is_command = *config->imap.command != '\0';
+    enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
+    enum reply_status greeting = STATUS_NONE;
+    int fd = get_socket(imap, config, account, fault);
+    if (fd < 0 || !imap_stream_open(imap, fd, fault) ||
+        (tls == IMAP_TLS_IMAPS && !start_tls(imap, config, ret_certificate, fault)) || !greeted(imap, &greeting, fault))
+        return false;
+    *ret_logged_in = greeting == STATUS_PREAUTH;
+    if (*ret_logged_in && !is_command) {
+        /* it is unknown whose mailboxes these are, and STARTTLS is no longer possible */
+        fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", imap->where);
+        return false;
+    }
+    return tls != IMAP_TLS_STARTTLS || secure(imap, config, ret_certificate, fault);
+}
+
+void imap_setup_end_wait(struct imap **imap, int64_t ms)
+{
+    struct imap *it = *imap;
+    struct imap_reply reply;
+    struct fault fault;
+    if (it == NULL)
+        return;
+    if (it->stream != NULL)
+        (void)!imap_send(it, "LOGOUT", &fault, "LOGOUT");
+    int64_t until = base_now_ms() + ms;
+    do
+        it->until_ms = until;
+    while (base_now_ms() < until && imap_response_read(it, &reply, &fault));
+    imap_stream_drop(it);
+    (void)imap_spawn_reap(&it->child);
+    free(it->where);
+    free(it->capabilities);
+    free(it->farewell);
+    free(it->bytes);
+    free(it);
+    *imap = NULL;
+}
+
+void imap_setup_end(struct imap **imap)
+{
+    imap_setup_end_wait(imap, 0);
+}
