@@ -18,7 +18,7 @@
 #include "cmd/usage.h"
 #include "decode/decode_module.h"
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_login.h"
+#include "ledger/ledger_remedy.h"
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"

@@ -5,7 +5,7 @@
 #ifndef ONCEDROP_LEDGER_BATCH_H
 #define ONCEDROP_LEDGER_BATCH_H
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
 #define LEDGER_BATCH_PARAMS 6 /* the maximum for a condition */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
 #define CHECK_MS 4000 /* for an answer that takes a delivery a few milliseconds */
 #define HOSTS_MOST 8
@@ -27,12 +27,12 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     pg_set_timeout(ledger->pg, CHECK_MS);
     bool sent = ledger_set_lock(ledger, key, fault) && ledger_add_begin(ledger, CHECK_MS, fault);
     size_t mark = pg_mark(ledger->pg);
-    sent = sent && lock_add_acquire(ledger->pg, &ledger->lock, fault) && ledger_add_end(ledger, fault) &&
+    sent = sent && ledger_add_acquire(ledger, key, fault) && ledger_add_end(ledger, fault) &&
            pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     bool kept = pg_finish(ledger->pg);
     if (result == NULL)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+        ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
     else if (!kept)
         fault_set(fault, "database: the connection is closed as soon as a transaction begins");
     else

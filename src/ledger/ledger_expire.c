@@ -4,7 +4,6 @@
 #include "ledger/ledger_expire.h"
 
 #include "ledger/ledger_batch.h"
-#include "ledger/ledger_text.h"
 
 #define YOUNGER(time, ms) time " >= pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
 
@@ -59,14 +58,12 @@ struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct l
 
 bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault)
 {
-    char number[24];
-    const struct pg_param param = {.data = pg_number(message, number)};
     PGresult *result OD_CLEANUP(pg_clear) =
         ledger_ask(ledger, LEDGER_OPERATOR,
                    "SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = $1::bigint AND finished_at IS NULL)"
                    " OR EXISTS (SELECT FROM @schema@.copy WHERE message = $1::bigint"
                    " AND state IN ('pending', 'appending'))",
-                   1, &param, fault);
+                   PG_PARAMS(PG_NUMBER(message)), fault);
     if (result != NULL)
         *ret = pg_bool(result, 0, 0);
     return result != NULL;

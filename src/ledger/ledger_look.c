@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alias.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 #include "message/message.h"
 
 #define POLL_FIRST_MS 5
@@ -29,11 +29,10 @@ static size_t sent_target(const struct ledger_message *message)
 
 static bool add_message_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
-    const struct pg_param params[] = {LEDGER_KEY(message)};
     return pg_add(ledger->pg,
                   "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
                   " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
-                  2, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message)), fault);
 }
 
 static bool add_copies_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
@@ -42,7 +41,6 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
     for (size_t i = 0; i < message->target_count; i++)
         accounts[i] = message->targets[i].account;
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, message->target_count);
-    const struct pg_param params[] = {LEDGER_KEY(message), pg_array(account_array)};
     return pg_add(ledger->pg,
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
@@ -51,7 +49,7 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
                   " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " JOIN @schema@.delivery d ON d.id = c.claimed_by"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
-                  3, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), pg_array(account_array)), fault);
 }
 
 /* For the Sent copy only the Message-ID counts: does other content with this id have a copy, or one that may still be
@@ -61,20 +59,15 @@ static bool add_variant_query(struct ledger *ledger, const struct ledger_message
     size_t place = sent_target(message);
     if (place == LEDGER_NO_TARGET)
         return true;
-    char hold_off[24];
     const struct ledger_target *sent = &message->targets[place];
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = sent->account},
-        {.data = sent->mailbox},
-        {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
-    };
     return pg_add(ledger->pg,
                   "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
                   " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
                   " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
-                  5, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(sent->account), PG_TEXT(sent->mailbox),
+                            PG_NUMBER(ledger->config->delivery.hold_off)),
+                  fault);
 }
 
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
@@ -84,7 +77,7 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
         return false;
     ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
-    if (!lock_add_acquire(ledger->pg, &ledger->lock, fault))
+    if (!ledger_add_acquire(ledger, ledger->lock_key, fault))
         return false;
     ret->message = pg_mark(ledger->pg);
     if (!add_message_query(ledger, message, fault))
@@ -227,7 +220,7 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    bool late = settings != NULL && lock == NULL && lock_is_timeout(pg_sqlstate(ledger->pg));
+    bool late = settings != NULL && lock == NULL && ledger_lock_timed_out(ledger);
     if (late || (lock != NULL && !lock_granted(lock))) {
         pg_finish(ledger->pg);
         return LEDGER_BUSY;
@@ -240,7 +233,7 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         return LEDGER_OK;
     }
     pg_finish(ledger->pg);
-    ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
     return LEDGER_TROUBLE;
 }
@@ -279,8 +272,6 @@ static bool just_claimed(const struct ledger *ledger, const struct ledger_messag
 static void end_held(struct ledger *ledger, const struct ledger_message *message, size_t recipients)
 {
     struct fault ignored;
-    char number[24];
-    const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)recipients, number)}};
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
@@ -288,9 +279,9 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
                 ledger_add_release(ledger, &ignored);
     size_t holder = pg_mark(ledger->pg);
     ledger->leased = false;
-    sent = sent && (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
+    sent = sent && (message == NULL || ledger_add_holder(ledger, &ignored)) &&
            pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('held', $1::text, $2::integer)",
-                  2, params, &ignored) &&
+                  PG_PARAMS(PG_TEXT(ledger->host), PG_NUMBER((int64_t)recipients)), &ignored) &&
            pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored);
     if (sent && message != NULL)
         ledger_take_holder(ledger, holder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The account of an address, by the site's own query (route.account_query). */
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
 /* Reads a row of account_query: as many of the three columns as it has. */
 static void take_columns(const PGresult *result, char *ret_columns[3])
@@ -16,10 +16,10 @@ static void take_columns(const PGresult *result, char *ret_columns[3])
 static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                         char *ret_columns[3], struct fault *fault)
 {
-    const struct pg_param param = {.data = address};
     if (!ledger_connect(ledger, fault))
         return false;
-    bool sent = ledger_add_begin_as_is(ledger, fault) && pg_add(ledger->pg, query, 1, &param, fault) &&
+    bool sent = ledger_add_begin_as_is(ledger, fault) &&
+                pg_add(ledger->pg, query, PG_PARAMS(PG_TEXT(address)), fault) &&
                 pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 2, fault) : NULL;
     bool failed = result == NULL;

@@ -4,6 +4,7 @@
 #include "ledger/ledger_purge.h"
 
 #include "ledger/ledger_batch.h"
+#include "ledger/ledger_total.h"
 
 /* $1: milliseconds. last_at is checked because replayed messages arrived long ago but may have been recorded today. */
 #define OLD \
@@ -23,14 +24,9 @@
 
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault)
 {
-    char age[24], abandon[24];
-    const struct pg_param params[] = {
-        {.data = pg_number(older_than_ms, age)},
-        {.data = pg_number(ledger->config->record.abandon_after, abandon)},
-    };
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(ledger, LEDGER_OPERATOR,
-                                                       "SELECT count(*) FROM @schema@.message m WHERE " OLD_OR_EXPIRED,
-                                                       2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_OPERATOR, "SELECT count(*) FROM @schema@.message m WHERE " OLD_OR_EXPIRED,
+                   PG_PARAMS(PG_NUMBER(older_than_ms), PG_NUMBER(ledger->config->record.abandon_after)), fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 #include "schema_sql.h"
 
 /* One installer at a time, where there are such locks. All installers use the same arbitrary number: "oncedrop" in ASCII. */
@@ -24,8 +24,8 @@ int ledger_schema_needed(void)
 /* The first column of the only row, as a number. */
 static bool ask(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
 {
-    const struct pg_param params[] = {{.data = param}};
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_DELIVERY, sql, param != NULL, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask_here(ledger, LEDGER_DELIVERY, sql, param != NULL, &PG_TEXT(param), fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;
@@ -100,11 +100,10 @@ char *ledger_schema_script(const struct config *config)
 
 static bool agree(struct ledger *ledger, ledger_run *run, char **ret, struct fault *fault)
 {
-    const struct pg_param param = {.data = lock_method_name(ledger->config->lock.method)};
     PGresult *result OD_CLEANUP(pg_clear) =
         run(ledger, LEDGER_DELIVERY,
-            "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method", 1, &param,
-            fault);
+            "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method",
+            PG_PARAMS(PG_TEXT(lock_method_name(ledger->config->lock.method))), fault);
     if (result != NULL)
         *ret = base_strdup(PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "none");
     return result != NULL;

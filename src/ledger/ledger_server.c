@@ -36,9 +36,8 @@ static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, s
 /* If several processes see that a look is due, only one of them changes the row. */
 static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct fault *fault)
 {
-    char pause[24];
-    const struct pg_param params[] = {{.data = server}, {.data = pg_number(LEDGER_SERVER_REFUSED_MS, pause)}};
-    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_change, ledger, SET_OUT, 2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        run(ledger_change, ledger, SET_OUT, PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
     if (result == NULL)
         return false;
     *ret = PQntuples(result) == 1;
@@ -48,13 +47,10 @@ static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
                         struct fault *fault)
 {
-    char good[24], bad[24];
-    const struct pg_param params[] = {
-        {.data = server},
-        {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
-        {.data = pg_number(LEDGER_SERVER_REFUSED_MS, bad)},
-    };
-    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_ask, ledger, READ, 3, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        run(ledger_ask, ledger, READ,
+            PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_HONOURED_MS), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)),
+            fault);
     if (result == NULL)
         return false;
     bool known = PQntuples(result) == 1;
@@ -69,8 +65,8 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
 {
-    const struct pg_param params[] = {{.data = server}, {.data = honoured ? "true" : "false"}};
-    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_change, ledger, RECORD, 2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        run(ledger_change, ledger, RECORD, PG_PARAMS(PG_TEXT(server), PG_BOOL(honoured)), fault);
     return result != NULL;
 }
 

@@ -4,16 +4,10 @@
 #include "ledger/ledger_show.h"
 
 #include "ledger/ledger_session.h"
-#include "ledger/ledger_text.h"
 
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id, struct fault *fault)
 {
-    const struct pg_param params[] = {
-        pg_bytes(identity, LEDGER_HASH_SIZE),
-        pg_bytes(digest, LEDGER_HASH_SIZE),
-        LEDGER_QUEUE_ID(queue_id),
-    };
     return ledger_query(ledger,
                         "SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, \"from\", subject,"
                         " " LEDGER_TIME("date") " AS date, size, in_reply_to, to_jsonb(\"references\") AS \"references\","
@@ -23,14 +17,14 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                         "SELECT message FROM @schema@.delivery WHERE queue_id = $3::text UNION "
                         "SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery"
                         " WHERE t.queue_id = $3::text) ORDER BY id",
-                        3, params, fault);
+                        PG_PARAMS(pg_bytes(identity, LEDGER_HASH_SIZE), pg_bytes(digest, LEDGER_HASH_SIZE), LEDGER_QUEUE_ID(queue_id)), fault);
 }
 
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault)
 {
-    const struct pg_param param = pg_bytes(digest, LEDGER_HASH_SIZE);
     struct ledger_table *found OD_CLEANUP(ledger_table_free) =
-        ledger_query(ledger, "SELECT id FROM @schema@.message WHERE digest = $1::bytea LIMIT 1", 1, &param, fault);
+        ledger_query(ledger, "SELECT id FROM @schema@.message WHERE digest = $1::bytea LIMIT 1",
+                     PG_PARAMS(pg_bytes(digest, LEDGER_HASH_SIZE)), fault);
     if (found != NULL)
         *ret = found->rows > 0;
     return found != NULL;
@@ -40,7 +34,6 @@ bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret,
  * compare one by one, however large the ledger is. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault)
 {
-    const struct pg_param param = {.data = message_id};
     return ledger_query(
         ledger,
         "(SELECT message_id FROM @schema@.message WHERE \"left\"(message_id, 200) COLLATE \"C\" >= \"left\"($1, 200)"
@@ -49,7 +42,7 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
         " ORDER BY \"left\"(message_id, 200) COLLATE \"C\" DESC LIMIT 20) UNION "
         "(SELECT message_id FROM (SELECT message_id FROM @schema@.message ORDER BY id DESC LIMIT 2000) AS newest"
         " WHERE message_id IS NOT NULL)",
-        1, &param, fault);
+        PG_PARAMS(PG_TEXT(message_id)), fault);
 }
 
 struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault)
@@ -62,8 +55,7 @@ struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault)
 
 static struct ledger_table *of_message(struct ledger *ledger, const char *sql, const char *message, struct fault *fault)
 {
-    const struct pg_param param = {.data = message};
-    return ledger_query(ledger, sql, 1, &param, fault);
+    return ledger_query(ledger, sql, PG_PARAMS(PG_TEXT(message)), fault);
 }
 
 struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault)

@@ -3,7 +3,6 @@
  * A message's story in sentences: its tries in the order of time, then what holds now. Each reason is given once. */
 #include "ledger/ledger_session.h"
 #include "ledger/ledger_show.h"
-#include "ledger/ledger_text.h"
 
 #define SLOW_MS "5000" /* what a try takes without anybody asking why */
 #define LATE_S "60"    /* the same, from Postfix's receipt to the first try */
@@ -102,13 +101,8 @@
 
 struct ledger_table *ledger_why(struct ledger *ledger, const char *message, struct fault *fault)
 {
-    char hold_off[24];
-    const struct pg_param params[] = {
-        {.data = message},
-        {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
-    };
     return ledger_query(ledger,
                         TRIES " SELECT text FROM (" TRY_SENTENCES DELIVERY_SENTENCES COPY_SENTENCES CUT_SENTENCES OTHERS
                               ") AS sentences ORDER BY rank, at, id",
-                        2, params, fault);
+                        PG_PARAMS(PG_TEXT(message), PG_NUMBER(ledger->config->delivery.hold_off)), fault);
 }

@@ -74,6 +74,17 @@ struct pg_param {
     bool binary;
 };
 
+/* The parameters of a statement, for the two arguments of a function that takes their number and the array. */
+#define PG_PARAMS(...) \
+    sizeof((struct pg_param[]){__VA_ARGS__}) / sizeof(struct pg_param), (const struct pg_param[]) \
+    { \
+        __VA_ARGS__ \
+    }
+#define PG_TEXT(text) ((struct pg_param){.data = (text)})
+#define PG_BOOL(flag) PG_TEXT((flag) ? "t" : "f")
+#define PG_NUMBER(number) PG_TEXT(pg_number((number), (char[24]){""}))
+#define PG_NUMBER_IF(there, number) PG_TEXT((there) ? pg_number((number), (char[24]){""}) : NULL)
+
 /* A bytea parameter. */
 struct pg_param pg_bytes(const void *bytes, size_t length);
 
