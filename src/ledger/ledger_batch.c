@@ -12,9 +12,14 @@ struct candidates {
     size_t count;
 };
 
+void ledger_batch_clear(struct ledger_batch *batch)
+{
+    base_free(&batch->ids);
+}
+
 /* Opens the transaction and finds candidates, not locked yet. */
-static bool find(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
-                 int64_t after, struct candidates *candidates, struct fault *fault)
+static bool find_candidates(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
+                            int64_t after, struct candidates *candidates, struct fault *fault)
 {
     struct pg_param all[LEDGER_BATCH_PARAMS + 2];
     char *sql OD_CLEANUP(base_free) = base_printf(
@@ -118,7 +123,7 @@ bool ledger_batch_lock(struct ledger *ledger, const char *condition, size_t coun
     if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
         return false;
     bool done =
-        find(ledger, condition, count, params, batch->after, &candidates, fault) &&
+        find_candidates(ledger, condition, count, params, batch->after, &candidates, fault) &&
         (candidates.count == 0 || (lock_messages(ledger, &candidates, &ids, fault) && lock_rows(ledger, &ids, fault)));
     if (!done || candidates.count == 0)
         roll_back(ledger);

@@ -15,6 +15,8 @@ struct ledger_batch {
     char *ids; /* array literal of the locked messages (free(3)); NULL: there are none, and no transaction is open */
 };
 
+void ledger_batch_clear(struct ledger_batch *batch); /* for OD_CLEANUP */
+
 /* Opens the transaction and locks the next messages that meet the condition, except those that a delivery holds. The
  * caller must check the condition again once they are locked: it may have changed meanwhile.
  *

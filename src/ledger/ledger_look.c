@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Trying the lock, and reading what is known once it is ours. */
+#include <glib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/alias.h"
 #include "ledger/ledger_lock.h"
@@ -56,10 +54,10 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
  * stored? That includes one that was given up while its APPEND was in doubt. */
 static bool add_variant_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
-    size_t place = sent_target(message);
-    if (place == LEDGER_NO_TARGET)
+    size_t target = sent_target(message);
+    if (target == LEDGER_NO_TARGET)
         return true;
-    const struct ledger_target *sent = &message->targets[place];
+    const struct ledger_target *sent = &message->targets[target];
     return pg_add(ledger->pg,
                   "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
@@ -90,7 +88,7 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
            pg_send(ledger->pg, fault);
 }
 
-static size_t recipient_place(const struct ledger_message *message, const char *address)
+static size_t find_recipient(const struct ledger_message *message, const char *address)
 {
     for (size_t i = 0; i < message->recipient_count; i++)
         if (message->recipients[i].account != NULL && strcmp(message->recipients[i].address, address) == 0)
@@ -127,7 +125,7 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .attempt = pg_int(result, row, 4),
             .attempt_age_ms = pg_int(result, row, 5),
             .first_age_ms = pg_int(result, row, 6),
-            .owner = recipient_place(message, PQgetvalue(result, row, 7)),
+            .owner = find_recipient(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
             .beside = found->copies[i].beside,
             .alias = found->copies[i].alias,
@@ -240,12 +238,8 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
 
 static void pause_ms(int64_t ms)
 {
-    uint32_t random = 0;
-    if (getrandom(&random, sizeof(random), 0) < 0)
-        random = (uint32_t)getpid();
-    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1)); /* jitter: a factor of 0.5 to 1.5 */
-    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    nanosleep(&time, NULL);
+    ms = ms / 2 + g_random_int_range(0, (int)ms + 1); /* jitter: a factor of 0.5 to 1.5 */
+    g_usleep((gulong)ms * 1000);
 }
 
 /* Whether another delivery claimed one of our copies within this time, or one that may end in the same mailbox

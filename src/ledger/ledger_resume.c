@@ -86,13 +86,6 @@ bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unf
     return true;
 }
 
-static void free_list(char ***list)
-{
-    for (size_t i = 0; *list != NULL && (*list)[i] != NULL; i++)
-        base_free(&(*list)[i]);
-    base_free(list);
-}
-
 void ledger_unfinished_free(struct ledger_unfinished **unfinished)
 {
     if (*unfinished == NULL)
@@ -100,8 +93,8 @@ void ledger_unfinished_free(struct ledger_unfinished **unfinished)
     base_free(&(*unfinished)->message_id);
     base_free(&(*unfinished)->sender);
     base_free(&(*unfinished)->queue_id);
-    free_list(&(*unfinished)->recipients);
-    free_list(&(*unfinished)->originals);
+    g_strfreev((*unfinished)->recipients);
+    g_strfreev((*unfinished)->originals);
     base_free(&(*unfinished)->sent_account);
     base_free(&(*unfinished)->sent_mailbox);
     base_free(unfinished);

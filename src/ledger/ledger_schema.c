@@ -65,16 +65,19 @@ bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault)
 /* The configuration allows only letters, digits and _ in the name. It needs no quotes except to preserve case. */
 static void fill_in(GString *sql, const char *schema)
 {
-    char *quoted OD_CLEANUP(base_free) = base_printf("\"%s\"", schema);
-    char *role OD_CLEANUP(base_free) = base_printf("\"%s_delivery\"", schema);
-    char *role_text OD_CLEANUP(base_free) = base_printf("'%s_delivery'", schema);
-    char *operator OD_CLEANUP(base_free) = base_printf("\"%s_operator\"", schema);
-    char *operator_text OD_CLEANUP(base_free) = base_printf("'%s_operator'", schema);
-    g_string_replace(sql, "@schema@", quoted, 0);
-    g_string_replace(sql, "@role@", role, 0);
-    g_string_replace(sql, "@role_text@", role_text, 0);
-    g_string_replace(sql, "@operator@", operator, 0);
-    g_string_replace(sql, "@operator_text@", operator_text, 0);
+    static const char *const marks[][2] = {
+        {"@schema@", "\"%s\""},
+        {"@role@", "\"%s_" LEDGER_DELIVERY "\""},
+        {"@role_text@", "'%s_" LEDGER_DELIVERY "'"},
+        {"@operator@", "\"%s_" LEDGER_OPERATOR "\""},
+        {"@operator_text@", "'%s_" LEDGER_OPERATOR "'"},
+    };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        GString *name = g_string_new(marks[i][1]);
+        g_string_replace(name, "%s", schema, 1);
+        g_string_replace(sql, marks[i][0], name->str, 0);
+        g_string_free(name, TRUE);
+    }
 }
 
 /* The SQL of all versions after `from`, with the name of the schema filled in: a new string (free(3)). */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * A message's story in sentences: its tries in the order of time, then what holds now. Each reason is given once. */
+#include "ledger/ledger_why.h"
+
 #include "ledger/ledger_session.h"
-#include "ledger/ledger_show.h"
 
 #define SLOW_MS "5000" /* what a try takes without anybody asking why */
 #define LATE_S "60"    /* the same, from Postfix's receipt to the first try */

@@ -19,7 +19,7 @@ static bool enter_batch(struct pg *pg, struct fault *fault)
     pg->in_batch = true;
     pg->received = 0;
     pg->added = pg->taken = pg->results = 0;
-    g_byte_array_set_size(pg->kinds, 0);
+    g_ptr_array_set_size(pg->prepares, 0);
     pg->skipped = pg->alone = false;
     pg->sqlstate[0] = '\0';
     return true;

@@ -66,7 +66,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
     };
     char *message = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfoParse(conninfo, &message);
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
@@ -82,18 +82,10 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
     keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
-    PQconninfoFree(options);
     if (pg->conn == NULL)
         abort(); /* no memory: death by signal defers */
     PQsetNoticeReceiver(pg->conn, take_notice, pg);
     return true;
-}
-
-static const char *value_of(const PQconninfoOption *options, const char *name)
-{
-    while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
-        options++;
-    return options != NULL && options->keyword != NULL && options->val != NULL ? options->val : "";
 }
 
 /* Whether an entry of a list may be what the connection has: one that is empty stands for a default. */
@@ -133,11 +125,10 @@ static guint find_current(PGconn *conn, char **hosts, char **addresses, char **p
 /* The hosts without the one that was being tried. False if there is none left, or libpq has tried the rest itself. */
 static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 {
-    PQconninfoOption *options = PQconninfo(conn);
-    g_auto(GStrv) hosts = g_strsplit(value_of(options, "host"), ",", -1);
-    g_auto(GStrv) addresses = g_strsplit(value_of(options, "hostaddr"), ",", -1);
-    g_auto(GStrv) ports = g_strsplit(value_of(options, "port"), ",", -1);
-    PQconninfoFree(options);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
+    g_auto(GStrv) hosts = pg_option_list(options, "host");
+    g_auto(GStrv) addresses = pg_option_list(options, "hostaddr");
+    g_auto(GStrv) ports = pg_option_list(options, "port");
     guint count = 0;
     guint current = find_current(conn, hosts, addresses, ports, &count);
     if (count == 1 || (!silent && current + 1 == count))
@@ -153,10 +144,12 @@ static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 /* Until when the host is waited for that is being tried: connect_timeout, if there is another one. */
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
-    PQconninfoOption *options = PQconninfo(conn);
-    int64_t limit = g_ascii_strtoll(value_of(options, "connect_timeout"), NULL, 10) * 1000;
-    bool several = strchr(value_of(options, "host"), ',') != NULL || strchr(value_of(options, "hostaddr"), ',') != NULL;
-    PQconninfoFree(options);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
+    const char *timeout = pg_option(options, "connect_timeout");
+    int64_t limit = timeout != NULL ? g_ascii_strtoll(timeout, NULL, 10) * 1000 : 0;
+    g_auto(GStrv) hosts = pg_option_list(options, "host");
+    g_auto(GStrv) addresses = pg_option_list(options, "hostaddr");
+    bool several = g_strv_length(hosts) > 1 || g_strv_length(addresses) > 1;
     return several && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
 }
 

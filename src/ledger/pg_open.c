@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
  * A connection's life, and scripts. */
-#include "ledger/pg.h"
-
 #include <string.h>
 
 #include "ledger/pg_internal.h"
 #include "ledger/pg_peer.h"
-
-char *pg_conninfo_value(const char *conninfo, const char *keyword)
-{
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    char *value = NULL;
-    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL; option++)
-        if (strcmp(option->keyword, keyword) == 0)
-            value = base_strdup(option->val);
-    PQconninfoFree(options);
-    return value;
-}
 
 struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
 {
     struct pg *pg = base_alloc(sizeof(*pg));
     pg->timeout_ms = PG_TIMEOUT_MS;
     pg->receive_max = PG_RECEIVE_MAX;
-    pg->statements = pg_statements_new();
-    pg->kinds = g_byte_array_new();
+    pg_statements_begin(pg);
     if (!pg_connect(pg, conninfo, application, verify, fault)) {
         pg_close(&pg);
         return NULL;
@@ -54,7 +40,7 @@ void pg_close(struct pg **pg)
     if ((*pg)->conn != NULL)
         PQfinish((*pg)->conn);
     g_hash_table_destroy((*pg)->statements);
-    g_byte_array_free((*pg)->kinds, TRUE);
+    g_ptr_array_unref((*pg)->prepares);
     base_free(&(*pg)->schema);
     base_free(pg);
 }
