@@ -102,7 +102,7 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
     size_t mark = pg_mark(ledger->pg);
     bool sent = pg_add(ledger->pg,
                        "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED",
-                       PG_PARAMS(pg_array(*ids)), fault) &&
+                       PG_PARAMS(PG_ARRAY(*ids)), fault) &&
                 pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)

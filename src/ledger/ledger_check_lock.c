@@ -142,20 +142,17 @@ struct host {
     struct ledger *ledger;
 };
 
-static void hosts_clear(struct host hosts[HOSTS_MOST])
+struct hosts {
+    struct host list[HOSTS_MOST];
+};
+
+static void hosts_clear(struct hosts *hosts)
 {
     for (size_t i = 0; i < HOSTS_MOST; i++) {
-        ledger_close(&hosts[i].ledger);
-        base_free(&hosts[i].conninfo);
-        base_free(&hosts[i].name);
+        ledger_close(&hosts->list[i].ledger);
+        base_free(&hosts->list[i].conninfo);
+        base_free(&hosts->list[i].name);
     }
-}
-
-typedef struct host hosts_type[HOSTS_MOST];
-
-static void clear_hosts(hosts_type *hosts)
-{
-    hosts_clear(*hosts);
 }
 
 /* Whether deliveries can reach the host, and may write there. A replica that target_session_attrs keeps them away from
@@ -223,7 +220,7 @@ static bool check_slots(struct ledger *ledger, struct fault *fault)
 bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct fault *fault)
 {
     *ret = (struct ledger_check_lock){.hosts = 0};
-    hosts_type hosts OD_CLEANUP(clear_hosts) = {{.ledger = NULL}};
+    struct hosts hosts OD_CLEANUP(hosts_clear) = {.list = {{.ledger = NULL}}};
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, fault);
     struct ledger *other OD_CLEANUP(ledger_close) = ledger != NULL ? ledger_open(config, NULL, fault) : NULL;
     if (other == NULL)
@@ -234,5 +231,5 @@ bool ledger_check_lock(const struct config *config, struct ledger_check_lock *re
     if (!check_slots(ledger, fault))
         return false;
     char *second OD_CLEANUP(base_free) = pg_conninfo_host(config->database.conninfo, 1, NULL);
-    return second == NULL || check_hosts(config, hosts, ret, fault);
+    return second == NULL || check_hosts(config, hosts.list, ret, fault);
 }

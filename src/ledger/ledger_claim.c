@@ -73,13 +73,6 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   fault);
 }
 
-/* For the statistics only. */
-static bool add_searches(struct ledger *ledger, size_t searches, struct fault *fault)
-{
-    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('search', $1::text, $2::integer)",
-                  PG_PARAMS(PG_TEXT(ledger->host), PG_NUMBER((int64_t)searches)), fault);
-}
-
 /* Whether the hold includes this copy. */
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
 {
@@ -115,7 +108,7 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
                   "SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
                   " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint",
-                  PG_PARAMS(LEDGER_KEY(claim->message), pg_array(account_array), pg_array(mailbox_array),
+                  PG_PARAMS(LEDGER_KEY(claim->message), PG_ARRAY(account_array), PG_ARRAY(mailbox_array),
                             PG_NUMBER(claim->token)),
                   fault) &&
            ledger_add_end(ledger, fault);
@@ -154,7 +147,7 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
             return false;
         searches += claim->copies[i].copy.doubt;
     }
-    return searches == 0 || add_searches(ledger, searches, fault);
+    return searches == 0 || ledger_add_event(ledger, "search", searches, fault);
 }
 
 struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,

@@ -74,7 +74,7 @@ struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_ex
             " RETURNING d.*), copies AS (UPDATE @schema@.copy c SET state = 'abandoned',"
             " doubt = c.doubt OR c.state = 'appending' FROM due WHERE due.id = c.message"
             " AND c.state IN ('pending', 'appending'))" REPORT,
-            PG_PARAMS(EXPIRED_PARAMS(ledger, expire), pg_array(batch.ids)), fault);
+            PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_ARRAY(batch.ids)), fault);
         if (result == NULL)
             return NULL;
     }

@@ -47,7 +47,7 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
                   " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " JOIN @schema@.delivery d ON d.id = c.claimed_by"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
-                  PG_PARAMS(LEDGER_KEY(message), pg_array(account_array)), fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_ARRAY(account_array)), fault);
 }
 
 /* For the Sent copy only the Message-ID counts: does other content with this id have a copy, or one that may still be
@@ -274,9 +274,8 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
     size_t holder = pg_mark(ledger->pg);
     ledger->leased = false;
     sent = sent && (message == NULL || ledger_add_holder(ledger, &ignored)) &&
-           pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('held', $1::text, $2::integer)",
-                  PG_PARAMS(PG_TEXT(ledger->host), PG_NUMBER((int64_t)recipients)), &ignored) &&
-           pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored);
+           ledger_add_event(ledger, "held", recipients, &ignored) && pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) &&
+           pg_send(ledger->pg, &ignored);
     if (sent && message != NULL)
         ledger_take_holder(ledger, holder);
     if (sent)

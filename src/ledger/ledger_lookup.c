@@ -3,15 +3,6 @@
  * The account of an address, by the site's own query (route.account_query). */
 #include "ledger/ledger_lock.h"
 
-/* Reads a row of account_query: as many of the three columns as it has. */
-static void take_columns(const PGresult *result, char *ret_columns[3])
-{
-    for (int i = 0; i < 3; i++) {
-        bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);
-        ret_columns[i] = there ? base_strdup(PQgetvalue(result, 0, i)) : NULL;
-    }
-}
-
 /* The query is the site's own: it may rely on the search_path of its role. */
 static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                         char *ret_columns[3], struct fault *fault)
@@ -38,8 +29,10 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
         return false;
     }
     *ret_found = PQntuples(result) == 1;
-    if (*ret_found)
-        take_columns(result, ret_columns);
+    for (int i = 0; *ret_found && i < 3; i++) { /* as many of the three columns as it has */
+        bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);
+        ret_columns[i] = there ? base_strdup(PQgetvalue(result, 0, i)) : NULL;
+    }
     return true;
 }
 

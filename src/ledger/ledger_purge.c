@@ -50,7 +50,7 @@ static PGresult *delete_batch(struct ledger *ledger, int64_t older_than_ms, cons
         " LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id"
         " WHERE o.id <= k.last_copy) c)"
         " SELECT count(*) FROM gone",
-        PG_PARAMS(PG_NUMBER(older_than_ms), pg_array(ids)), fault);
+        PG_PARAMS(PG_NUMBER(older_than_ms), PG_ARRAY(ids)), fault);
 }
 
 /* Of deliveries that died, of messages that nobody has delivered since. */

@@ -11,19 +11,14 @@
 #define RAW_CHUNK (1024 * 1024)
 #define TEXT_MAX (1024 * 1024) /* of a part: decode.h returns no more */
 
-static size_t list_length(char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL)
-        count++;
-    return count;
-}
-
 static bool add_message(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
                         const struct decoded *decoded, struct fault *fault)
 {
-    char *references OD_CLEANUP(base_free) =
-        pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
+    const char *const *list = (const char *const *)decoded->references;
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL)
+        count++;
+    char *references OD_CLEANUP(base_free) = pg_text_array(list, count);
     return pg_add(
         ledger->pg,
         "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
@@ -33,7 +28,7 @@ static bool add_message(struct ledger *ledger, const struct ledger_message *mess
         PG_PARAMS(LEDGER_KEY(message), PG_NUMBER(message_lock_key(message->identity)), PG_TEXT(message->message_id),
                   PG_TEXT(message->sender), PG_TEXT(decoded->from), PG_TEXT(decoded->subject),
                   PG_NUMBER_IF(decoded->has_date, decoded->date), PG_NUMBER(message->size),
-                  PG_TEXT(decoded->in_reply_to), pg_array(references), PG_NUMBER(received_at)),
+                  PG_TEXT(decoded->in_reply_to), PG_ARRAY(references), PG_NUMBER(received_at)),
         fault);
 }
 
@@ -58,7 +53,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_message *me
     struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(message)};
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = pg_text_array(columns[i], count);
-        params[2 + i] = pg_array(arrays[i]);
+        params[2 + i] = PG_ARRAY(arrays[i]);
     }
     bool added = pg_add(ledger->pg,
                         "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
@@ -84,7 +79,7 @@ static bool add_part(struct ledger *ledger, const struct ledger_message *message
                   " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
                   PG_PARAMS(LEDGER_KEY(message), PG_TEXT(part->path), PG_TEXT(part->type), PG_TEXT(part->charset),
                             PG_TEXT(part->disposition), PG_TEXT(part->filename), PG_NUMBER(part->size),
-                            pg_bytes(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX}),
+                            PG_BYTES(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX}),
                   fault);
 }
 
@@ -95,7 +90,7 @@ static bool add_raw(struct ledger *ledger, const struct ledger_message *message,
                   "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
                   " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
                   PG_PARAMS(LEDGER_KEY(message), PG_NUMBER((int64_t)chunk),
-                            pg_bytes((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK)),
+                            PG_BYTES((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK)),
                   fault);
 }
 

@@ -33,17 +33,6 @@ static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, s
     return result;
 }
 
-/* If several processes see that a look is due, only one of them changes the row. */
-static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct fault *fault)
-{
-    PGresult *result OD_CLEANUP(pg_clear) =
-        run(ledger_change, ledger, SET_OUT, PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
-    if (result == NULL)
-        return false;
-    *ret = PQntuples(result) == 1;
-    return true;
-}
-
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
                         struct fault *fault)
 {
@@ -56,8 +45,13 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
     bool known = PQntuples(result) == 1;
     bool honoured = known && pg_bool(result, 0, 0);
     bool look = !known || pg_bool(result, 0, 1);
-    if (known && look && !set_out(ledger, server, &look, fault))
-        return false;
+    if (known && look) { /* if several processes see that, only one of them changes the row */
+        PGresult *ours OD_CLEANUP(pg_clear) =
+            run(ledger_change, ledger, SET_OUT, PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
+        if (ours == NULL)
+            return false;
+        look = PQntuples(ours) == 1;
+    }
     *ret = !known ? LEDGER_SERVER_NEW : honoured ? LEDGER_SERVER_HONOURED : LEDGER_SERVER_IGNORED;
     *ret_look = look;
     return true;

@@ -118,6 +118,12 @@ bool ledger_add_path(struct ledger *ledger, struct fault *fault)
     return pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL, fault);
 }
 
+bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault)
+{
+    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ($1::text, $2::text, $3::integer)",
+                  PG_PARAMS(PG_TEXT(name), PG_TEXT(ledger->host), PG_NUMBER((int64_t)count)), fault);
+}
+
 void ledger_finish(struct ledger *ledger)
 {
     struct fault ignored;

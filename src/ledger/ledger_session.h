@@ -27,7 +27,7 @@ struct ledger {
 
 /* The first two parameters of a statement about one message. */
 #define LEDGER_KEY(message) \
-    pg_bytes((message)->identity, LEDGER_HASH_SIZE), pg_bytes((message)->digest, LEDGER_HASH_SIZE)
+    PG_BYTES((message)->identity, LEDGER_HASH_SIZE), PG_BYTES((message)->digest, LEDGER_HASH_SIZE)
 
 /* Connects again if the connection is not usable any more; false with the fault set if that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
@@ -69,6 +69,9 @@ bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* Adds the safe path for the statements of a batch that only reads, outside of any transaction. */
 bool ledger_add_path(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds a row about something that only the statistics count: held, search. */
+bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault) OD_MUST;
 
 /* Ends the batch, of which the last statement was a COMMIT; if one failed, also its transaction. */
 void ledger_finish(struct ledger *ledger);

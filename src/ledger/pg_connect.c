@@ -45,18 +45,6 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
-/* The value of an option: a list of the hosts that are left, or what the conninfo has. */
-static const char *hosts_value(const struct hosts *hosts, const char *keyword, const char *value)
-{
-    const struct {
-        const char *keyword, *left;
-    } lists[] = {{"host", hosts->hosts}, {"hostaddr", hosts->addresses}, {"port", hosts->ports}};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        if (lists[i].left != NULL && strcmp(lists[i].keyword, keyword) == 0)
-            return lists[i].left;
-    return value;
-}
-
 /* Starts to connect with the conninfo's options and, where it has none, our defaults. */
 static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, const struct hosts *hosts,
                              struct fault *fault)
@@ -79,7 +67,10 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++) /* a later value wins */
-        keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
+        keywords_add(&keywords, option->keyword, option->val);
+    keywords_add(&keywords, "host", hosts->hosts);
+    keywords_add(&keywords, "hostaddr", hosts->addresses);
+    keywords_add(&keywords, "port", hosts->ports);
     keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
     if (pg->conn == NULL)
@@ -201,7 +192,10 @@ static void add_reason(const struct pg *pg, bool silent, char **said)
     *said = all;
 }
 
-bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault)
+/* The host that does not answer within connect_timeout, or closes the connection, is left out, and the others are tried;
+ * libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
+static bool connect_to_one(struct pg *pg, const char *conninfo, const char *application, bool verify,
+                           struct fault *fault)
 {
     int64_t until = base_now_ms() + PG_TIMEOUT_MS;
     struct hosts hosts OD_CLEANUP(hosts_free) = {NULL, NULL, NULL};
@@ -226,4 +220,73 @@ bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bo
     if (pg_reason_is_login(pg->conn))
         strcpy(fault->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
     return false;
+}
+
+struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
+{
+    struct pg *pg = base_alloc(sizeof(*pg));
+    pg->timeout_ms = PG_TIMEOUT_MS;
+    pg->receive_max = PG_RECEIVE_MAX;
+    pg_statements_begin(pg);
+    if (!connect_to_one(pg, conninfo, application, verify, fault)) {
+        pg_close(&pg);
+        return NULL;
+    }
+    char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));
+    if (quoted == NULL || PQsetnonblocking(pg->conn, 1) != 0) {
+        PQfreemem(quoted);
+        pg_lose(pg, fault, "schema name");
+        pg_close(&pg);
+        return NULL;
+    }
+    pg->schema = base_strdup(quoted);
+    PQfreemem(quoted);
+    return pg;
+}
+
+const char *pg_secured(const struct pg *pg, bool *ret_good)
+{
+    return pg_peer_describe(pg->conn, ret_good);
+}
+
+void pg_close(struct pg **pg)
+{
+    if (*pg == NULL)
+        return;
+    if ((*pg)->conn != NULL)
+        PQfinish((*pg)->conn);
+    g_hash_table_destroy((*pg)->statements);
+    g_ptr_array_unref((*pg)->prepares);
+    base_free(&(*pg)->schema);
+    base_free(pg);
+}
+
+void pg_server_process(struct pg *pg, int64_t pid)
+{
+    pg->direct = pid == PQbackendPID(pg->conn);
+}
+
+void pg_receive_any(struct pg *pg)
+{
+    pg->receive_max = INT64_MAX;
+}
+
+bool pg_script(struct pg *pg, const char *sql, struct fault *fault)
+{
+    bool done = true;
+    pg->received = 0;
+    if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
+        return pg_lose(pg, fault, "connection lost");
+    if (!pg_flush(pg, fault))
+        return false;
+    for (;;) {
+        if (!pg_wait_result(pg, fault))
+            return false;
+        PGresult *result OD_CLEANUP(pg_clear) = PQgetResult(pg->conn);
+        if (result == NULL)
+            return done;
+        ExecStatusType status = PQresultStatus(result);
+        if (done && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+            done = pg_statement_failed(pg, result, fault);
+    }
 }

@@ -35,10 +35,6 @@ struct pg_statement {
     bool stands;   /* its PREPARE has succeeded */
 };
 
-/* Connects pg->conn: see pg_open. The host that does not answer within connect_timeout, or closes the connection, is left
- * out, and the others are tried; libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
-bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault) OD_MUST;
-
 /* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
 bool pg_count_received(struct pg *pg, struct fault *fault) OD_MUST;
 

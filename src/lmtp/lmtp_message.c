@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * The message of a transaction: received, delivered, answered. */
+#include "lmtp/lmtp_message.h"
 #include "base/deadline.h"
 #include "delivery/received.h"
-#include "lmtp/lmtp_session.h"
 
 struct lmtp_incoming lmtp_incoming_begin(const struct config *config)
 {

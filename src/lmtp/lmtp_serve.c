@@ -9,7 +9,7 @@
 
 #include "lmtp/lmtp_command.h"
 #include "lmtp/lmtp_deliver.h"
-#include "lmtp/lmtp_session.h"
+#include "lmtp/lmtp_message.h"
 
 /* How long a client may be silent when the service stops or others wait. */
 #define MOMENT_MS 100
@@ -253,6 +253,12 @@ void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_
     (void)lmtp_stream_flush(lmtp.stream);
     lmtp_transaction_clear(&lmtp.transaction);
     lmtp_stream_free(&lmtp.stream);
+}
+
+void lmtp_end_by_signal(int signal)
+{
+    delivery_log_end(signal);
+    _exit(75);
 }
 
 void lmtp_refuse(int out, const char *text)

@@ -5,10 +5,13 @@
 #include "lmtp/lmtp_service_worker.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,7 +19,6 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_peer.h"
 
 #define ERROR_MS 100 /* before the next try if no descriptor is left */
 
@@ -24,11 +26,62 @@
 static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
 static const struct lmtp_times user_times = {.session = 60000, .last_data = 0, .idle = 20000};
 
-/* The peer defers recipients that have no reply yet; half a reply would be worse than none. */
-static void end_by_signal(int signal)
+struct peer {
+    bool is_local; /* of a unix socket, so that uid is known */
+    uid_t uid;     /* effective, when it connected */
+    bool believed; /* may deliver to everybody, and say who the sender is */
+    char *login;   /* its login name, if it is not believed; else NULL */
+};
+
+/* By name first; several names may have one user id. */
+static bool is_client(const char *clients, const char *login, uid_t uid)
 {
-    delivery_log_end(signal);
-    _exit(75);
+    g_auto(GStrv) names = g_strsplit_set(clients, " \t,", -1);
+    if (g_strv_contains((const char *const *)names, login))
+        return true;
+    for (char **name = names; *name != NULL; name++) {
+        const struct passwd *user = (*name)[0] != '\0' ? getpwnam(*name) : NULL;
+        if (user != NULL && user->pw_uid == uid)
+            return true;
+    }
+    return false;
+}
+
+/* Who is at the other end of a connection, by what the kernel says (SO_PEERCRED, unix(7)). False with the fault set, and
+ * nothing to clear: the kernel does not say, or the user has no name, perhaps because the user database does not answer. */
+static bool find_peer(const struct config *config, int fd, struct peer *ret, struct fault *fault)
+{
+    struct ucred client = {.pid = 0};
+    int domain = AF_UNSPEC;
+    socklen_t size = sizeof(client), domain_size = sizeof(domain);
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 ||
+        (domain == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) != 0)) {
+        fault_set(fault, "the kernel does not say who is connected: %m");
+        return false;
+    }
+    if (domain != AF_UNIX || client.uid == 0 || client.uid == geteuid()) {
+        *ret = (struct peer){.is_local = domain == AF_UNIX, .uid = client.uid, .believed = true};
+        return true;
+    }
+    errno = 0;
+    const struct passwd *user = getpwuid(client.uid);
+    if (user == NULL || user->pw_name[0] == '\0') {
+        fault_set(fault, "user id %u has no name%s%s", (unsigned)client.uid, errno != 0 ? ": " : "",
+                  errno != 0 ? strerror(errno) : "");
+        return false;
+    }
+    char *login = base_strdup(user->pw_name);
+    *ret = (struct peer){.is_local = true, .uid = client.uid};
+    ret->believed = is_client(config->service.clients, login, client.uid);
+    if (ret->believed)
+        base_free(&login);
+    ret->login = login;
+    return true;
+}
+
+static void peer_clear(struct peer *peer)
+{
+    base_free(&peer->login);
 }
 
 static bool all_busy(const void *context)
@@ -72,10 +125,10 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
 static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_service_load *load,
                   size_t number, struct lmtp_kept *kept)
 {
-    struct lmtp_peer peer OD_CLEANUP(lmtp_peer_clear) = {.uid = 0};
+    struct peer peer OD_CLEANUP(peer_clear) = {.uid = 0};
     struct fault fault;
     int on = 1;
-    if (!lmtp_peer_find(config, fd, &peer, &fault)) {
+    if (!find_peer(config, fd, &peer, &fault)) {
         char *text OD_CLEANUP(base_free) = base_printf("4.7.0 %s", fault.text);
         log_warning("a client of the service is refused: %s", fault.text);
         lmtp_refuse(fd, text);
@@ -126,7 +179,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
     }
     signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
-    deadline_install(end_by_signal);
+    deadline_install(lmtp_end_by_signal);
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
     struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);

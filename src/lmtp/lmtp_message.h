@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Shared by the files of a session. */
-#ifndef ONCEDROP_LMTP_SESSION_H
-#define ONCEDROP_LMTP_SESSION_H
+#ifndef ONCEDROP_LMTP_MESSAGE_H
+#define ONCEDROP_LMTP_MESSAGE_H
 
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_transaction.h"
