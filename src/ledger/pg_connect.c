@@ -45,6 +45,16 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
+/* The value of an option: a list of the hosts that are left, which may be empty, or what the conninfo has. */
+static const char *hosts_value(const struct hosts *hosts, const char *keyword, const char *value)
+{
+    const char *left = strcmp(keyword, "host") == 0       ? hosts->hosts
+                       : strcmp(keyword, "hostaddr") == 0 ? hosts->addresses
+                       : strcmp(keyword, "port") == 0     ? hosts->ports
+                                                          : NULL;
+    return left != NULL ? left : value;
+}
+
 /* Starts to connect with the conninfo's options and, where it has none, our defaults. */
 static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, const struct hosts *hosts,
                              struct fault *fault)
@@ -67,10 +77,7 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++) /* a later value wins */
-        keywords_add(&keywords, option->keyword, option->val);
-    keywords_add(&keywords, "host", hosts->hosts);
-    keywords_add(&keywords, "hostaddr", hosts->addresses);
-    keywords_add(&keywords, "port", hosts->ports);
+        keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
     keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
     if (pg->conn == NULL)

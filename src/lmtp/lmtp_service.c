@@ -121,12 +121,6 @@ static void start_workers(struct running *running)
     }
 }
 
-static void unmap_load(struct running *running)
-{
-    if (running->load != MAP_FAILED)
-        munmap(running->load, sizeof(*running->load));
-}
-
 /* Makes empty places for new workers, which the caller starts; false with the fault set: nothing has changed. */
 static bool make_places(struct running *running, size_t count, struct fault *fault)
 {
@@ -139,7 +133,8 @@ static bool make_places(struct running *running, size_t count, struct fault *fau
             munmap(load, sizeof(*load));
         return false;
     }
-    unmap_load(running);
+    if (running->load != MAP_FAILED)
+        munmap(running->load, sizeof(*load));
     running->load = load;
     load->workers = count;
     base_close(&running->stop_fds[0]);
@@ -308,7 +303,7 @@ void lmtp_service_run(struct lmtp_service *service)
     while (!running.stopping || any_left(&running))
         handle(&running, wait_for_signal(&running));
     g_array_unref(running.places);
-    unmap_load(&running);
+    munmap(running.load, sizeof(*running.load));
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);
 }
