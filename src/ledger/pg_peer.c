@@ -67,11 +67,11 @@ enum pg_peer pg_peer_of(int fd)
 
 static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
 {
-    fault_set(fault,
-              "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
-              " can read the password and the mail; " REMEDY,
-              host, sslmode);
-    return false;
+    return fault_fail(
+        fault,
+        "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
+        " can read the password and the mail; " REMEDY,
+        host, sslmode);
 }
 
 /* The n-th entry of a list; "" beyond its end. */
