@@ -11,12 +11,11 @@ struct lmtp_incoming lmtp_incoming_begin(const struct config *config)
                                                                  (const char *const *)config->identity.ignore)};
 }
 
-bool lmtp_incoming_feed(void *context, const void *bytes, size_t size)
+void lmtp_incoming_feed(void *context, const void *bytes, size_t size)
 {
     struct lmtp_incoming *incoming = context;
     if (!incoming->failed)
         incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
-    return !incoming->failed;
 }
 
 enum message_result lmtp_incoming_end(struct lmtp_incoming *incoming, struct message **ret)

@@ -200,8 +200,8 @@ static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
     return length;
 }
 
-enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
-                                bool (*feed)(void *context, const void *bytes, size_t size), void *context)
+enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms, lmtp_feed *feed,
+                                void *context)
 {
     enum data_state state = DATA_LINE_START;
     while (state != DATA_END) {
@@ -213,20 +213,20 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
             return result;
         size_t length = unstuff(stream, &state);
         if (length > 0)
-            (void)feed(context, stream->text, length);
+            feed(context, stream->text, length);
     }
     return LMTP_READ_OK;
 }
 
-enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
-                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context)
+enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms, lmtp_feed *feed,
+                                 void *context)
 {
     while (size > 0) {
         enum lmtp_read result = fill(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t left = stream->end - stream->at, n = left < size ? left : size;
-        (void)feed(context, stream->buffer + stream->at, n);
+        feed(context, stream->buffer + stream->at, n);
         stream->at += n;
         size -= n;
     }
