@@ -48,7 +48,7 @@ static bool find_candidates(struct ledger *ledger, const char *condition, size_t
 }
 
 /* Leases are committed before their messages are worked on. */
-static bool begin_again(struct ledger *ledger, struct fault *fault)
+static bool begin_after_leases(struct ledger *ledger, struct fault *fault)
 {
     return !ledger_leases(ledger) || ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
 }
@@ -70,7 +70,7 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     const char *ours[MESSAGES];
     size_t count = 0;
     bool good = true;
-    if (!begin_again(ledger, fault))
+    if (!begin_after_leases(ledger, fault))
         return false;
     size_t mark = pg_mark(ledger->pg);
     for (size_t i = 0; i < candidates->count; i++)
@@ -97,7 +97,7 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
     char numbers[MESSAGES][24];
     const char *ours[MESSAGES];
     size_t count;
-    if (!begin_again(ledger, fault))
+    if (!begin_after_leases(ledger, fault))
         return false;
     size_t mark = pg_mark(ledger->pg);
     bool sent = pg_add(ledger->pg,

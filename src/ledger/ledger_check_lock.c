@@ -42,7 +42,7 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
 
 /* A transaction of `other` got no answer while one of `ledger` was open. Finds out whether it was waiting for that
  * one. */
-static void explain_silence(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+static void explain_no_answer(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
 {
     struct fault ignored;
     bool granted;
@@ -61,7 +61,7 @@ static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_
     if (!begin_try(ledger, key, &first, fault))
         return SHARING_TROUBLE;
     if (!begin_try(other, key ^ 1, &beside, fault)) {
-        explain_silence(ledger, other, key ^ 1, fault);
+        explain_no_answer(ledger, other, key ^ 1, fault);
         return SHARING_TROUBLE;
     }
     ledger_rollback(other);
@@ -107,8 +107,8 @@ static char *other_methods(struct ledger *ledger, struct ledger *other)
 }
 
 /* Sets the fault to what is wrong, and which method to use. who: the two. */
-static bool explain(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
-                    struct fault *fault)
+static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
+                            struct fault *fault)
 {
     static const char *const wrong[] = {
         [NEVER_GRANTED] = "the lock is not granted although it is free",
@@ -193,7 +193,7 @@ static bool check_hosts(const struct config *config, struct host *hosts, struct 
             if (sharing == SHARING_TROUBLE)
                 fault_prefix(fault, "%s", who);
             if (sharing != EXCLUDES)
-                return explain(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
+                return explain_sharing(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
         }
     }
     return true;
@@ -227,7 +227,7 @@ bool ledger_check_lock(const struct config *config, struct ledger_check_lock *re
         return false;
     enum sharing sharing = share(ledger, other, fault);
     if (sharing != EXCLUDES)
-        return explain(ledger, other, sharing, "two sessions", fault);
+        return explain_sharing(ledger, other, sharing, "two sessions", fault);
     if (!check_slots(ledger, fault))
         return false;
     char *second OD_CLEANUP(base_free) = pg_conninfo_host(config->database.conninfo, 1, NULL);

@@ -99,7 +99,7 @@ void ledger_note_lock(struct ledger *ledger, bool held)
 }
 
 /* count: how many of the parameters the statement has. A lease lasts as long as the deadline, which ends whoever has it. */
-static bool add(struct ledger *ledger, const char *sql, size_t count, int64_t key, struct fault *fault)
+static bool add_method(struct ledger *ledger, const char *sql, size_t count, int64_t key, struct fault *fault)
 {
     bool slot = ledger->config->lock.method == LOCK_METHOD_ROW;
     const struct pg_param params[] = {
@@ -115,19 +115,20 @@ static bool add(struct ledger *ledger, const char *sql, size_t count, int64_t ke
 
 bool ledger_add_acquire(struct ledger *ledger, int64_t key, struct fault *fault)
 {
-    return add(ledger, methods[ledger->config->lock.method].acquire, ledger_leases(ledger) ? 6 : 1, key, fault);
+    return add_method(ledger, methods[ledger->config->lock.method].acquire, ledger_leases(ledger) ? 6 : 1, key, fault);
 }
 
 bool ledger_add_reassert(struct ledger *ledger, struct fault *fault)
 {
     const char *reassert = methods[ledger->config->lock.method].reassert;
-    return add(ledger, reassert, ledger_leases(ledger) ? 3 : 1, ledger->lock_key, fault);
+    return add_method(ledger, reassert, ledger_leases(ledger) ? 3 : 1, ledger->lock_key, fault);
 }
 
 bool ledger_add_release(struct ledger *ledger, struct fault *fault)
 {
-    return !ledger->leased || add(ledger, "DELETE FROM @schema@.lease WHERE key = $1::bigint AND owner = $2::bigint", 2,
-                                  ledger->lock_key, fault);
+    return !ledger->leased ||
+           add_method(ledger, "DELETE FROM @schema@.lease WHERE key = $1::bigint AND owner = $2::bigint", 2,
+                      ledger->lock_key, fault);
 }
 
 bool ledger_add_release_all(struct ledger *ledger, struct fault *fault)
@@ -178,7 +179,7 @@ void ledger_rollback(struct ledger *ledger)
 
 bool ledger_add_holder(struct ledger *ledger, struct fault *fault)
 {
-    return add(ledger, methods[ledger->config->lock.method].holder, 1, ledger->lock_key, fault);
+    return add_method(ledger, methods[ledger->config->lock.method].holder, 1, ledger->lock_key, fault);
 }
 
 void ledger_take_holder(struct ledger *ledger, size_t mark)

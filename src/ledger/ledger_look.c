@@ -261,8 +261,8 @@ static bool just_claimed(const struct ledger *ledger, const struct ledger_messag
 }
 
 /* Ends the transaction, and counts recipients for whom nothing else is written. Losing this row would do no harm, so
- * there is no wait for the disk. In the same round trip asks who holds the message's lock; message: NULL if we do. */
-static void end_held(struct ledger *ledger, const struct ledger_message *message, size_t recipients)
+ * there is no wait for the disk. ask: in the same round trip asks who holds the lock. */
+static void end_held(struct ledger *ledger, bool ask, size_t recipients)
 {
     struct fault ignored;
     ledger->in_transaction = false;
@@ -272,10 +272,10 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
                 ledger_add_release(ledger, &ignored);
     size_t holder = pg_mark(ledger->pg);
     ledger->leased = false;
-    sent = sent && (message == NULL || ledger_add_holder(ledger, &ignored)) &&
+    sent = sent && (!ask || ledger_add_holder(ledger, &ignored)) &&
            ledger_add_event(ledger, "held", recipients, &ignored) && pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) &&
            pg_send(ledger->pg, &ignored);
-    if (sent && message != NULL)
+    if (sent && ask)
         ledger_take_holder(ledger, holder);
     if (sent)
         ledger_finish(ledger);
@@ -307,7 +307,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
             if (result == LEDGER_OK)
                 *ret = found;
             if (result == LEDGER_BUSY)
-                end_held(ledger, message, recipients_of(message));
+                end_held(ledger, true, recipients_of(message));
             return result;
         }
         ledger_rollback(ledger);
@@ -319,7 +319,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 void ledger_leave(struct ledger *ledger, size_t held)
 {
     if (held > 0)
-        end_held(ledger, NULL, held);
+        end_held(ledger, false, held);
     else
         ledger_rollback(ledger);
 }

@@ -32,8 +32,8 @@ static bool add_message(struct ledger *ledger, const struct ledger_message *mess
         fault);
 }
 
-static bool add_addresses(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
-                          struct fault *fault)
+static bool add_address_rows(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
+                             struct fault *fault)
 {
     enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
     size_t count = decoded->address_count;
@@ -99,7 +99,7 @@ bool ledger_add_record(struct ledger *ledger, const struct ledger_message *messa
 {
     if (!add_message(ledger, message, received_at, decoded, fault))
         return false;
-    if (decoded->address_count > 0 && !add_addresses(ledger, message, decoded, fault))
+    if (decoded->address_count > 0 && !add_address_rows(ledger, message, decoded, fault))
         return false;
     for (size_t i = 0; i < decoded->part_count; i++)
         if (!add_part(ledger, message, &decoded->parts[i], fault))

@@ -17,7 +17,7 @@ bool ledger_login_is_service(const struct config *config)
     return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
 }
 
-static void add_text(struct fault *fault, const char *before, const char *remedy, const char *after)
+static void append_remedy(struct fault *fault, const char *before, const char *remedy, const char *after)
 {
     const struct fault was = *fault;
     fault_set(fault, "%s%s%s%s", was.text, before, remedy, after);
@@ -46,7 +46,7 @@ void ledger_add_login_remedy(const struct config *config, struct fault *fault)
     else if (named != NULL && strcmp(named, user) != 0 && strstr(fault->text, "Peer authentication failed") != NULL)
         command = base_printf("runuser -u %s -- oncedrop ...", named); /* the server asks the kernel who we are */
     if (command != NULL)
-        add_text(fault, LEDGER_TYPE, command, "");
+        append_remedy(fault, LEDGER_TYPE, command, "");
 }
 
 void ledger_add_remedy(const struct config *config, const char *role, struct fault *fault)
@@ -72,5 +72,5 @@ void ledger_add_remedy(const struct config *config, const char *role, struct fau
     if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's error, which shares one code with all others */
         remedy = "a pooler in front of the database must be in transaction or session mode";
     if (remedy != NULL)
-        add_text(fault, " (", remedy, ")");
+        append_remedy(fault, " (", remedy, ")");
 }

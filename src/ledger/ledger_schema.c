@@ -22,7 +22,7 @@ int ledger_schema_needed(void)
 }
 
 /* The first column of the only row, as a number. */
-static bool ask(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
+static bool ask_number(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
 {
     PGresult *result OD_CLEANUP(pg_clear) =
         ledger_ask_here(ledger, LEDGER_DELIVERY, sql, param != NULL, &PG_TEXT(param), fault);
@@ -38,9 +38,9 @@ bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
         "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
         " ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'schema_version'";
     int64_t there = 0, version = 0;
-    if (!ledger_connect(ledger, fault) || !ask(ledger, table, ledger->config->database.schema, &there, fault))
+    if (!ledger_connect(ledger, fault) || !ask_number(ledger, table, ledger->config->database.schema, &there, fault))
         return false;
-    if (there && !ask(ledger, "SELECT max(version) FROM @schema@.schema_version", NULL, &version, fault))
+    if (there && !ask_number(ledger, "SELECT max(version) FROM @schema@.schema_version", NULL, &version, fault))
         return false;
     *ret = (int)version;
     return true;
@@ -122,7 +122,7 @@ const char *ledger_schema_method(const struct config *config)
     return lock_method_name(config->lock.method);
 }
 
-static bool upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
+static bool apply_files(struct ledger *ledger, int *ret_from, struct fault *fault)
 {
     int from;
     char *previous OD_CLEANUP(base_free) = NULL;
@@ -147,7 +147,7 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
 {
     if (!ledger_connect(ledger, fault))
         return false;
-    bool done = upgrade(ledger, ret_from, fault);
+    bool done = apply_files(ledger, ret_from, fault);
     if (!done)
         ledger_rollback(ledger);
     return done;

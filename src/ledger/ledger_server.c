@@ -23,8 +23,8 @@
     " tried_at = EXCLUDED.tried_at"
 
 /* A statement that is retried if it failed because a kept connection was lost. */
-static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, size_t count,
-                     const struct pg_param *params, struct fault *fault)
+static PGresult *run_or_retry(ledger_run *once, struct ledger *ledger, const char *sql, size_t count,
+                              const struct pg_param *params, struct fault *fault)
 {
     bool kept = ledger->pg != NULL;
     PGresult *result = once(ledger, LEDGER_DELIVERY, sql, count, params, fault);
@@ -36,10 +36,9 @@ static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, s
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
                         struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) =
-        run(ledger_ask, ledger, READ,
-            PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_HONOURED_MS), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)),
-            fault);
+    PGresult *result OD_CLEANUP(pg_clear) = run_or_retry(
+        ledger_ask, ledger, READ,
+        PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_HONOURED_MS), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
     if (result == NULL)
         return false;
     bool known = PQntuples(result) == 1;
@@ -47,7 +46,8 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
     bool look = !known || pg_bool(result, 0, 1);
     if (known && look) { /* if several processes see that, only one of them changes the row */
         PGresult *ours OD_CLEANUP(pg_clear) =
-            run(ledger_change, ledger, SET_OUT, PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
+            run_or_retry(ledger_change, ledger, SET_OUT,
+                         PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
         if (ours == NULL)
             return false;
         look = PQntuples(ours) == 1;
@@ -60,7 +60,7 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
 {
     PGresult *result OD_CLEANUP(pg_clear) =
-        run(ledger_change, ledger, RECORD, PG_PARAMS(PG_TEXT(server), PG_BOOL(honoured)), fault);
+        run_or_retry(ledger_change, ledger, RECORD, PG_PARAMS(PG_TEXT(server), PG_BOOL(honoured)), fault);
     return result != NULL;
 }
 

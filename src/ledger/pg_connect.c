@@ -121,7 +121,7 @@ static guint find_current(PGconn *conn, char **hosts, char **addresses, char **p
 }
 
 /* The hosts without the one that was being tried. False if there is none left, or libpq has tried the rest itself. */
-static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
+static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     g_auto(GStrv) hosts = pg_option_list(options, "host");
@@ -215,7 +215,7 @@ static bool connect_to_one(struct pg *pg, const char *conninfo, const char *appl
             return ended == CONNECTED;
         bool silent = ended == CONNECTING_SILENT;
         add_reason(pg, silent, &said);
-        if (base_now_ms() >= until || !leave_out(pg->conn, silent, &hosts)) {
+        if (base_now_ms() >= until || !leave_host_out(pg->conn, silent, &hosts)) {
             char *reason OD_CLEANUP(base_free) = pg_reason(said);
             fault_set(fault, "database: no connection%s: %s", silent ? " within 30 s" : "", reason);
             pg->lost = true;

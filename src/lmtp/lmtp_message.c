@@ -42,7 +42,7 @@ void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
     deadline_disarm();
 }
 
-static void reply(struct lmtp *lmtp, const struct delivery *delivery)
+static void reply_to_each(struct lmtp *lmtp, const struct delivery *delivery)
 {
     char line[1024];
     for (size_t i = 0; i < delivery->recipient_count; i++) {
@@ -100,7 +100,7 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
         delivery_refuse(&delivery, refused->outcome, refused->text);
     else
         lmtp_run(lmtp, &delivery);
-    reply(lmtp, &delivery);
+    reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }

@@ -118,7 +118,7 @@ static const char *reason_to_leave(const struct lmtp *lmtp)
     return NULL;
 }
 
-static bool end(struct lmtp *lmtp, const char *reason)
+static bool end_session(struct lmtp *lmtp, const char *reason)
 {
     lmtp_stream_reply(lmtp->stream, "421 %s", reason);
     return false;
@@ -155,7 +155,7 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
             reason = reason_to_leave(lmtp);
         }
         if (reason != NULL)
-            return end(lmtp, reason);
+            return end_session(lmtp, reason);
     }
     return true; /* lmtp_stream_line finds the same */
 }
@@ -201,7 +201,7 @@ static bool serve_line(struct lmtp *lmtp)
         return false;
     }
     const char *reason = lmtp->transaction.sender == NULL ? reason_to_end(lmtp, line) : NULL;
-    return reason == NULL ? do_line(lmtp, line) : end(lmtp, reason);
+    return reason == NULL ? do_line(lmtp, line) : end_session(lmtp, reason);
 }
 
 struct lmtp_kept lmtp_kept_new(const struct config *config)

@@ -80,7 +80,7 @@ static void notify_reload(void)
     notify(lines);
 }
 
-static _Noreturn void work(struct running *running, size_t number)
+static _Noreturn void become_worker(struct running *running, size_t number)
 {
     struct fault fault;
     struct lmtp_service *service = running->service;
@@ -112,7 +112,7 @@ static void start_workers(struct running *running)
         place->started_ms = now;
         place->pid = fork();
         if (place->pid == 0)
-            work(running, place->number);
+            become_worker(running, place->number);
         if (place->pid < 0) {
             log_error("cannot start a worker: %m");
             place->pid = 0;
@@ -177,7 +177,7 @@ static void forget(struct running *running, pid_t pid)
     delay(place, base_now_ms());
 }
 
-static void reap(struct running *running)
+static void reap_workers(struct running *running)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -226,7 +226,7 @@ static void break_off(struct running *running)
     running->end_ms = base_now_ms() + GRACE_MS;
 }
 
-static void stop(struct running *running)
+static void stop_service(struct running *running)
 {
     if (running->stopping) {
         break_off(running);
@@ -273,10 +273,10 @@ static void handle(struct running *running, int number)
     if (number == SIGHUP && !running->stopping)
         reload(running);
     else if (number == SIGTERM || number == SIGINT)
-        stop(running);
+        stop_service(running);
     else if (number == 0 && running->stopping && base_now_ms() >= running->end_ms)
         break_off(running);
-    reap(running);
+    reap_workers(running);
     start_workers(running);
 }
 

@@ -25,7 +25,7 @@ union address {
     struct sockaddr_storage storage;
 };
 
-static bool is_loopback(const union address *address)
+static bool is_loopback_address(const union address *address)
 {
     if (address->any.sa_family == AF_INET)
         return ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
@@ -58,7 +58,7 @@ static bool take_passed(int count, struct lmtp_service_socket *ret, struct fault
     if (!listens || type != SOCK_STREAM)
         return fault_fail(fault,
                           "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
-    if (!is_loopback(&address))
+    if (!is_loopback_address(&address))
         return fault_fail(fault,
                           "the socket that systemd passes can be reached from other machines; LMTP has no password");
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
@@ -107,7 +107,7 @@ static bool open_tcp(const char *name, struct lmtp_service_socket *ret, struct f
     int on = 1;
     if (!parse_tcp(name, &address, &size))
         return fault_fail(fault, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
-    if (!is_loopback(&address))
+    if (!is_loopback_address(&address))
         return fault_fail(fault, "service.socket = %s: can be reached from other machines; LMTP has no password", name);
     int fd OD_CLEANUP(base_close) = new_socket(address.any.sa_family, fault);
     if (fd < 0)
@@ -140,7 +140,7 @@ static int lock_path(const char *path, struct fault *fault)
 }
 
 /* Whether the path is free, or can be made free. */
-static bool make_room(const union address *address, struct fault *fault)
+static bool free_path(const union address *address, struct fault *fault)
 {
     const char *path = address->local.sun_path;
     struct stat status;
@@ -170,7 +170,7 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
                           sizeof(address.local.sun_path) - 1);
     strcpy(address.local.sun_path, path);
     int lock OD_CLEANUP(base_close) = lock_path(path, fault);
-    if (lock < 0 || !make_room(&address, fault))
+    if (lock < 0 || !free_path(&address, fault))
         return false;
     int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
     if (fd < 0)

@@ -118,8 +118,8 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
     atomic_store(&load->worker[number].busy, false);
 }
 
-static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                  size_t number, struct lmtp_kept *kept)
+static void serve_client(const struct config *config, int fd, int listen_fd, int stop_fd,
+                         struct lmtp_service_load *load, size_t number, struct lmtp_kept *kept)
 {
     struct peer peer OD_CLEANUP(peer_clear) = {.uid = 0};
     struct fault fault;
@@ -149,7 +149,7 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
 }
 
 /* -1: there is no connection after all. */
-static int take(int listen_fd)
+static int accept_client(int listen_fd)
 {
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
@@ -184,10 +184,10 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
         for (int i = 0; i < n; i++)
             if (events[i].data.fd == stop_fd)
                 return true;
-        int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
+        int fd OD_CLEANUP(base_close) = n > 0 ? accept_client(listen_fd) : -1;
         if (fd >= 0) {
             atomic_store(&load->worker[number].busy, true);
-            serve(config, fd, listen_fd, stop_fd, load, number, &kept);
+            serve_client(config, fd, listen_fd, stop_fd, load, number, &kept);
             lmtp_service_leave(load, number);
             (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;

@@ -56,7 +56,7 @@ void lmtp_stream_free(struct lmtp_stream **stream)
 }
 
 /* 1: one is ready; 0: time limit reached; -1: error. */
-static int wait_for(struct pollfd *waited, nfds_t count, int64_t until_ms)
+static int wait_ready(struct pollfd *waited, nfds_t count, int64_t until_ms)
 {
     for (;;) {
         int64_t left = until_ms - base_now_ms();
@@ -73,7 +73,7 @@ bool lmtp_stream_flush(struct lmtp_stream *stream)
         until = stream->end_ms;
     size_t sent = 0;
     while (sent < stream->replies->len) {
-        if (wait_for(&(struct pollfd){.fd = stream->out, .events = POLLOUT}, 1, until) <= 0)
+        if (wait_ready(&(struct pollfd){.fd = stream->out, .events = POLLOUT}, 1, until) <= 0)
             break;
         ssize_t n = write(stream->out, stream->replies->str + sent, stream->replies->len - sent);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -94,11 +94,11 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
     };
     if (stream->at < stream->end || !lmtp_stream_flush(stream))
         return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
-    int n = wait_for(waited, 3, until_ms);
+    int n = wait_ready(waited, 3, until_ms);
     return n == 0 ? LMTP_WAIT_TIMEOUT : n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
 }
 
-static enum lmtp_read fill(struct lmtp_stream *stream, int64_t until_ms)
+static enum lmtp_read fill_buffer(struct lmtp_stream *stream, int64_t until_ms)
 {
     if (stream->at == stream->end && !lmtp_stream_flush(stream))
         return LMTP_READ_END;
@@ -119,7 +119,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
     size_t length = 0;
     bool fits = true;
     for (;;) {
-        enum lmtp_read result = fill(stream, until_ms);
+        enum lmtp_read result = fill_buffer(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         unsigned char c = stream->buffer[stream->at++];
@@ -208,7 +208,7 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
         int64_t idle_end = base_now_ms() + idle_ms;
         if (base_now_ms() >= until_ms)
             return LMTP_READ_TIMEOUT;
-        enum lmtp_read result = fill(stream, idle_end < until_ms ? idle_end : until_ms);
+        enum lmtp_read result = fill_buffer(stream, idle_end < until_ms ? idle_end : until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t length = unstuff(stream, &state);
@@ -222,7 +222,7 @@ enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_
                                  void *context)
 {
     while (size > 0) {
-        enum lmtp_read result = fill(stream, until_ms);
+        enum lmtp_read result = fill_buffer(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t left = stream->end - stream->at, n = left < size ? left : size;
