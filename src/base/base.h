@@ -44,6 +44,9 @@ struct fault {
  * become blanks. */
 void fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 
+/* The same, as what a function returns that fails. */
+#define fault_fail(...) (fault_set(__VA_ARGS__), false)
+
 /* Puts "prefix: " before the text. */
 void fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 

@@ -15,7 +15,7 @@
 #include "base/privilege.h"
 #include "base/terminal.h"
 #include "decode/decode_module.h"
-#include "ledger/ledger_login.h"
+#include "ledger/ledger_remedy.h"
 #include "route/route.h"
 
 const char *const cmd_environment[] = {

@@ -2,7 +2,6 @@
  *
  * lmtp: a session on standard input and output, as spawn(8) and inetd start it. */
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/deadline.h"
@@ -13,19 +12,12 @@
 #include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
 
-/* The peer defers recipients that have no reply yet; half a reply would be worse than none. */
-static void end_by_signal(int signal)
-{
-    delivery_log_end(signal);
-    _exit(75);
-}
-
 int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
 {
     struct fault fault;
     (void)argv;
     privilege_clear_environment(cmd_environment);
-    deadline_install(end_by_signal);
+    deadline_install(lmtp_end_by_signal);
     /* Under spawn(8) and inetd, stdin, stdout and stderr are one socket: nothing but replies may be written to it. */
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (in < 0 || out < 0) { /* without this reply the peer would wait for its whole time limit */

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/usage.h"
 #include "ledger/ledger_check.h"
+#include "ledger/ledger_remedy.h"
 #include "ledger/ledger_schema.h"
 
 #define WORDS "install, upgrade, method, print or version"

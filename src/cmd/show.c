@@ -30,17 +30,16 @@ struct question {
 /* Of each message, in this order. For people the reasons are in `why` alone. */
 static const struct section {
     const char *name;
-    struct ledger_table *(*ask)(struct ledger *ledger, const char *message, struct fault *fault);
     const char *in_why; /* a column */
     bool for_programs;  /* JSON only */
 } sections[] = {
-    {.name = "why", .ask = ledger_why},
-    {.name = "deliveries", .ask = ledger_deliveries, .in_why = "reason"},
-    {.name = "tries", .ask = ledger_tries, .in_why = "reason"},
-    {.name = "spans", .ask = ledger_spans, .for_programs = true},
-    {.name = "copies", .ask = ledger_copies, .in_why = "error"},
-    {.name = "addresses", .ask = ledger_addresses},
-    {.name = "parts", .ask = ledger_parts},
+    {.name = "why"},
+    {.name = "deliveries", .in_why = "reason"},
+    {.name = "tries", .in_why = "reason"},
+    {.name = "spans", .for_programs = true},
+    {.name = "copies", .in_why = "error"},
+    {.name = "addresses"},
+    {.name = "parts"},
 };
 
 /* 64 hexadecimal digits to 32 bytes. */
@@ -108,7 +107,7 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
         if (json == NULL && sections[i].for_programs)
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
-            sections[i].ask(ledger, ledger_cell(messages, row, FOUND_ID), fault);
+            ledger_show(ledger, sections[i].name, ledger_cell(messages, row, FOUND_ID), fault);
         if (table == NULL)
             return false;
         if (json == NULL)

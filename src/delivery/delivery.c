@@ -64,7 +64,7 @@ static bool prepare(struct delivery_work *work)
 static void find_holder(struct delivery_work *work)
 {
     base_free(&work->delivery->holder);
-    work->delivery->holder = ledger_holder(work->delivery->ledger, &work->targets.message);
+    work->delivery->holder = ledger_holder(work->delivery->ledger);
 }
 
 /* Look: take the lock, and read what is known. */

@@ -19,8 +19,6 @@
 
 #define LEDGER_HASH_SIZE 32
 
-#define LEDGER_NO_ROLE "28000" /* the fault's code if the database has no role for the user of the process */
-
 struct ledger;
 struct decoded;
 
@@ -115,7 +113,7 @@ void ledger_leave(struct ledger *ledger, size_t held);
 
 /* After LEDGER_BUSY, for the log: the session that holds the message's lock, a new string. NULL: nobody does now, or it is
  * unknown. */
-char *ledger_holder(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
+char *ledger_holder(struct ledger *ledger) OD_MUST;
 
 /* A copy to be made. */
 struct ledger_copy {

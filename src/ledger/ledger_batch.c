@@ -12,19 +12,23 @@ struct candidates {
     size_t count;
 };
 
-/* Opens the transaction and finds candidates, not locked yet. */
-static bool find(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
-                 int64_t after, struct candidates *candidates, struct fault *fault)
+void ledger_batch_clear(struct ledger_batch *batch)
 {
-    char after_text[24], limit[24];
+    base_free(&batch->ids);
+}
+
+/* Opens the transaction and finds candidates, not locked yet. */
+static bool find_candidates(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
+                            int64_t after, struct candidates *candidates, struct fault *fault)
+{
     struct pg_param all[LEDGER_BATCH_PARAMS + 2];
     char *sql OD_CLEANUP(base_free) = base_printf(
         "SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > $%zu::bigint AND %s"
         " ORDER BY m.id LIMIT $%zu::bigint",
         count + 1, condition, count + 2);
     memcpy(all, params, count * sizeof(*params));
-    all[count] = (struct pg_param){.data = pg_number(after, after_text)};
-    all[count + 1] = (struct pg_param){.data = pg_number(MESSAGES, limit)};
+    all[count] = PG_NUMBER(after);
+    all[count + 1] = PG_NUMBER(MESSAGES);
     bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
                 pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL, fault) &&
                 pg_add(ledger->pg, sql, count + 2, all, fault);
@@ -44,7 +48,7 @@ static bool find(struct ledger *ledger, const char *condition, size_t count, con
 }
 
 /* Leases are committed before their messages are worked on. */
-static bool begin_again(struct ledger *ledger, struct fault *fault)
+static bool begin_after_leases(struct ledger *ledger, struct fault *fault)
 {
     return !ledger_leases(ledger) || ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
 }
@@ -54,7 +58,7 @@ static void roll_back(struct ledger *ledger)
     struct fault ignored;
     ledger_rollback(ledger);
     if (ledger_leases(ledger) && ledger->pg != NULL && pg_usable(ledger->pg) &&
-        ledger_add_begin_idle(ledger, &ignored) && lock_add_release_all(ledger->pg, ledger->lock.owner, &ignored) &&
+        ledger_add_begin_idle(ledger, &ignored) && ledger_add_release_all(ledger, &ignored) &&
         pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
         ledger_finish(ledger);
 }
@@ -66,14 +70,12 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     const char *ours[MESSAGES];
     size_t count = 0;
     bool good = true;
-    if (!begin_again(ledger, fault))
+    if (!begin_after_leases(ledger, fault))
         return false;
     size_t mark = pg_mark(ledger->pg);
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct lock lock = ledger_lock(ledger, candidates->keys[i]);
-        if (!lock_add_acquire(ledger->pg, &lock, fault))
+    for (size_t i = 0; i < candidates->count; i++)
+        if (!ledger_add_acquire(ledger, candidates->keys[i], fault))
             return false;
-    }
     if (!ledger_add_end(ledger, fault) || !pg_send(ledger->pg, fault))
         return false;
     for (size_t i = 0; i < candidates->count; i++) {
@@ -88,21 +90,19 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     return good;
 }
 
-/* A claim may be about to be committed without the message's lock: its lease has run out meanwhile, or it is one of an
- * older version, for which users' deliveries had locks of their own. What it writes refers to the message's row and so
- * locks it: we lock that row too. Removes from *ids what we did not get. */
+/* A claim may be about to be committed without the message's lock, since its lease has run out meanwhile. What it writes
+ * refers to the message's row and so locks it: we lock that row too. Removes from *ids what we did not get. */
 static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
 {
     char numbers[MESSAGES][24];
     const char *ours[MESSAGES];
     size_t count;
-    const struct pg_param param = pg_array(*ids);
-    if (!begin_again(ledger, fault))
+    if (!begin_after_leases(ledger, fault))
         return false;
     size_t mark = pg_mark(ledger->pg);
     bool sent = pg_add(ledger->pg,
-                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED", 1,
-                       &param, fault) &&
+                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED",
+                       PG_PARAMS(PG_ARRAY(*ids)), fault) &&
                 pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
@@ -123,12 +123,12 @@ bool ledger_batch_lock(struct ledger *ledger, const char *condition, size_t coun
     if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
         return false;
     bool done =
-        find(ledger, condition, count, params, batch->after, &candidates, fault) &&
+        find_candidates(ledger, condition, count, params, batch->after, &candidates, fault) &&
         (candidates.count == 0 || (lock_messages(ledger, &candidates, &ids, fault) && lock_rows(ledger, &ids, fault)));
     if (!done || candidates.count == 0)
         roll_back(ledger);
     if (!done) {
-        ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
+        ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
         return false;
     }
     batch->ended = candidates.count < MESSAGES;
@@ -142,8 +142,7 @@ PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t cou
                               struct fault *fault)
 {
     size_t mark = pg_mark(ledger->pg);
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) &&
-                (!ledger_leases(ledger) || lock_add_release_all(ledger->pg, ledger->lock.owner, fault));
+    bool sent = pg_add(ledger->pg, sql, count, params, fault) && ledger_add_release_all(ledger, fault);
     size_t commit = pg_mark(ledger->pg);
     sent = sent && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
     PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
@@ -153,6 +152,6 @@ PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t cou
     if (result != NULL)
         return result;
     roll_back(ledger);
-    ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
+    ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
     return NULL;
 }

@@ -5,7 +5,7 @@
 #ifndef ONCEDROP_LEDGER_BATCH_H
 #define ONCEDROP_LEDGER_BATCH_H
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
 #define LEDGER_BATCH_PARAMS 6 /* the maximum for a condition */
 
@@ -14,6 +14,8 @@ struct ledger_batch {
     bool ended;    /* there are no more */
     char *ids; /* array literal of the locked messages (free(3)); NULL: there are none, and no transaction is open */
 };
+
+void ledger_batch_clear(struct ledger_batch *batch); /* for OD_CLEANUP */
 
 /* Opens the transaction and locks the next messages that meet the condition, except those that a delivery holds. The
  * caller must check the condition again once they are locked: it may have changed meanwhile.

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "decode/decode.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_claim.h"
+#include "ledger/ledger_lock.h"
+#include "ledger/ledger_server.h"
 
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 {
@@ -70,7 +72,7 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
         fault_set(fault, "the lock is not granted although it is free");
     bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, fault);
     if (!written && result == LEDGER_OK) /* ledger_look has added its own */
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+        ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
     return written;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
 #define CHECK_MS 4000 /* for an answer that takes a delivery a few milliseconds */
 #define HOSTS_MOST 8
@@ -27,12 +27,12 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     pg_set_timeout(ledger->pg, CHECK_MS);
     bool sent = ledger_set_lock(ledger, key, fault) && ledger_add_begin(ledger, CHECK_MS, fault);
     size_t mark = pg_mark(ledger->pg);
-    sent = sent && lock_add_acquire(ledger->pg, &ledger->lock, fault) && ledger_add_end(ledger, fault) &&
+    sent = sent && ledger_add_acquire(ledger, key, fault) && ledger_add_end(ledger, fault) &&
            pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     bool kept = pg_finish(ledger->pg);
     if (result == NULL)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+        ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
     else if (!kept)
         fault_set(fault, "database: the connection is closed as soon as a transaction begins");
     else
@@ -42,7 +42,7 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
 
 /* A transaction of `other` got no answer while one of `ledger` was open. Finds out whether it was waiting for that
  * one. */
-static void explain_silence(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+static void explain_no_answer(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
 {
     struct fault ignored;
     bool granted;
@@ -61,7 +61,7 @@ static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_
     if (!begin_try(ledger, key, &first, fault))
         return SHARING_TROUBLE;
     if (!begin_try(other, key ^ 1, &beside, fault)) {
-        explain_silence(ledger, other, key ^ 1, fault);
+        explain_no_answer(ledger, other, key ^ 1, fault);
         return SHARING_TROUBLE;
     }
     ledger_rollback(other);
@@ -107,8 +107,8 @@ static char *other_methods(struct ledger *ledger, struct ledger *other)
 }
 
 /* Sets the fault to what is wrong, and which method to use. who: the two. */
-static bool explain(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
-                    struct fault *fault)
+static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
+                            struct fault *fault)
 {
     static const char *const wrong[] = {
         [NEVER_GRANTED] = "the lock is not granted although it is free",
@@ -142,20 +142,17 @@ struct host {
     struct ledger *ledger;
 };
 
-static void hosts_clear(struct host hosts[HOSTS_MOST])
+struct hosts {
+    struct host list[HOSTS_MOST];
+};
+
+static void hosts_clear(struct hosts *hosts)
 {
     for (size_t i = 0; i < HOSTS_MOST; i++) {
-        ledger_close(&hosts[i].ledger);
-        base_free(&hosts[i].conninfo);
-        base_free(&hosts[i].name);
+        ledger_close(&hosts->list[i].ledger);
+        base_free(&hosts->list[i].conninfo);
+        base_free(&hosts->list[i].name);
     }
-}
-
-typedef struct host hosts_type[HOSTS_MOST];
-
-static void clear_hosts(hosts_type *hosts)
-{
-    hosts_clear(*hosts);
 }
 
 /* Whether deliveries can reach the host, and may write there. A replica that target_session_attrs keeps them away from
@@ -196,7 +193,7 @@ static bool check_hosts(const struct config *config, struct host *hosts, struct 
             if (sharing == SHARING_TROUBLE)
                 fault_prefix(fault, "%s", who);
             if (sharing != EXCLUDES)
-                return explain(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
+                return explain_sharing(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
         }
     }
     return true;
@@ -223,16 +220,16 @@ static bool check_slots(struct ledger *ledger, struct fault *fault)
 bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct fault *fault)
 {
     *ret = (struct ledger_check_lock){.hosts = 0};
-    hosts_type hosts OD_CLEANUP(clear_hosts) = {{.ledger = NULL}};
+    struct hosts hosts OD_CLEANUP(hosts_clear) = {.list = {{.ledger = NULL}}};
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, fault);
     struct ledger *other OD_CLEANUP(ledger_close) = ledger != NULL ? ledger_open(config, NULL, fault) : NULL;
     if (other == NULL)
         return false;
     enum sharing sharing = share(ledger, other, fault);
     if (sharing != EXCLUDES)
-        return explain(ledger, other, sharing, "two sessions", fault);
+        return explain_sharing(ledger, other, sharing, "two sessions", fault);
     if (!check_slots(ledger, fault))
         return false;
     char *second OD_CLEANUP(base_free) = pg_conninfo_host(config->database.conninfo, 1, NULL);
-    return second == NULL || check_hosts(config, hosts, ret, fault);
+    return second == NULL || check_hosts(config, hosts.list, ret, fault);
 }

@@ -3,7 +3,9 @@
  * Claim and hold: from the lock to the moment when an APPEND is allowed. */
 #include <unistd.h>
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_claim.h"
+#include "ledger/ledger_lock.h"
+#include "ledger/ledger_record.h"
 
 /* The recipient's delivery and this try of it, in one statement. */
 static bool add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
@@ -11,25 +13,6 @@ static bool add_answer(struct ledger *ledger, const struct ledger_claim *claim, 
 {
     const struct ledger_message *message = claim->message;
     const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
-    char token[24], pid[24], queued[24], spent[LEDGER_TIMES][24];
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = recipient->address},
-        {.data = recipient->original},
-        {.data = recipient->account},
-        {.data = recipient->mailbox},
-        LEDGER_QUEUE_ID(message->queue_id),
-        {.data = ledger->host},
-        {.data = answer->outcome},
-        {.data = answer->reason},
-        {.data = answer->finished ? "t" : "f"},
-        {.data = answer->whole ? "t" : "f"},
-        {.data = pg_number(claim->token, token)},
-        {.data = pg_number(getpid(), pid)},
-        {.data = message->queued_at != 0 ? pg_number(message->queued_at, queued) : NULL},
-        {.data = ledger->config->record.trace ? "t" : "f"},
-        LEDGER_SPENT(times, spent),
-    };
     return pg_add(
         ledger->pg,
         "WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
@@ -56,7 +39,13 @@ static bool add_answer(struct ledger *ledger, const struct ledger_claim *claim, 
         " CASE WHEN $16::boolean THEN substring(pg_catalog.sha256(pg_catalog.int8send($13::bigint) ||"
         " pg_catalog.convert_to($3::text, 'UTF8')) FROM 1 FOR 8) END"
         " FROM tried ON CONFLICT DO NOTHING",
-        16 + LEDGER_TIMES, params, fault);
+        PG_PARAMS(LEDGER_KEY(message), PG_TEXT(recipient->address), PG_TEXT(recipient->original),
+                  PG_TEXT(recipient->account), PG_TEXT(recipient->mailbox), LEDGER_QUEUE_ID(message->queue_id),
+                  PG_TEXT(ledger->host), PG_TEXT(answer->outcome), PG_TEXT(answer->reason), PG_BOOL(answer->finished),
+                  PG_BOOL(answer->whole), PG_NUMBER(claim->token), PG_NUMBER(getpid()),
+                  PG_NUMBER_IF(message->queued_at != 0, message->queued_at), PG_BOOL(ledger->config->record.trace),
+                  LEDGER_SPENT(times)),
+        fault);
 }
 
 static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed,
@@ -65,20 +54,6 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
     const struct ledger_message *message = claim->message;
     const struct ledger_copy *copy = &claimed->copy;
     const struct ledger_target *target = &message->targets[copy->target];
-    char token[24], pid[24], attempt[24];
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = target->account},
-        {.data = target->mailbox},
-        {.data = ledger_role_name(target->role)},
-        {.data = copy->doubt ? "t" : "f"},
-        {.data = pg_number(claim->token, token)},
-        {.data = ledger->host},
-        {.data = pg_number(getpid(), pid)},
-        {.data = message->recipients[copy->recipient].address},
-        {.data = pg_number(claimed->attempt - 1, attempt)},
-        {.data = copy->again ? "t" : "f"},
-    };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
                   " host, pid)"
@@ -90,16 +65,12 @@ static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                   " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
                   " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer"
                   " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
-                  12, params, fault);
-}
-
-/* For the statistics only. */
-static bool add_searches(struct ledger *ledger, size_t searches, struct fault *fault)
-{
-    char number[24];
-    const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)searches, number)}};
-    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('search', $1::text, $2::integer)",
-                  2, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
+                            PG_TEXT(ledger_role_name(target->role)), PG_BOOL(copy->doubt), PG_NUMBER(claim->token),
+                            PG_TEXT(ledger->host), PG_NUMBER(getpid()),
+                            PG_TEXT(message->recipients[copy->recipient].address), PG_NUMBER(claimed->attempt - 1),
+                            PG_BOOL(copy->again)),
+                  fault);
 }
 
 /* Whether the hold includes this copy. */
@@ -123,19 +94,12 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
     }
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, count);
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
-    char token[24];
-    const struct pg_param params[] = {
-        LEDGER_KEY(claim->message),
-        pg_array(account_array),
-        pg_array(mailbox_array),
-        {.data = pg_number(claim->token, token)},
-    };
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + wait);
     if (!ledger_add_begin(ledger, wait, fault))
         return false;
     *ret = pg_mark(ledger->pg);
-    if (!lock_add_reassert(ledger->pg, &ledger->lock, fault))
+    if (!ledger_add_reassert(ledger, fault))
         return false;
     /* The state is not a condition: for that PostgreSQL would read the index of what is not stored, which is full of rows
      * of deliveries that have ended. Settling will need a transaction number anyway; to have it from now on lets
@@ -144,7 +108,9 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
                   "SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
                   " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint",
-                  5, params, fault) &&
+                  PG_PARAMS(LEDGER_KEY(claim->message), PG_ARRAY(account_array), PG_ARRAY(mailbox_array),
+                            PG_NUMBER(claim->token)),
+                  fault) &&
            ledger_add_end(ledger, fault);
 }
 
@@ -152,7 +118,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
 {
     PGresult *lock OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
     if (lock == NULL)
-        return lock_is_timeout(pg_sqlstate(ledger->pg)) ? LEDGER_BUSY : LEDGER_TROUBLE;
+        return ledger_lock_timed_out(ledger) ? LEDGER_BUSY : LEDGER_TROUBLE;
     PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + 1, fault);
     if (ours == NULL)
         return LEDGER_TROUBLE;
@@ -181,7 +147,7 @@ bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
             return false;
         searches += claim->copies[i].copy.doubt;
     }
-    return searches == 0 || add_searches(ledger, searches, fault);
+    return searches == 0 || ledger_add_event(ledger, "search", searches, fault);
 }
 
 struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,
@@ -249,7 +215,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     }
     enum ledger_result result = take_claim(ledger, claim, fault);
     if (result == LEDGER_TROUBLE)
-        ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+        ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
     if (!pg_finish(ledger->pg) && result == LEDGER_OK && claim->copy_count > 0) {
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;

@@ -4,7 +4,6 @@
 #include "ledger/ledger_expire.h"
 
 #include "ledger/ledger_batch.h"
-#include "ledger/ledger_text.h"
 
 #define YOUNGER(time, ms) time " >= pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
 
@@ -17,7 +16,14 @@
     " AND " YOUNGER("d.last_at", "$1") ")" \
     " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" \
     " AND " YOUNGER("c.attempt_at", "CASE c.state WHEN 'appending' THEN $2 ELSE $1 END") ")"
-#define EXPIRED_PARAMS 3
+#define EXPIRED_PARAMS(ledger, expire) \
+    PG_NUMBER((expire)->older_than_ms), PG_NUMBER(appending_ms(ledger, expire)), PG_NUMBER((expire)->upto)
+
+static int64_t appending_ms(const struct ledger *ledger, const struct ledger_expire *expire)
+{
+    int64_t hold_off = ledger->config->delivery.hold_off;
+    return expire->older_than_ms > hold_off ? expire->older_than_ms : hold_off;
+}
 
 /* Requires `open`: the unfinished deliveries of these messages. */
 #define REPORT \
@@ -27,67 +33,37 @@
     " m.message_id, string_agg(DISTINCT o.reason, '; ') AS reason" \
     " FROM due m LEFT JOIN open o ON o.message = m.id GROUP BY m.id, m.message_id ORDER BY m.id"
 
-struct numbers {
-    char older[24], appending[24], upto[24];
-};
-
-static void set_params(const struct ledger *ledger, const struct ledger_expire *expire, struct numbers *numbers,
-                       struct pg_param params[EXPIRED_PARAMS])
-{
-    int64_t hold_off = ledger->config->delivery.hold_off;
-    int64_t appending = expire->older_than_ms > hold_off ? expire->older_than_ms : hold_off;
-    params[0] = (struct pg_param){.data = pg_number(expire->older_than_ms, numbers->older)};
-    params[1] = (struct pg_param){.data = pg_number(appending, numbers->appending)};
-    params[2] = (struct pg_param){.data = pg_number(expire->upto, numbers->upto)};
-}
-
 struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
                                            struct fault *fault)
 {
-    char after[24];
-    struct numbers numbers;
-    struct pg_param params[EXPIRED_PARAMS + 1];
-    set_params(ledger, expire, &numbers, params);
-    params[EXPIRED_PARAMS] = (struct pg_param){.data = pg_number(expire->after, after)};
     return ledger_query(ledger,
                         "WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > $4::bigint"
                         " AND " EXPIRED
                         "), open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message"
                         " WHERE d.finished_at IS NULL)" REPORT,
-                        EXPIRED_PARAMS + 1, params, fault);
+                        PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_NUMBER(expire->after)), fault);
 }
 
 bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault)
 {
-    char number[24];
-    const struct pg_param param = {.data = pg_number(message, number)};
     PGresult *result OD_CLEANUP(pg_clear) =
         ledger_ask(ledger, LEDGER_OPERATOR,
                    "SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = $1::bigint AND finished_at IS NULL)"
                    " OR EXISTS (SELECT FROM @schema@.copy WHERE message = $1::bigint"
                    " AND state IN ('pending', 'appending'))",
-                   1, &param, fault);
+                   PG_PARAMS(PG_NUMBER(message)), fault);
     if (result != NULL)
         *ret = pg_bool(result, 0, 0);
     return result != NULL;
 }
 
-static void batch_clear(struct ledger_batch *batch)
-{
-    base_free(&batch->ids);
-}
-
 struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct fault *fault)
 {
-    struct numbers numbers;
-    struct pg_param params[EXPIRED_PARAMS + 1];
-    struct ledger_batch batch OD_CLEANUP(batch_clear) = {.after = expire->after};
-    set_params(ledger, expire, &numbers, params);
-    if (!ledger_batch_lock(ledger, EXPIRED, EXPIRED_PARAMS, params, &batch, fault))
+    struct ledger_batch batch OD_CLEANUP(ledger_batch_clear) = {.after = expire->after};
+    if (!ledger_batch_lock(ledger, EXPIRED, PG_PARAMS(EXPIRED_PARAMS(ledger, expire)), &batch, fault))
         return NULL;
     PGresult *result OD_CLEANUP(pg_clear) = NULL;
     if (batch.ids != NULL) {
-        params[EXPIRED_PARAMS] = pg_array(batch.ids);
         pg_receive_any(ledger->pg);
         result = ledger_batch_commit(
             ledger,
@@ -98,7 +74,7 @@ struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_ex
             " RETURNING d.*), copies AS (UPDATE @schema@.copy c SET state = 'abandoned',"
             " doubt = c.doubt OR c.state = 'appending' FROM due WHERE due.id = c.message"
             " AND c.state IN ('pending', 'appending'))" REPORT,
-            EXPIRED_PARAMS + 1, params, fault);
+            PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_ARRAY(batch.ids)), fault);
         if (result == NULL)
             return NULL;
     }

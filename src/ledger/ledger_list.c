@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ledger/ledger_session.h"
-#include "ledger/ledger_text.h"
 
 /* Conditions; $ is replaced by the parameter of the value. */
 #define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $::bigint * interval '1 millisecond'"
@@ -107,8 +106,6 @@ struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault)
 
 struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct fault *fault)
 {
-    char number[24];
-    const struct pg_param param = {.data = pg_number(hours, number)};
     return ledger_query(
         ledger,
         "SELECT " LEDGER_TIME("hour") " AS hour, stored, bytes, retried, round(p[1]::numeric, 3) AS p50,"
@@ -119,5 +116,5 @@ struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct f
         " FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message"
         " WHERE c.state = 'stored' AND c.role = 'inbox' AND c.first_at >= now() - $1::bigint * interval '1 hour'"
         " GROUP BY 1) AS hours ORDER BY hour",
-        1, &param, fault);
+        PG_PARAMS(PG_NUMBER(hours)), fault);
 }

@@ -80,7 +80,6 @@ static const char *const queries[LOCK_METHODS] = {
 
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
 {
-    char wait[24];
-    const struct pg_param param = {.data = pg_number(ledger_hold_wait_ms(ledger->config), wait)};
-    return ledger_query(ledger, queries[ledger->config->lock.method], 1, &param, fault);
+    return ledger_query(ledger, queries[ledger->config->lock.method],
+                        PG_PARAMS(PG_NUMBER(ledger_hold_wait_ms(ledger->config))), fault);
 }

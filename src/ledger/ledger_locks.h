@@ -39,7 +39,7 @@ enum {
     LOCKS_CLIENT,
     LOCKS_HELD,
     LOCKS_HIDDEN,
-    LOCKS_WAITING,
+    LOCKS_WAITING
 };
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
  * Trying the lock, and reading what is known once it is ours. */
+#include <glib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/alias.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 #include "message/message.h"
 
 #define POLL_FIRST_MS 5
@@ -29,11 +27,10 @@ static size_t sent_target(const struct ledger_message *message)
 
 static bool add_message_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
-    const struct pg_param params[] = {LEDGER_KEY(message)};
     return pg_add(ledger->pg,
                   "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
                   " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
-                  2, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message)), fault);
 }
 
 static bool add_copies_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
@@ -42,7 +39,6 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
     for (size_t i = 0; i < message->target_count; i++)
         accounts[i] = message->targets[i].account;
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, message->target_count);
-    const struct pg_param params[] = {LEDGER_KEY(message), pg_array(account_array)};
     return pg_add(ledger->pg,
                   "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
                   " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
@@ -51,30 +47,25 @@ static bool add_copies_query(struct ledger *ledger, const struct ledger_message 
                   " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " JOIN @schema@.delivery d ON d.id = c.claimed_by"
                   " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
-                  3, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_ARRAY(account_array)), fault);
 }
 
 /* For the Sent copy only the Message-ID counts: does other content with this id have a copy, or one that may still be
  * stored? That includes one that was given up while its APPEND was in doubt. */
 static bool add_variant_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
 {
-    size_t place = sent_target(message);
-    if (place == LEDGER_NO_TARGET)
+    size_t target = sent_target(message);
+    if (target == LEDGER_NO_TARGET)
         return true;
-    char hold_off[24];
-    const struct ledger_target *sent = &message->targets[place];
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = sent->account},
-        {.data = sent->mailbox},
-        {.data = pg_number(ledger->config->delivery.hold_off, hold_off)},
-    };
+    const struct ledger_target *sent = &message->targets[target];
     return pg_add(ledger->pg,
                   "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
                   " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
                   " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
                   " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
-                  5, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(sent->account), PG_TEXT(sent->mailbox),
+                            PG_NUMBER(ledger->config->delivery.hold_off)),
+                  fault);
 }
 
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
@@ -84,7 +75,7 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
         return false;
     ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
-    if (!lock_add_acquire(ledger->pg, &ledger->lock, fault))
+    if (!ledger_add_acquire(ledger, ledger->lock_key, fault))
         return false;
     ret->message = pg_mark(ledger->pg);
     if (!add_message_query(ledger, message, fault))
@@ -97,7 +88,7 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
            pg_send(ledger->pg, fault);
 }
 
-static size_t recipient_place(const struct ledger_message *message, const char *address)
+static size_t find_recipient(const struct ledger_message *message, const char *address)
 {
     for (size_t i = 0; i < message->recipient_count; i++)
         if (message->recipients[i].account != NULL && strcmp(message->recipients[i].address, address) == 0)
@@ -134,7 +125,7 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
             .attempt = pg_int(result, row, 4),
             .attempt_age_ms = pg_int(result, row, 5),
             .first_age_ms = pg_int(result, row, 6),
-            .owner = recipient_place(message, PQgetvalue(result, row, 7)),
+            .owner = find_recipient(message, PQgetvalue(result, row, 7)),
             .owner_finished = pg_bool(result, row, 8),
             .beside = found->copies[i].beside,
             .alias = found->copies[i].alias,
@@ -194,8 +185,7 @@ static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
 {
     if (pg_finish(ledger->pg) || !good)
         return good;
-    fault_set(fault, "database: connection lost");
-    return false;
+    return fault_fail(fault, "database: connection lost");
 }
 
 /* Reads what is known, in the state under the lock. NULL with the fault set. */
@@ -227,7 +217,7 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    bool late = settings != NULL && lock == NULL && lock_is_timeout(pg_sqlstate(ledger->pg));
+    bool late = settings != NULL && lock == NULL && ledger_lock_timed_out(ledger);
     if (late || (lock != NULL && !lock_granted(lock))) {
         pg_finish(ledger->pg);
         return LEDGER_BUSY;
@@ -240,19 +230,15 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         return LEDGER_OK;
     }
     pg_finish(ledger->pg);
-    ledger_add_remedy(ledger, LEDGER_DELIVERY, fault);
+    ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
     ledger_rollback(ledger);
     return LEDGER_TROUBLE;
 }
 
 static void pause_ms(int64_t ms)
 {
-    uint32_t random = 0;
-    if (getrandom(&random, sizeof(random), 0) < 0)
-        random = (uint32_t)getpid();
-    ms = ms / 2 + (int64_t)(random % (uint32_t)(ms + 1)); /* jitter: a factor of 0.5 to 1.5 */
-    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    nanosleep(&time, NULL);
+    ms = ms / 2 + g_random_int_range(0, (int)ms + 1); /* jitter: a factor of 0.5 to 1.5 */
+    g_usleep((gulong)ms * 1000);
 }
 
 /* Whether another delivery claimed one of our copies within this time, or one that may end in the same mailbox
@@ -275,12 +261,10 @@ static bool just_claimed(const struct ledger *ledger, const struct ledger_messag
 }
 
 /* Ends the transaction, and counts recipients for whom nothing else is written. Losing this row would do no harm, so
- * there is no wait for the disk. In the same round trip asks who holds the message's lock; message: NULL if we do. */
-static void end_held(struct ledger *ledger, const struct ledger_message *message, size_t recipients)
+ * there is no wait for the disk. ask: in the same round trip asks who holds the lock. */
+static void end_held(struct ledger *ledger, bool ask, size_t recipients)
 {
     struct fault ignored;
-    char number[24];
-    const struct pg_param params[] = {{.data = ledger->host}, {.data = pg_number((int64_t)recipients, number)}};
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
@@ -288,11 +272,10 @@ static void end_held(struct ledger *ledger, const struct ledger_message *message
                 ledger_add_release(ledger, &ignored);
     size_t holder = pg_mark(ledger->pg);
     ledger->leased = false;
-    sent = sent && (message == NULL || ledger_add_holder(ledger, message, &ignored)) &&
-           pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ('held', $1::text, $2::integer)",
-                  2, params, &ignored) &&
-           pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored);
-    if (sent && message != NULL)
+    sent = sent && (!ask || ledger_add_holder(ledger, &ignored)) &&
+           ledger_add_event(ledger, "held", recipients, &ignored) && pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) &&
+           pg_send(ledger->pg, &ignored);
+    if (sent && ask)
         ledger_take_holder(ledger, holder);
     if (sent)
         ledger_finish(ledger);
@@ -324,7 +307,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
             if (result == LEDGER_OK)
                 *ret = found;
             if (result == LEDGER_BUSY)
-                end_held(ledger, message, recipients_of(message));
+                end_held(ledger, true, recipients_of(message));
             return result;
         }
         ledger_rollback(ledger);
@@ -336,7 +319,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
 void ledger_leave(struct ledger *ledger, size_t held)
 {
     if (held > 0)
-        end_held(ledger, NULL, held);
+        end_held(ledger, false, held);
     else
         ledger_rollback(ledger);
 }

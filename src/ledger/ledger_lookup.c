@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
  * The account of an address, by the site's own query (route.account_query). */
-#include "ledger/ledger_session.h"
-
-/* Reads a row of account_query: as many of the three columns as it has. */
-static void take_columns(const PGresult *result, char *ret_columns[3])
-{
-    for (int i = 0; i < 3; i++) {
-        bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);
-        ret_columns[i] = there ? base_strdup(PQgetvalue(result, 0, i)) : NULL;
-    }
-}
+#include "ledger/ledger_lock.h"
 
 /* The query is the site's own: it may rely on the search_path of its role. */
 static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                         char *ret_columns[3], struct fault *fault)
 {
-    const struct pg_param param = {.data = address};
     if (!ledger_connect(ledger, fault))
         return false;
-    bool sent = ledger_add_begin_as_is(ledger, fault) && pg_add(ledger->pg, query, 1, &param, fault) &&
+    bool sent = ledger_add_begin_as_is(ledger, fault) &&
+                pg_add(ledger->pg, query, PG_PARAMS(PG_TEXT(address)), fault) &&
                 pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault);
     PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 2, fault) : NULL;
     bool failed = result == NULL;
@@ -29,17 +20,17 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
         fault_prefix(fault, "[route] account_query");
         return false;
     }
-    if (PQntuples(result) > 1) {
-        fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed", PQntuples(result));
-        return false;
-    }
+    if (PQntuples(result) > 1)
+        return fault_fail(fault, "[route] account_query: %d rows for one address, at most one is allowed",
+                          PQntuples(result));
     if (PQnfields(result) == 0) { /* a statement that never returns rows does not say that the account is unknown */
-        fault_set(fault, "[route] account_query: the statement returns no columns");
-        return false;
+        return fault_fail(fault, "[route] account_query: the statement returns no columns");
     }
     *ret_found = PQntuples(result) == 1;
-    if (*ret_found)
-        take_columns(result, ret_columns);
+    for (int i = 0; *ret_found && i < 3; i++) { /* as many of the three columns as it has */
+        bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);
+        ret_columns[i] = there ? base_strdup(PQgetvalue(result, 0, i)) : NULL;
+    }
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "ledger/ledger_purge.h"
 
 #include "ledger/ledger_batch.h"
+#include "ledger/ledger_total.h"
 
 /* $1: milliseconds. last_at is checked because replayed messages arrived long ago but may have been recorded today. */
 #define OLD \
@@ -23,27 +24,17 @@
 
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault)
 {
-    char age[24], abandon[24];
-    const struct pg_param params[] = {
-        {.data = pg_number(older_than_ms, age)},
-        {.data = pg_number(ledger->config->record.abandon_after, abandon)},
-    };
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(ledger, LEDGER_OPERATOR,
-                                                       "SELECT count(*) FROM @schema@.message m WHERE " OLD_OR_EXPIRED,
-                                                       2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask(ledger, LEDGER_OPERATOR, "SELECT count(*) FROM @schema@.message m WHERE " OLD_OR_EXPIRED,
+                   PG_PARAMS(PG_NUMBER(older_than_ms), PG_NUMBER(ledger->config->record.abandon_after)), fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;
 }
 
-static void batch_clear(struct ledger_batch *batch)
-{
-    base_free(&batch->ids);
-}
-
 /* Deletes, and subtracts from what was counted. The copies are still there for this statement: they go at its end, by
  * their foreign key. Returns how many messages these were. */
-static PGresult *delete_batch(struct ledger *ledger, const struct pg_param params[2], struct fault *fault)
+static PGresult *delete_batch(struct ledger *ledger, int64_t older_than_ms, const char *ids, struct fault *fault)
 {
     if (!pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL, fault)) {
         ledger_rollback(ledger);
@@ -59,7 +50,7 @@ static PGresult *delete_batch(struct ledger *ledger, const struct pg_param param
         " LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id"
         " WHERE o.id <= k.last_copy) c)"
         " SELECT count(*) FROM gone",
-        2, params, fault);
+        PG_PARAMS(PG_NUMBER(older_than_ms), PG_ARRAY(ids)), fault);
 }
 
 /* Of deliveries that died, of messages that nobody has delivered since. */
@@ -74,15 +65,12 @@ static bool delete_leases(struct ledger *ledger, struct fault *fault)
 
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
 {
-    char age[24];
-    struct ledger_batch batch OD_CLEANUP(batch_clear) = {.after = purge->after};
-    struct pg_param params[2] = {{.data = pg_number(purge->older_than_ms, age)}};
+    struct ledger_batch batch OD_CLEANUP(ledger_batch_clear) = {.after = purge->after};
     if ((purge->after == 0 && !delete_leases(ledger, fault)) ||
-        !ledger_batch_lock(ledger, OLD, 1, params, &batch, fault))
+        !ledger_batch_lock(ledger, OLD, PG_PARAMS(PG_NUMBER(purge->older_than_ms)), &batch, fault))
         return false;
     if (batch.ids != NULL) {
-        params[1] = pg_array(batch.ids);
-        PGresult *result OD_CLEANUP(pg_clear) = delete_batch(ledger, params, fault);
+        PGresult *result OD_CLEANUP(pg_clear) = delete_batch(ledger, purge->older_than_ms, batch.ids, fault);
         if (result == NULL)
             return false;
         purge->deleted += pg_int(result, 0, 0);

@@ -3,7 +3,7 @@
  * Converts results to tables that outlive them. */
 #include "ledger/ledger_query.h"
 
-#include <string.h>
+#include <glib.h>
 
 #include "ledger/ledger_session.h"
 
@@ -36,38 +36,21 @@ void ledger_table_join(struct ledger_table **table, struct ledger_table **more)
         return;
     }
     size_t cells = (*table)->columns * (*table)->rows, added = (*more)->columns * (*more)->rows;
-    char **all = base_alloc((cells + added + 1) * sizeof(char *));
-    memcpy(all, (*table)->cells, cells * sizeof(char *));
-    if (added > 0)
-        memcpy(all + cells, (*more)->cells, added * sizeof(char *));
-    base_free(&(*table)->cells);
-    (*table)->cells = all;
+    (*table)->cells = base_realloc((*table)->cells, (cells + added + 1) * sizeof(char *));
+    for (size_t i = 0; i < added; i++)
+        (*table)->cells[cells + i] = g_steal_pointer(&(*more)->cells[i]);
     (*table)->rows += (*more)->rows;
-    (*more)->rows = 0; /* its cells now belong to the other table */
-    if (added > 0)
-        memset((*more)->cells, 0, added * sizeof(char *));
     ledger_table_free(more);
 }
 
 /* By the OIDs in pg_type.dat, which never change. */
 static enum ledger_type type_of(Oid oid)
 {
-    switch (oid) {
-    case 16:
-        return LEDGER_BOOLEAN;
-    case 20:
-    case 21:
-    case 23:
-    case 700:
-    case 701:
-    case 1700:
-        return LEDGER_NUMBER;
-    case 114:
-    case 3802:
-        return LEDGER_JSON;
-    default:
-        return LEDGER_TEXT;
-    }
+    static const Oid numbers[] = {20, 21, 23, 700, 701, 1700};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (oid == numbers[i])
+            return LEDGER_NUMBER;
+    return oid == 16 ? LEDGER_BOOLEAN : oid == 114 || oid == 3802 ? LEDGER_JSON : LEDGER_TEXT;
 }
 
 struct ledger_table *ledger_table_of(const PGresult *result)

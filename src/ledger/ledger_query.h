@@ -8,12 +8,25 @@
 
 enum ledger_type { LEDGER_TEXT, LEDGER_NUMBER, LEDGER_BOOLEAN, LEDGER_JSON };
 
+/* A time as text: UTC, ISO 8601, whatever the session's TimeZone and DateStyle. */
+#define LEDGER_TIME(expression) "to_char(" expression " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+
 struct ledger_table {
     size_t columns, rows;
     char **names;            /* [columns] */
     enum ledger_type *types; /* [columns] */
     char **cells;            /* [rows * columns], row by row; NULL: no value */
 };
+
+struct pg_param;
+struct pg_result;
+
+/* Runs one statement that only reads, outside of any transaction; NULL with the fault set on trouble. */
+struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                                  struct fault *fault) OD_MUST;
+
+/* Converts a result to a new table; NULL gives one without rows and columns. */
+struct ledger_table *ledger_table_of(const struct pg_result *result) OD_MUST;
 
 void ledger_table_free(struct ledger_table **table);
 

@@ -5,50 +5,35 @@
 #include <string.h>
 
 #include "decode/decode.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_record.h"
 #include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)
 #define TEXT_MAX (1024 * 1024) /* of a part: decode.h returns no more */
 
-static size_t list_length(char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL)
-        count++;
-    return count;
-}
-
 static bool add_message(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
                         const struct decoded *decoded, struct fault *fault)
 {
-    char key[24], date[24], size[24], received[24];
-    char *references OD_CLEANUP(base_free) =
-        pg_text_array((const char *const *)decoded->references, list_length(decoded->references));
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = pg_number(message_lock_key(message->identity), key)},
-        {.data = message->message_id},
-        {.data = message->sender},
-        {.data = decoded->from},
-        {.data = decoded->subject},
-        {.data = decoded->has_date ? pg_number(decoded->date, date) : NULL},
-        {.data = pg_number(message->size, size)},
-        {.data = decoded->in_reply_to},
-        pg_array(references),
-        {.data = pg_number(received_at, received)},
-    };
+    const char *const *list = (const char *const *)decoded->references;
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL)
+        count++;
+    char *references OD_CLEANUP(base_free) = pg_text_array(list, count);
     return pg_add(
         ledger->pg,
         "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
         " size, in_reply_to, \"references\", received_at)"
         " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
         " pg_catalog.to_timestamp($12::bigint)) ON CONFLICT DO NOTHING",
-        12, params, fault);
+        PG_PARAMS(LEDGER_KEY(message), PG_NUMBER(message_lock_key(message->identity)), PG_TEXT(message->message_id),
+                  PG_TEXT(message->sender), PG_TEXT(decoded->from), PG_TEXT(decoded->subject),
+                  PG_NUMBER_IF(decoded->has_date, decoded->date), PG_NUMBER(message->size),
+                  PG_TEXT(decoded->in_reply_to), PG_ARRAY(references), PG_NUMBER(received_at)),
+        fault);
 }
 
-static bool add_addresses(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
-                          struct fault *fault)
+static bool add_address_rows(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
+                             struct fault *fault)
 {
     enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
     size_t count = decoded->address_count;
@@ -68,7 +53,7 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_message *me
     struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(message)};
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = pg_text_array(columns[i], count);
-        params[2 + i] = pg_array(arrays[i]);
+        params[2 + i] = PG_ARRAY(arrays[i]);
     }
     bool added = pg_add(ledger->pg,
                         "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
@@ -88,38 +73,25 @@ static bool add_addresses(struct ledger *ledger, const struct ledger_message *me
 static bool add_part(struct ledger *ledger, const struct ledger_message *message, const struct decoded_part *part,
                      struct fault *fault)
 {
-    char size[24];
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = part->path},
-        {.data = part->type},
-        {.data = part->charset},
-        {.data = part->disposition},
-        {.data = part->filename},
-        {.data = pg_number(part->size, size)},
-        pg_bytes(part->sha256, sizeof(part->sha256)),
-        {.data = part->text, .max = TEXT_MAX},
-    };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
                   " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bytea, $10::text"
                   " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
-                  10, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(part->path), PG_TEXT(part->type), PG_TEXT(part->charset),
+                            PG_TEXT(part->disposition), PG_TEXT(part->filename), PG_NUMBER(part->size),
+                            PG_BYTES(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX}),
+                  fault);
 }
 
 static bool add_raw(struct ledger *ledger, const struct ledger_message *message, size_t chunk, struct fault *fault)
 {
-    char number[24];
     size_t at = chunk * RAW_CHUNK, left = (size_t)message->size - at;
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = pg_number((int64_t)chunk, number)},
-        pg_bytes((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK),
-    };
     return pg_add(ledger->pg,
                   "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
                   " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
-                  4, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_NUMBER((int64_t)chunk),
+                            PG_BYTES((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK)),
+                  fault);
 }
 
 bool ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
@@ -127,7 +99,7 @@ bool ledger_add_record(struct ledger *ledger, const struct ledger_message *messa
 {
     if (!add_message(ledger, message, received_at, decoded, fault))
         return false;
-    if (decoded->address_count > 0 && !add_addresses(ledger, message, decoded, fault))
+    if (decoded->address_count > 0 && !add_address_rows(ledger, message, decoded, fault))
         return false;
     for (size_t i = 0; i < decoded->part_count; i++)
         if (!add_part(ledger, message, &decoded->parts[i], fault))

@@ -14,16 +14,11 @@
 bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, int64_t *ret_ids, size_t *ret_count,
                            struct fault *fault)
 {
-    char after_text[24], limit_text[24];
-    const struct pg_param params[] = {
-        {.data = pg_number(after, after_text)},
-        {.data = pg_number((int64_t)limit, limit_text)},
-    };
     PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
         ledger, LEDGER_OPERATOR,
         "SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > $1::bigint"
         " AND " IS_WHOLE " AND " HAS_BYTES " ORDER BY d.message LIMIT $2::bigint",
-        2, params, fault);
+        PG_PARAMS(PG_NUMBER(after), PG_NUMBER((int64_t)limit)), fault);
     if (result == NULL)
         return false;
     *ret_count = (size_t)PQntuples(result);
@@ -77,8 +72,6 @@ static struct ledger_unfinished *take_unfinished(const PGresult *result)
 
 bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unfinished **ret, struct fault *fault)
 {
-    char number[24];
-    const struct pg_param param = {.data = pg_number(id, number)};
     PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
         ledger, LEDGER_OPERATOR,
         "SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,"
@@ -86,18 +79,11 @@ bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unf
         " LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'"
         " ORDER BY id DESC LIMIT 1) s ON true"
         " WHERE m.id = $1::bigint AND d.finished_at IS NULL ORDER BY d.id",
-        1, &param, fault);
+        PG_PARAMS(PG_NUMBER(id)), fault);
     if (result == NULL)
         return false;
     *ret = PQntuples(result) > 0 ? take_unfinished(result) : NULL;
     return true;
-}
-
-static void free_list(char ***list)
-{
-    for (size_t i = 0; *list != NULL && (*list)[i] != NULL; i++)
-        base_free(&(*list)[i]);
-    base_free(list);
 }
 
 void ledger_unfinished_free(struct ledger_unfinished **unfinished)
@@ -107,8 +93,8 @@ void ledger_unfinished_free(struct ledger_unfinished **unfinished)
     base_free(&(*unfinished)->message_id);
     base_free(&(*unfinished)->sender);
     base_free(&(*unfinished)->queue_id);
-    free_list(&(*unfinished)->recipients);
-    free_list(&(*unfinished)->originals);
+    g_strfreev((*unfinished)->recipients);
+    g_strfreev((*unfinished)->originals);
     base_free(&(*unfinished)->sent_account);
     base_free(&(*unfinished)->sent_mailbox);
     base_free(unfinished);
@@ -123,13 +109,11 @@ bool ledger_raw(struct ledger *ledger, int64_t id,
                 bool (*take)(void *context, const void *bytes, size_t size, struct fault *fault), void *context,
                 struct fault *fault)
 {
-    char number[24], chunk_number[24];
     for (int64_t chunk = 0;; chunk++) {
-        const struct pg_param params[] = {{.data = pg_number(id, number)}, {.data = pg_number(chunk, chunk_number)}};
         PGresult *result OD_CLEANUP(pg_clear) =
             ledger_ask(ledger, LEDGER_OPERATOR,
-                       "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer", 2, params,
-                       fault);
+                       "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer",
+                       PG_PARAMS(PG_NUMBER(id), PG_NUMBER(chunk)), fault);
         if (result == NULL)
             return false;
         if (PQntuples(result) == 0)
@@ -137,10 +121,8 @@ bool ledger_raw(struct ledger *ledger, int64_t id,
         size_t size;
         unsigned char *bytes OD_CLEANUP(free_bytes) =
             PQunescapeBytea((const unsigned char *)PQgetvalue(result, 0, 0), &size);
-        if (bytes == NULL) {
-            fault_set(fault, "no memory for the recorded message");
-            return false;
-        }
+        if (bytes == NULL)
+            return fault_fail(fault, "no memory for the recorded message");
         if (!take(context, bytes, size, fault))
             return false;
     }

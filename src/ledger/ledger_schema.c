@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 #include "schema_sql.h"
 
 /* One installer at a time, where there are such locks. All installers use the same arbitrary number: "oncedrop" in ASCII. */
@@ -22,10 +22,10 @@ int ledger_schema_needed(void)
 }
 
 /* The first column of the only row, as a number. */
-static bool ask(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
+static bool ask_number(struct ledger *ledger, const char *sql, const char *param, int64_t *ret, struct fault *fault)
 {
-    const struct pg_param params[] = {{.data = param}};
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_DELIVERY, sql, param != NULL, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        ledger_ask_here(ledger, LEDGER_DELIVERY, sql, param != NULL, &PG_TEXT(param), fault);
     if (result != NULL)
         *ret = pg_int(result, 0, 0);
     return result != NULL;
@@ -38,9 +38,9 @@ bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
         "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
         " ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'schema_version'";
     int64_t there = 0, version = 0;
-    if (!ledger_connect(ledger, fault) || !ask(ledger, table, ledger->config->database.schema, &there, fault))
+    if (!ledger_connect(ledger, fault) || !ask_number(ledger, table, ledger->config->database.schema, &there, fault))
         return false;
-    if (there && !ask(ledger, "SELECT max(version) FROM @schema@.schema_version", NULL, &version, fault))
+    if (there && !ask_number(ledger, "SELECT max(version) FROM @schema@.schema_version", NULL, &version, fault))
         return false;
     *ret = (int)version;
     return true;
@@ -65,16 +65,19 @@ bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault)
 /* The configuration allows only letters, digits and _ in the name. It needs no quotes except to preserve case. */
 static void fill_in(GString *sql, const char *schema)
 {
-    char *quoted OD_CLEANUP(base_free) = base_printf("\"%s\"", schema);
-    char *role OD_CLEANUP(base_free) = base_printf("\"%s_delivery\"", schema);
-    char *role_text OD_CLEANUP(base_free) = base_printf("'%s_delivery'", schema);
-    char *operator OD_CLEANUP(base_free) = base_printf("\"%s_operator\"", schema);
-    char *operator_text OD_CLEANUP(base_free) = base_printf("'%s_operator'", schema);
-    g_string_replace(sql, "@schema@", quoted, 0);
-    g_string_replace(sql, "@role@", role, 0);
-    g_string_replace(sql, "@role_text@", role_text, 0);
-    g_string_replace(sql, "@operator@", operator, 0);
-    g_string_replace(sql, "@operator_text@", operator_text, 0);
+    static const char *const marks[][2] = {
+        {"@schema@", "\"%s\""},
+        {"@role@", "\"%s_" LEDGER_DELIVERY "\""},
+        {"@role_text@", "'%s_" LEDGER_DELIVERY "'"},
+        {"@operator@", "\"%s_" LEDGER_OPERATOR "\""},
+        {"@operator_text@", "'%s_" LEDGER_OPERATOR "'"},
+    };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        GString *name = g_string_new(marks[i][1]);
+        g_string_replace(name, "%s", schema, 1);
+        g_string_replace(sql, marks[i][0], name->str, 0);
+        g_string_free(name, TRUE);
+    }
 }
 
 /* The SQL of all versions after `from`, with the name of the schema filled in: a new string (free(3)). */
@@ -100,11 +103,10 @@ char *ledger_schema_script(const struct config *config)
 
 static bool agree(struct ledger *ledger, ledger_run *run, char **ret, struct fault *fault)
 {
-    const struct pg_param param = {.data = lock_method_name(ledger->config->lock.method)};
     PGresult *result OD_CLEANUP(pg_clear) =
         run(ledger, LEDGER_DELIVERY,
-            "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method", 1, &param,
-            fault);
+            "UPDATE @schema@.agreed n SET lock_method = $1 FROM @schema@.agreed o RETURNING o.lock_method",
+            PG_PARAMS(PG_TEXT(lock_method_name(ledger->config->lock.method))), fault);
     if (result != NULL)
         *ret = base_strdup(PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "none");
     return result != NULL;
@@ -120,7 +122,7 @@ const char *ledger_schema_method(const struct config *config)
     return lock_method_name(config->lock.method);
 }
 
-static bool upgrade(struct ledger *ledger, int *ret_from, struct fault *fault)
+static bool apply_files(struct ledger *ledger, int *ret_from, struct fault *fault)
 {
     int from;
     char *previous OD_CLEANUP(base_free) = NULL;
@@ -145,7 +147,7 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
 {
     if (!ledger_connect(ledger, fault))
         return false;
-    bool done = upgrade(ledger, ret_from, fault);
+    bool done = apply_files(ledger, ret_from, fault);
     if (!done)
         ledger_rollback(ledger);
     return done;

@@ -23,8 +23,8 @@
     " tried_at = EXCLUDED.tried_at"
 
 /* A statement that is retried if it failed because a kept connection was lost. */
-static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, size_t count,
-                     const struct pg_param *params, struct fault *fault)
+static PGresult *run_or_retry(ledger_run *once, struct ledger *ledger, const char *sql, size_t count,
+                              const struct pg_param *params, struct fault *fault)
 {
     bool kept = ledger->pg != NULL;
     PGresult *result = once(ledger, LEDGER_DELIVERY, sql, count, params, fault);
@@ -33,35 +33,25 @@ static PGresult *run(ledger_run *once, struct ledger *ledger, const char *sql, s
     return result;
 }
 
-/* If several processes see that a look is due, only one of them changes the row. */
-static bool set_out(struct ledger *ledger, const char *server, bool *ret, struct fault *fault)
-{
-    char pause[24];
-    const struct pg_param params[] = {{.data = server}, {.data = pg_number(LEDGER_SERVER_REFUSED_MS, pause)}};
-    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_change, ledger, SET_OUT, 2, params, fault);
-    if (result == NULL)
-        return false;
-    *ret = PQntuples(result) == 1;
-    return true;
-}
-
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
                         struct fault *fault)
 {
-    char good[24], bad[24];
-    const struct pg_param params[] = {
-        {.data = server},
-        {.data = pg_number(LEDGER_SERVER_HONOURED_MS, good)},
-        {.data = pg_number(LEDGER_SERVER_REFUSED_MS, bad)},
-    };
-    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_ask, ledger, READ, 3, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = run_or_retry(
+        ledger_ask, ledger, READ,
+        PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_HONOURED_MS), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
     if (result == NULL)
         return false;
     bool known = PQntuples(result) == 1;
     bool honoured = known && pg_bool(result, 0, 0);
     bool look = !known || pg_bool(result, 0, 1);
-    if (known && look && !set_out(ledger, server, &look, fault))
-        return false;
+    if (known && look) { /* if several processes see that, only one of them changes the row */
+        PGresult *ours OD_CLEANUP(pg_clear) =
+            run_or_retry(ledger_change, ledger, SET_OUT,
+                         PG_PARAMS(PG_TEXT(server), PG_NUMBER(LEDGER_SERVER_REFUSED_MS)), fault);
+        if (ours == NULL)
+            return false;
+        look = PQntuples(ours) == 1;
+    }
     *ret = !known ? LEDGER_SERVER_NEW : honoured ? LEDGER_SERVER_HONOURED : LEDGER_SERVER_IGNORED;
     *ret_look = look;
     return true;
@@ -69,8 +59,8 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
 {
-    const struct pg_param params[] = {{.data = server}, {.data = honoured ? "true" : "false"}};
-    PGresult *result OD_CLEANUP(pg_clear) = run(ledger_change, ledger, RECORD, 2, params, fault);
+    PGresult *result OD_CLEANUP(pg_clear) =
+        run_or_retry(ledger_change, ledger, RECORD, PG_PARAMS(PG_TEXT(server), PG_BOOL(honoured)), fault);
     return result != NULL;
 }
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_claim.h"
+#include "ledger/ledger_lock.h"
 
 /* Marks of the batch's statements. */
 struct marks {
@@ -23,27 +24,19 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
 static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                            struct fault *fault)
 {
-    char uidvalidity[24], uid[24], token[24], attempt[24];
     const struct ledger_target *target = &claim->message->targets[made->target];
-    const struct pg_param params[] = {
-        LEDGER_KEY(claim->message),
-        {.data = target->account},
-        {.data = target->mailbox},
-        {.data = pg_number(claimed(claim, made->target)->attempt, attempt)},
-        {.data = pg_number(claim->token, token)},
-        {.data = ledger_state_name(made->state)},
-        {.data = made->doubt ? "t" : "f"},
-        {.data = made->uid != 0 ? pg_number(made->uidvalidity, uidvalidity) : NULL},
-        {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL},
-        {.data = made->error},
-    };
     return pg_add(
         ledger->pg,
         "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
         " stored_at = CASE WHEN $7 = 'stored' THEN pg_catalog.clock_timestamp() END"
         " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND c.message = m.id"
         " AND c.account = $3 AND c.mailbox = $4 AND c.attempt = $5::integer AND c.claim = $6::bigint",
-        11, params, fault);
+        PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
+                  PG_NUMBER(claimed(claim, made->target)->attempt), PG_NUMBER(claim->token),
+                  PG_TEXT(ledger_state_name(made->state)), PG_BOOL(made->doubt),
+                  PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid),
+                  PG_TEXT(made->error)),
+        fault);
 }
 
 /* For the Sent copy only the Message-ID counts: copies that were claimed for other content with this id, but never
@@ -51,24 +44,18 @@ static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
 static bool add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                                struct fault *fault)
 {
-    char uidvalidity[24], uid[24];
     const struct ledger_target *target = &claim->message->targets[made->target];
     if (target->role != COPY_SENT || made->state != COPY_STORED)
         return true;
-    const struct pg_param params[] = {
-        LEDGER_KEY(claim->message),
-        {.data = target->account},
-        {.data = target->mailbox},
-        {.data = made->uid != 0 ? pg_number(made->uidvalidity, uidvalidity) : NULL},
-        {.data = made->uid != 0 ? pg_number(made->uid, uid) : NULL},
-    };
     return pg_add(
         ledger->pg,
         "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
         " stored_at = pg_catalog.clock_timestamp()"
         " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
         " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
-        6, params, fault);
+        PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
+                  PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid)),
+        fault);
 }
 
 /* Updates only our own try: a delivery that has taken over has a row of its own. */
@@ -76,17 +63,6 @@ static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *
                               const struct ledger_answer *answer, const struct ledger_times *times, struct fault *fault)
 {
     const struct ledger_message *message = claim->message;
-    char token[24], spent[LEDGER_TIMES][24];
-    const struct pg_param params[] = {
-        LEDGER_KEY(message),
-        {.data = message->recipients[answer->recipient].address},
-        {.data = answer->outcome},
-        {.data = answer->reason},
-        {.data = answer->finished ? "t" : "f"},
-        {.data = answer->whole ? "t" : "f"},
-        {.data = pg_number(claim->token, token)},
-        LEDGER_SPENT(times, spent),
-    };
     return pg_add(
         ledger->pg,
         "WITH tried AS (UPDATE @schema@.delivery d SET outcome = $4::text, reason = $5::text,"
@@ -99,7 +75,10 @@ static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *
         " THEN pg_catalog.clock_timestamp() END, read_ms = $9::bigint, lock_ms = $10::bigint,"
         " database_ms = $11::bigint, imap_ms = $12::bigint FROM tried"
         " WHERE t.delivery = tried.id AND t.claim = $8::bigint",
-        8 + LEDGER_TIMES, params, fault);
+        PG_PARAMS(LEDGER_KEY(message), PG_TEXT(message->recipients[answer->recipient].address),
+                  PG_TEXT(answer->outcome), PG_TEXT(answer->reason), PG_BOOL(answer->finished), PG_BOOL(answer->whole),
+                  PG_NUMBER(claim->token), LEDGER_SPENT(times)),
+        fault);
 }
 
 static bool add_notify(struct ledger *ledger, const struct ledger_message *message, const struct ledger_made *made,
@@ -110,10 +89,9 @@ static bool add_notify(struct ledger *ledger, const struct ledger_message *messa
         any = any || made[i].state == COPY_STORED;
     if (!any || ledger->config->record.notify[0] == '\0')
         return true;
-    const struct pg_param params[] = {LEDGER_KEY(message), {.data = ledger->config->record.notify}};
     return pg_add(ledger->pg,
                   "SELECT pg_catalog.pg_notify($3, id::text) FROM @schema@.message WHERE identity = $1 AND digest = $2",
-                  3, params, fault);
+                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(ledger->config->record.notify)), fault);
 }
 
 bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,

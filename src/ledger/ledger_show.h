@@ -25,7 +25,7 @@ struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, 
  * none. */
 struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* Of one message (its id). NULL with the fault set on trouble. Columns:
+/* A section of what is known of one message (its id). NULL with the fault set on trouble. Their names and columns:
  *
  *   addresses   role, position, group, name, address
  *   deliveries  recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host, first_at,
@@ -40,12 +40,7 @@ struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) O
  *   parts       path, type, charset, disposition, filename, size, sha256
  *   why         text: what became of it and why, a sentence each: the tries in order of time, then what holds now; none
  *               for what was stored at the first try at once */
-struct ledger_table *ledger_addresses(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
-struct ledger_table *ledger_deliveries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
-struct ledger_table *ledger_tries(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
-struct ledger_table *ledger_spans(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
-struct ledger_table *ledger_copies(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
-struct ledger_table *ledger_parts(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
-struct ledger_table *ledger_why(struct ledger *ledger, const char *message, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message,
+                                 struct fault *fault) OD_MUST;
 
 #endif

@@ -4,7 +4,7 @@
  * two. */
 #include "ledger/ledger_total.h"
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
 #define LONGEST_MS (60 * 60 * INT64_C(1000)) /* adding up years of tries may take that long */
 
@@ -140,6 +140,6 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
     if (committed)
         return true;
     ledger_rollback(ledger);
-    ledger_add_remedy(ledger, LEDGER_OPERATOR, fault);
+    ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
     return false;
 }

@@ -74,11 +74,19 @@ struct pg_param {
     bool binary;
 };
 
-/* A bytea parameter. */
-struct pg_param pg_bytes(const void *bytes, size_t length);
-
-/* A text parameter that is a literal of pg_text_array: not cut, since its items were. */
-struct pg_param pg_array(const char *literal);
+/* The parameters of a statement, for the two arguments of a function that takes their number and the array. */
+#define PG_PARAMS(...) \
+    sizeof((struct pg_param[]){__VA_ARGS__}) / sizeof(struct pg_param), (const struct pg_param[]) \
+    { \
+        __VA_ARGS__ \
+    }
+#define PG_TEXT(text) ((struct pg_param){.data = (text)})
+#define PG_BYTES(bytes, size) ((struct pg_param){.data = (const void *)(bytes), .length = (int)(size), .binary = true})
+#define PG_ARRAY(literal) \
+    ((struct pg_param){.data = (literal), .max = SIZE_MAX}) /* of pg_text_array, which has cut it */
+#define PG_BOOL(flag) PG_TEXT((flag) ? "t" : "f")
+#define PG_NUMBER(number) PG_TEXT(pg_number((number), (char[24]){""}))
+#define PG_NUMBER_IF(there, number) PG_TEXT((there) ? pg_number((number), (char[24]){""}) : NULL)
 
 /* A text as the server will get it (see pg_param), as a new string (free(3)); NULL if it needs no change. */
 char *pg_text_fit(const char *text, size_t max) OD_MUST;
@@ -86,7 +94,7 @@ char *pg_text_fit(const char *text, size_t max) OD_MUST;
 /* Formats a number as a parameter; returns text. */
 const char *pg_number(int64_t number, char text[24]);
 
-/* An array literal for a text[] parameter (pg_array): each item is treated as a text parameter, NULL items become SQL
+/* An array literal for a text[] parameter (PG_ARRAY): each item is treated as a text parameter, NULL items become SQL
  * NULL; to be freed with free(3). */
 char *pg_text_array(const char *const *items, size_t count) OD_MUST;
 

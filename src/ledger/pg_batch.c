@@ -19,7 +19,7 @@ static bool enter_batch(struct pg *pg, struct fault *fault)
     pg->in_batch = true;
     pg->received = 0;
     pg->added = pg->taken = pg->results = 0;
-    g_byte_array_set_size(pg->kinds, 0);
+    g_ptr_array_set_size(pg->prepares, 0);
     pg->skipped = pg->alone = false;
     pg->sqlstate[0] = '\0';
     return true;
@@ -138,10 +138,8 @@ bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
     PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, fault);
     if (result == NULL)
         return false;
-    if (strcmp(PQcmdStatus(result), "COMMIT") != 0) {
-        fault_set(fault, "database: COMMIT answered %s", PQcmdStatus(result));
-        return false;
-    }
+    if (strcmp(PQcmdStatus(result), "COMMIT") != 0)
+        return fault_fail(fault, "database: COMMIT answered %s", PQcmdStatus(result));
     if (pg->alone) {
         fault_set(fault, "database: a COMMIT was not confirmed by the synchronous standby");
         pg->lost = true; /* as if its answer had not arrived */

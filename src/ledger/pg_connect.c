@@ -45,16 +45,14 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
-/* The value of an option: a list of the hosts that are left, or what the conninfo has. */
+/* The value of an option: a list of the hosts that are left, which may be empty, or what the conninfo has. */
 static const char *hosts_value(const struct hosts *hosts, const char *keyword, const char *value)
 {
-    const struct {
-        const char *keyword, *left;
-    } lists[] = {{"host", hosts->hosts}, {"hostaddr", hosts->addresses}, {"port", hosts->ports}};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        if (lists[i].left != NULL && strcmp(lists[i].keyword, keyword) == 0)
-            return lists[i].left;
-    return value;
+    const char *left = strcmp(keyword, "host") == 0       ? hosts->hosts
+                       : strcmp(keyword, "hostaddr") == 0 ? hosts->addresses
+                       : strcmp(keyword, "port") == 0     ? hosts->ports
+                                                          : NULL;
+    return left != NULL ? left : value;
 }
 
 /* Starts to connect with the conninfo's options and, where it has none, our defaults. */
@@ -66,13 +64,13 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         {"tcp_user_timeout", "30000"}, {"connect_timeout", "10"},
     };
     char *message = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfoParse(conninfo, &message);
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
-        fault_set(fault, "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
-                  reason);
-        return false;
+        return fault_fail(fault,
+                          "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
+                          reason);
     }
     struct keywords keywords = {.count = 0};
     keywords_add(&keywords, "application_name", application);
@@ -82,18 +80,10 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
         keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
     keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
-    PQconninfoFree(options);
     if (pg->conn == NULL)
         abort(); /* no memory: death by signal defers */
     PQsetNoticeReceiver(pg->conn, take_notice, pg);
     return true;
-}
-
-static const char *value_of(const PQconninfoOption *options, const char *name)
-{
-    while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
-        options++;
-    return options != NULL && options->keyword != NULL && options->val != NULL ? options->val : "";
 }
 
 /* Whether an entry of a list may be what the connection has: one that is empty stands for a default. */
@@ -131,13 +121,12 @@ static guint find_current(PGconn *conn, char **hosts, char **addresses, char **p
 }
 
 /* The hosts without the one that was being tried. False if there is none left, or libpq has tried the rest itself. */
-static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
+static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
 {
-    PQconninfoOption *options = PQconninfo(conn);
-    g_auto(GStrv) hosts = g_strsplit(value_of(options, "host"), ",", -1);
-    g_auto(GStrv) addresses = g_strsplit(value_of(options, "hostaddr"), ",", -1);
-    g_auto(GStrv) ports = g_strsplit(value_of(options, "port"), ",", -1);
-    PQconninfoFree(options);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
+    g_auto(GStrv) hosts = pg_option_list(options, "host");
+    g_auto(GStrv) addresses = pg_option_list(options, "hostaddr");
+    g_auto(GStrv) ports = pg_option_list(options, "port");
     guint count = 0;
     guint current = find_current(conn, hosts, addresses, ports, &count);
     if (count == 1 || (!silent && current + 1 == count))
@@ -153,10 +142,12 @@ static bool leave_out(PGconn *conn, bool silent, struct hosts *ret)
 /* Until when the host is waited for that is being tried: connect_timeout, if there is another one. */
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
-    PQconninfoOption *options = PQconninfo(conn);
-    int64_t limit = g_ascii_strtoll(value_of(options, "connect_timeout"), NULL, 10) * 1000;
-    bool several = strchr(value_of(options, "host"), ',') != NULL || strchr(value_of(options, "hostaddr"), ',') != NULL;
-    PQconninfoFree(options);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
+    const char *timeout = pg_option(options, "connect_timeout");
+    int64_t limit = timeout != NULL ? g_ascii_strtoll(timeout, NULL, 10) * 1000 : 0;
+    g_auto(GStrv) hosts = pg_option_list(options, "host");
+    g_auto(GStrv) addresses = pg_option_list(options, "hostaddr");
+    bool several = g_strv_length(hosts) > 1 || g_strv_length(addresses) > 1;
     return several && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
 }
 
@@ -208,7 +199,10 @@ static void add_reason(const struct pg *pg, bool silent, char **said)
     *said = all;
 }
 
-bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault)
+/* The host that does not answer within connect_timeout, or closes the connection, is left out, and the others are tried;
+ * libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
+static bool connect_to_one(struct pg *pg, const char *conninfo, const char *application, bool verify,
+                           struct fault *fault)
 {
     int64_t until = base_now_ms() + PG_TIMEOUT_MS;
     struct hosts hosts OD_CLEANUP(hosts_free) = {NULL, NULL, NULL};
@@ -221,7 +215,7 @@ bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bo
             return ended == CONNECTED;
         bool silent = ended == CONNECTING_SILENT;
         add_reason(pg, silent, &said);
-        if (base_now_ms() >= until || !leave_out(pg->conn, silent, &hosts)) {
+        if (base_now_ms() >= until || !leave_host_out(pg->conn, silent, &hosts)) {
             char *reason OD_CLEANUP(base_free) = pg_reason(said);
             fault_set(fault, "database: no connection%s: %s", silent ? " within 30 s" : "", reason);
             pg->lost = true;
@@ -233,4 +227,73 @@ bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bo
     if (pg_reason_is_login(pg->conn))
         strcpy(fault->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
     return false;
+}
+
+struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
+{
+    struct pg *pg = base_alloc(sizeof(*pg));
+    pg->timeout_ms = PG_TIMEOUT_MS;
+    pg->receive_max = PG_RECEIVE_MAX;
+    pg_statements_begin(pg);
+    if (!connect_to_one(pg, conninfo, application, verify, fault)) {
+        pg_close(&pg);
+        return NULL;
+    }
+    char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));
+    if (quoted == NULL || PQsetnonblocking(pg->conn, 1) != 0) {
+        PQfreemem(quoted);
+        pg_lose(pg, fault, "schema name");
+        pg_close(&pg);
+        return NULL;
+    }
+    pg->schema = base_strdup(quoted);
+    PQfreemem(quoted);
+    return pg;
+}
+
+const char *pg_secured(const struct pg *pg, bool *ret_good)
+{
+    return pg_peer_describe(pg->conn, ret_good);
+}
+
+void pg_close(struct pg **pg)
+{
+    if (*pg == NULL)
+        return;
+    if ((*pg)->conn != NULL)
+        PQfinish((*pg)->conn);
+    g_hash_table_destroy((*pg)->statements);
+    g_ptr_array_unref((*pg)->prepares);
+    base_free(&(*pg)->schema);
+    base_free(pg);
+}
+
+void pg_server_process(struct pg *pg, int64_t pid)
+{
+    pg->direct = pid == PQbackendPID(pg->conn);
+}
+
+void pg_receive_any(struct pg *pg)
+{
+    pg->receive_max = INT64_MAX;
+}
+
+bool pg_script(struct pg *pg, const char *sql, struct fault *fault)
+{
+    bool done = true;
+    pg->received = 0;
+    if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
+        return pg_lose(pg, fault, "connection lost");
+    if (!pg_flush(pg, fault))
+        return false;
+    for (;;) {
+        if (!pg_wait_result(pg, fault))
+            return false;
+        PGresult *result OD_CLEANUP(pg_clear) = PQgetResult(pg->conn);
+        if (result == NULL)
+            return done;
+        ExecStatusType status = PQresultStatus(result);
+        if (done && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+            done = pg_statement_failed(pg, result, fault);
+    }
 }

@@ -19,7 +19,7 @@ struct pg {
     bool alone;          /* a COMMIT did not wait for the synchronous standby */
     size_t added, taken; /* number of statements added to the batch, and of results taken */
     unsigned prepared;   /* number of names used so far */
-    GByteArray *kinds;   /* of the batch: for each result to come, whether it belongs to a PREPARE */
+    GPtrArray *prepares; /* of the batch: for each result to come, the pg_statement that it prepares, or NULL */
     size_t results;      /* number of these taken */
     size_t unflushed;
     int64_t timeout_ms;            /* limit of each wait for the server */
@@ -32,16 +32,19 @@ struct pg_statement {
     char *sql;     /* with the name of the schema */
     char name[24]; /* "": not prepared */
     bool used;     /* sent at least once */
-    size_t place;  /* position of its PREPARE's result in the batch ... */
-    bool stands;   /* ... which succeeded */
+    bool stands;   /* its PREPARE has succeeded */
 };
-
-/* Connects pg->conn: see pg_open. The host that does not answer within connect_timeout, or closes the connection, is left
- * out, and the others are tried; libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
-bool pg_connect(struct pg *pg, const char *conninfo, const char *application, bool verify, struct fault *fault) OD_MUST;
 
 /* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
 bool pg_count_received(struct pg *pg, struct fault *fault) OD_MUST;
+
+/* The value of a keyword; NULL if it is not set, or there are no options. */
+const char *pg_option(const PQconninfoOption *options, const char *keyword) OD_MUST;
+
+/* The entries of a list such as host (g_strfreev); none if it is not set. */
+char **pg_option_list(const PQconninfoOption *options, const char *keyword) OD_MUST;
+
+void pg_options_free(PQconninfoOption **options); /* for OD_CLEANUP */
 
 /* A message of libpq's on one line, without repeated lines; a new string. */
 char *pg_reason(const char *message) OD_MUST;
@@ -77,6 +80,7 @@ bool pg_statement_confirm(struct pg *pg, size_t result);
 /* At the end of a batch: a PREPARE that was not confirmed has failed. */
 void pg_statements_settle(struct pg *pg);
 
-GHashTable *pg_statements_new(void) OD_MUST;
+/* Prepares pg->statements and pg->prepares for a new connection. */
+void pg_statements_begin(struct pg *pg);
 
 #endif

@@ -5,10 +5,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <glib.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "ledger/pg_internal.h"
 
 #define REMEDY "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
 
@@ -66,11 +67,11 @@ enum pg_peer pg_peer_of(int fd)
 
 static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
 {
-    fault_set(fault,
-              "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
-              " can read the password and the mail; " REMEDY,
-              host, sslmode);
-    return false;
+    return fault_fail(
+        fault,
+        "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
+        " can read the password and the mail; " REMEDY,
+        host, sslmode);
 }
 
 /* The n-th entry of a list; "" beyond its end. */
@@ -94,36 +95,27 @@ bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *s
     return true;
 }
 
-static const char *option(const PQconninfoOption *options, const char *name)
-{
-    while (options != NULL && options->keyword != NULL && strcmp(options->keyword, name) != 0)
-        options++;
-    return options != NULL && options->keyword != NULL ? options->val : NULL;
-}
-
 bool pg_peer_check(PGconn *conn, struct fault *fault)
 {
-    PQconninfoOption *options = PQconninfo(conn);
-    const char *sslmode = option(options, "sslmode");
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
+    const char *sslmode = pg_option(options, "sslmode");
     bool verified = g_strcmp0(sslmode, "verify-full") == 0;
     bool good = options != NULL &&
-                pg_peer_check_names(option(options, "host"), option(options, "hostaddr"), sslmode, fault);
+                pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, fault);
     if (options == NULL)
         fault_set(fault, "database: the connection's options are unknown");
     if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
         good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", fault);
-    PQconninfoFree(options);
     return good;
 }
 
 const char *pg_peer_describe(PGconn *conn, bool *ret_good)
 {
-    PQconninfoOption *options = PQconninfo(conn);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     enum pg_peer peer = pg_peer_of(PQsocket(conn));
-    const char *required = option(options, "requirepeer");
+    const char *required = pg_option(options, "requirepeer");
     bool has_peer = required != NULL && *required != '\0';
-    bool verified = g_strcmp0(option(options, "sslmode"), "verify-full") == 0 && PQsslInUse(conn);
-    PQconninfoFree(options);
+    bool verified = g_strcmp0(pg_option(options, "sslmode"), "verify-full") == 0 && PQsslInUse(conn);
     *ret_good = peer == PG_PEER_SOCKET || verified || PQgssEncInUse(conn);
     if (peer == PG_PEER_SOCKET)
         return has_peer ? "unix socket of the user in requirepeer"

@@ -10,25 +10,6 @@
 
 #include "ledger/pg_internal.h"
 
-#define STATEMENTS_MOST 100 /* of one connection; there are about thirty */
-
-static char *with_schema(const char *sql, const char *schema)
-{
-    static const char mark[] = "@schema@";
-    size_t count = 0, mark_length = sizeof(mark) - 1, schema_length = strlen(schema);
-    for (const char *at = sql; (at = strstr(at, mark)) != NULL; at += mark_length)
-        count++;
-    char *text = base_alloc(strlen(sql) + count * schema_length + 1), *to = text;
-    for (const char *at; (at = strstr(sql, mark)) != NULL; sql = at + mark_length) {
-        memcpy(to, sql, (size_t)(at - sql));
-        to += at - sql;
-        memcpy(to, schema, schema_length);
-        to += schema_length;
-    }
-    strcpy(to, sql);
-    return text;
-}
-
 static void statement_free(gpointer statement)
 {
     struct pg_statement *it = statement;
@@ -36,9 +17,10 @@ static void statement_free(gpointer statement)
     base_free(&it);
 }
 
-GHashTable *pg_statements_new(void)
+void pg_statements_begin(struct pg *pg)
 {
-    return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, statement_free);
+    pg->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, statement_free);
+    pg->prepares = g_ptr_array_new();
 }
 
 /* Uses a name that is new on this connection: whether the PREPARE succeeded is known only when its result arrives. */
@@ -47,8 +29,7 @@ static bool prepare_statement(struct pg *pg, struct pg_statement *statement, siz
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
     if (!PQsendPrepare(pg->conn, statement->name, statement->sql, (int)count, NULL))
         return pg_lose(pg, fault, "connection lost");
-    statement->place = pg->kinds->len;
-    g_byte_array_append(pg->kinds, &(guint8){true}, 1);
+    g_ptr_array_add(pg->prepares, statement);
     pg->unflushed += strlen(statement->sql);
     return true;
 }
@@ -58,10 +39,10 @@ static struct pg_statement *find_statement(struct pg *pg, const char *sql)
     struct pg_statement *statement = g_hash_table_lookup(pg->statements, sql);
     if (statement != NULL)
         return statement;
-    if (g_hash_table_size(pg->statements) >= STATEMENTS_MOST)
-        g_hash_table_remove_all(pg->statements);
+    GString *text = g_string_new(sql);
+    g_string_replace(text, "@schema@", pg->schema, 0);
     statement = base_alloc(sizeof(*statement));
-    statement->sql = with_schema(sql, pg->schema);
+    statement->sql = g_string_free(text, FALSE);
     g_hash_table_insert(pg->statements, g_strdup(sql), statement);
     return statement;
 }
@@ -73,33 +54,24 @@ const struct pg_statement *pg_statement(struct pg *pg, const char *sql, size_t c
     statement->used = true;
     if (again && !prepare_statement(pg, statement, count, fault))
         return NULL;
-    g_byte_array_append(pg->kinds, &(guint8){false}, 1);
+    g_ptr_array_add(pg->prepares, NULL);
     return statement;
 }
 
 bool pg_statement_confirm(struct pg *pg, size_t result)
 {
-    GHashTableIter iter;
-    gpointer value;
-    if (result >= pg->kinds->len || !pg->kinds->data[result]) /* a server could answer more than it was asked */
-        return false;
-    g_hash_table_iter_init(&iter, pg->statements);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        struct pg_statement *statement = value;
-        if (statement->name[0] != '\0' && !statement->stands && statement->place == result)
-            statement->stands = true;
-    }
-    return true;
+    /* a server could answer more than it was asked */
+    struct pg_statement *prepared = result < pg->prepares->len ? g_ptr_array_index(pg->prepares, result) : NULL;
+    if (prepared != NULL)
+        prepared->stands = true;
+    return prepared != NULL;
 }
 
 void pg_statements_settle(struct pg *pg)
 {
-    GHashTableIter iter;
-    gpointer value;
-    g_hash_table_iter_init(&iter, pg->statements);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        struct pg_statement *statement = value;
-        if (!statement->stands)
-            statement->name[0] = '\0';
+    for (guint i = 0; i < pg->prepares->len; i++) {
+        struct pg_statement *prepared = g_ptr_array_index(pg->prepares, i);
+        if (prepared != NULL && !prepared->stands)
+            prepared->name[0] = '\0';
     }
 }

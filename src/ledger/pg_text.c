@@ -8,16 +8,6 @@
 
 #include "ledger/pg.h"
 
-struct pg_param pg_bytes(const void *bytes, size_t length)
-{
-    return (struct pg_param){.data = bytes, .length = (int)length, .binary = true};
-}
-
-struct pg_param pg_array(const char *literal)
-{
-    return (struct pg_param){.data = literal, .max = SIZE_MAX};
-}
-
 /* At most max bytes, cut at the end of a character. */
 static size_t cut(const char *text, size_t length, size_t max)
 {

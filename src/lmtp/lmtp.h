@@ -54,6 +54,10 @@ struct lmtp_terms {
  * possible, only the former is given. */
 void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept);
 
+/* For deadline_install: logs what is broken off, and ends the process. The peer defers recipients that have no reply
+ * yet; half a reply would be worse than none. */
+void lmtp_end_by_signal(int signal);
+
 /* Greets with 421 and this text, if the session cannot be served. */
 void lmtp_refuse(int out, const char *text);
 

@@ -26,7 +26,7 @@ static bool front_gone(void)
     return poll(&front, 1, 0) != 0; /* an error counts as gone */
 }
 
-static bool parse_number(const char *text, int64_t *ret)
+static bool parse_digits(const char *text, int64_t *ret)
 {
     size_t length = strspn(text, "0123456789");
     if (length == 0 || length > 15 || text[length] != '\0')
@@ -59,7 +59,7 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
             base_free(field);
             *field = value;
             value = NULL;
-        } else if (number == NULL || !parse_number(value, number)) {
+        } else if (number == NULL || !parse_digits(value, number)) {
             return false;
         }
     }
@@ -77,14 +77,14 @@ static bool receive(struct lmtp *lmtp, struct lmtp_incoming *incoming)
         if (strcmp(line, "BDAT 0 LAST") == 0)
             return true;
         int64_t size;
-        if (strncmp(line, "BDAT ", 5) != 0 || !parse_number(line + 5, &size) ||
+        if (strncmp(line, "BDAT ", 5) != 0 || !parse_digits(line + 5, &size) ||
             lmtp_stream_bytes(lmtp->stream, (size_t)size, until, lmtp_incoming_feed, incoming) != LMTP_READ_OK)
             return false;
     }
 }
 
 /* Runs the delivery, if there is nothing to report yet. */
-static void run(struct lmtp *lmtp, struct delivery *delivery, struct report *report)
+static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struct report *report)
 {
     struct fault fault;
     delivery_spent(delivery, PHASE_READ);
@@ -99,7 +99,7 @@ static void run(struct lmtp *lmtp, struct delivery *delivery, struct report *rep
     *report = delivery->recipients[0].report;
 }
 
-static void reply(struct lmtp *lmtp, const struct report *report)
+static void reply_to_front(struct lmtp *lmtp, const struct report *report)
 {
     char line[1024];
     report_line(report, line, sizeof(line) - 1); /* as answer_give does */
@@ -108,7 +108,8 @@ static void reply(struct lmtp *lmtp, const struct report *report)
 }
 
 /* All of the message is there. */
-static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct lmtp_incoming *incoming, int64_t started_ms)
+static void deliver_for_front(struct lmtp *lmtp, struct envelope *envelope, struct lmtp_incoming *incoming,
+                              int64_t started_ms)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct delivery_recipient recipient;
@@ -122,8 +123,8 @@ static void deliver(struct lmtp *lmtp, struct envelope *envelope, struct lmtp_in
     delivery.config = lmtp->config;
     delivery.sessions = lmtp->kept->sessions;
     delivery.reader_gone = front_gone;
-    run(lmtp, &delivery, &report);
-    reply(lmtp, &report);
+    run_unless_given(lmtp, &delivery, &report);
+    reply_to_front(lmtp, &report);
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }
@@ -144,7 +145,7 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
     lmtp_stream_reply(lmtp->stream, "354 %lld", longest);
     front_fd = lmtp->fd;
     if (receive(lmtp, &incoming)) {
-        deliver(lmtp, &envelope, &incoming, since <= now && since >= now - OLDEST_MS ? since : now);
+        deliver_for_front(lmtp, &envelope, &incoming, since <= now && since >= now - OLDEST_MS ? since : now);
         lmtp->messages++;
     }
 }

@@ -17,7 +17,7 @@
 #ifndef ONCEDROP_LMTP_DELIVER_H
 #define ONCEDROP_LMTP_DELIVER_H
 
-#include "lmtp/lmtp_session.h"
+#include "lmtp/lmtp_message.h"
 
 /* Serves the command; arguments: what follows the verb. The session is then over. */
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments);

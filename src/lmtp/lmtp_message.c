@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * The message of a transaction: received, delivered, answered. */
+#include "lmtp/lmtp_message.h"
 #include "base/deadline.h"
 #include "delivery/received.h"
-#include "lmtp/lmtp_session.h"
 
 struct lmtp_incoming lmtp_incoming_begin(const struct config *config)
 {
@@ -11,12 +11,11 @@ struct lmtp_incoming lmtp_incoming_begin(const struct config *config)
                                                                  (const char *const *)config->identity.ignore)};
 }
 
-bool lmtp_incoming_feed(void *context, const void *bytes, size_t size)
+void lmtp_incoming_feed(void *context, const void *bytes, size_t size)
 {
     struct lmtp_incoming *incoming = context;
     if (!incoming->failed)
         incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
-    return !incoming->failed;
 }
 
 enum message_result lmtp_incoming_end(struct lmtp_incoming *incoming, struct message **ret)
@@ -43,7 +42,7 @@ void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
     deadline_disarm();
 }
 
-static void reply(struct lmtp *lmtp, const struct delivery *delivery)
+static void reply_to_each(struct lmtp *lmtp, const struct delivery *delivery)
 {
     char line[1024];
     for (size_t i = 0; i < delivery->recipient_count; i++) {
@@ -101,7 +100,7 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
         delivery_refuse(&delivery, refused->outcome, refused->text);
     else
         lmtp_run(lmtp, &delivery);
-    reply(lmtp, &delivery);
+    reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
     delivery_clear(&delivery);
 }

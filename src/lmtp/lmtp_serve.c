@@ -9,7 +9,7 @@
 
 #include "lmtp/lmtp_command.h"
 #include "lmtp/lmtp_deliver.h"
-#include "lmtp/lmtp_session.h"
+#include "lmtp/lmtp_message.h"
 
 /* How long a client may be silent when the service stops or others wait. */
 #define MOMENT_MS 100
@@ -39,55 +39,38 @@ static void do_lhlo(struct lmtp *lmtp, const char *arguments)
     lmtp_stream_reply(lmtp->stream, "250 ENHANCEDSTATUSCODES");
 }
 
-static void do_mail(struct lmtp *lmtp, const char *arguments)
-{
-    if (!lmtp->greeted)
-        reply_error(lmtp, "503 5.5.1 send LHLO first");
-    else
-        lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
-}
-
-/* XCONFIG config_digest, from `check`: whether that is the configuration in force. */
-static void do_xconfig(struct lmtp *lmtp, const char *arguments)
-{
-    char *ours OD_CLEANUP(base_free) = config_digest(lmtp->config);
-    lmtp_stream_reply(lmtp->stream, strcmp(arguments, ours) == 0 ? "250 2.0.0 the same" : LMTP_OTHER_CONFIG);
-}
-
 /* False: the session is over. */
-static bool do_data(struct lmtp *lmtp)
-{
-    if (lmtp->transaction.recipients->len > 0)
-        return lmtp_message_receive(lmtp);
-    reply_error(lmtp, "503 5.5.1 no valid recipients");
-    return true;
-}
-
 static bool do_line(struct lmtp *lmtp, const char *line)
 {
+    char *config OD_CLEANUP(base_free) = NULL;
     const char *arguments;
-    switch (lmtp_command_verb(line, &arguments)) {
+    enum lmtp_verb verb = lmtp_command_verb(line, &arguments);
+    switch (verb) {
     case LMTP_LHLO:
         do_lhlo(lmtp, arguments);
         return true;
     case LMTP_MAIL:
-        do_mail(lmtp, arguments);
+        if (lmtp->greeted)
+            lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
+        else
+            reply_error(lmtp, "503 5.5.1 send LHLO first");
         return true;
     case LMTP_RCPT:
         lmtp->errors += !lmtp_transaction_rcpt(&lmtp->transaction, arguments);
         return true;
     case LMTP_DATA:
-        return do_data(lmtp);
+        if (lmtp->transaction.recipients->len > 0)
+            return lmtp_message_receive(lmtp);
+        reply_error(lmtp, "503 5.5.1 no valid recipients");
+        return true;
     case LMTP_XFORWARD:
         lmtp_transaction_xforward(&lmtp->transaction, arguments);
         lmtp->expected = true;
         return true;
     case LMTP_RSET:
-        lmtp_transaction_reset(&lmtp->transaction);
-        lmtp_stream_reply(lmtp->stream, "250 2.0.0 ok");
-        lmtp->expected = true;
-        return true;
     case LMTP_NOOP:
+        if (verb == LMTP_RSET)
+            lmtp_transaction_reset(&lmtp->transaction);
         lmtp_stream_reply(lmtp->stream, "250 2.0.0 ok");
         lmtp->expected = true;
         return true;
@@ -102,7 +85,8 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     case LMTP_XCONFIG:
         if (!lmtp->terms->is_local || lmtp->terms->only_login != NULL)
             break;
-        do_xconfig(lmtp, arguments);
+        config = config_digest(lmtp->config); /* for `check`: whether that is the configuration in force */
+        lmtp_stream_reply(lmtp->stream, strcmp(arguments, config) == 0 ? "250 2.0.0 the same" : LMTP_OTHER_CONFIG);
         return true;
     case LMTP_QUIT:
         lmtp_stream_reply(lmtp->stream, "221 2.0.0 %s bye", lmtp->host);
@@ -134,7 +118,7 @@ static const char *reason_to_leave(const struct lmtp *lmtp)
     return NULL;
 }
 
-static bool end(struct lmtp *lmtp, const char *reason)
+static bool end_session(struct lmtp *lmtp, const char *reason)
 {
     lmtp_stream_reply(lmtp->stream, "421 %s", reason);
     return false;
@@ -171,7 +155,7 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
             reason = reason_to_leave(lmtp);
         }
         if (reason != NULL)
-            return end(lmtp, reason);
+            return end_session(lmtp, reason);
     }
     return true; /* lmtp_stream_line finds the same */
 }
@@ -217,7 +201,7 @@ static bool serve_line(struct lmtp *lmtp)
         return false;
     }
     const char *reason = lmtp->transaction.sender == NULL ? reason_to_end(lmtp, line) : NULL;
-    return reason == NULL ? do_line(lmtp, line) : end(lmtp, reason);
+    return reason == NULL ? do_line(lmtp, line) : end_session(lmtp, reason);
 }
 
 struct lmtp_kept lmtp_kept_new(const struct config *config)
@@ -253,6 +237,12 @@ void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_
     (void)lmtp_stream_flush(lmtp.stream);
     lmtp_transaction_clear(&lmtp.transaction);
     lmtp_stream_free(&lmtp.stream);
+}
+
+void lmtp_end_by_signal(int signal)
+{
+    delivery_log_end(signal);
+    _exit(75);
 }
 
 void lmtp_refuse(int out, const char *text)

@@ -8,14 +8,17 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "lmtp/lmtp_service_notify.h"
 #include "lmtp/lmtp_service_worker.h"
 
 #define AT_ONCE_MS 1000 /* a worker that lives less long died at once */
@@ -26,17 +29,19 @@
 /* A place for a worker; times by base_now_ms(). */
 struct place {
     pid_t pid;          /* 0: empty */
+    size_t number;      /* in `load`; LEAVING: this worker was told to end, and its place goes with it */
     int64_t started_ms; /* the last one */
     int64_t start_ms;   /* the next one, not before */
     int64_t delay_ms;   /* before it was started; 0: it was not delayed */
 };
 
+#define LEAVING SIZE_MAX
+
 struct running {
     struct lmtp_service *service;
     GArray *places;                 /* of struct place */
-    struct lmtp_service_load *load; /* of those in places; MAP_FAILED: none */
-    GArray *leaving;                /* pid_t: told to end */
-    int stop_fds[2];                /* of the present workers */
+    struct lmtp_service_load *load; /* of the present workers; MAP_FAILED: none */
+    int stop_fds[2];                /* likewise */
     bool stopping;
     int64_t end_ms; /* then signal next; by base_now_ms() */
     int next_signal;
@@ -48,7 +53,34 @@ static struct place *place_at(const struct running *running, guint i)
     return &g_array_index(running->places, struct place, i);
 }
 
-static _Noreturn void work(struct running *running, size_t number)
+/* Tells systemd, by the protocol of sd_notify(3), without libsystemd. Best effort. */
+static void notify(const char *lines)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv("NOTIFY_SOCKET");
+    size_t length = path != NULL ? strlen(path) : 0;
+    if (length < 2 || length >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
+        return;
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') /* an abstract socket */
+        address.sun_path[0] = '\0';
+    int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        (void)sendto(fd, lines, strlen(lines), MSG_NOSIGNAL, (struct sockaddr *)&address,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+}
+
+/* A reload needs the time as well (Type=notify-reload). */
+static void notify_reload(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    char *lines OD_CLEANUP(base_free) =
+        base_printf("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    notify(lines);
+}
+
+static _Noreturn void become_worker(struct running *running, size_t number)
 {
     struct fault fault;
     struct lmtp_service *service = running->service;
@@ -80,7 +112,7 @@ static void start_workers(struct running *running)
         place->started_ms = now;
         place->pid = fork();
         if (place->pid == 0)
-            work(running, i);
+            become_worker(running, place->number);
         if (place->pid < 0) {
             log_error("cannot start a worker: %m");
             place->pid = 0;
@@ -89,52 +121,32 @@ static void start_workers(struct running *running)
     }
 }
 
-static size_t load_size(size_t workers)
-{
-    return sizeof(struct lmtp_service_load) + workers * sizeof(((struct lmtp_service_load *)NULL)->worker[0]);
-}
-
-/* MAP_FAILED: there is no memory. */
-static struct lmtp_service_load *map_load(size_t workers)
-{
-    struct lmtp_service_load *load =
-        mmap(NULL, load_size(workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (load != MAP_FAILED)
-        load->workers = workers;
-    return load;
-}
-
-static void unmap_load(struct running *running)
-{
-    if (running->load != MAP_FAILED)
-        munmap(running->load, load_size(running->load->workers));
-    running->load = MAP_FAILED;
-}
-
 /* Makes empty places for new workers, which the caller starts; false with the fault set: nothing has changed. */
 static bool make_places(struct running *running, size_t count, struct fault *fault)
 {
     int fds[2];
-    struct lmtp_service_load *load = map_load(count);
-    if (load == MAP_FAILED) {
-        fault_set(fault, "no memory for the workers: %m");
+    struct lmtp_service_load *load =
+        mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
+        fault_set(fault, "cannot make room for the workers: %m");
+        if (load != MAP_FAILED)
+            munmap(load, sizeof(*load));
         return false;
     }
-    if (pipe2(fds, O_CLOEXEC) != 0) {
-        fault_set(fault, "cannot make a pipe: %m");
-        munmap(load, load_size(count));
-        return false;
-    }
-    unmap_load(running);
+    if (running->load != MAP_FAILED)
+        munmap(running->load, sizeof(*load));
     running->load = load;
-    for (guint i = 0; i < running->places->len; i++)
-        if (place_at(running, i)->pid != 0)
-            g_array_append_val(running->leaving, place_at(running, i)->pid);
+    load->workers = count;
     base_close(&running->stop_fds[0]);
     base_close(&running->stop_fds[1]);
     memcpy(running->stop_fds, fds, sizeof(fds));
-    g_array_set_size(running->places, 0);
-    g_array_set_size(running->places, (guint)count);
+    for (guint i = running->places->len; i > 0; i--)
+        if (place_at(running, i - 1)->pid == 0)
+            g_array_remove_index_fast(running->places, i - 1);
+        else
+            place_at(running, i - 1)->number = LEAVING;
+    for (size_t i = 0; i < count; i++)
+        g_array_append_vals(running->places, &(struct place){.number = i}, 1);
     return true;
 }
 
@@ -150,21 +162,22 @@ static void report_end(pid_t pid, int status)
 /* Forgets one that has ended. */
 static void forget(struct running *running, pid_t pid)
 {
-    for (guint i = 0; i < running->places->len; i++)
-        if (place_at(running, i)->pid == pid) {
-            place_at(running, i)->pid = 0;
-            lmtp_service_leave(running->load, i);
-            delay(place_at(running, i), base_now_ms());
-            return;
-        }
-    for (guint i = 0; i < running->leaving->len; i++)
-        if (g_array_index(running->leaving, pid_t, i) == pid) {
-            g_array_remove_index_fast(running->leaving, i);
-            return;
-        }
+    guint i = 0;
+    while (i < running->places->len && place_at(running, i)->pid != pid)
+        i++;
+    if (i == running->places->len)
+        return;
+    struct place *place = place_at(running, i);
+    if (place->number == LEAVING) {
+        g_array_remove_index_fast(running->places, i);
+        return;
+    }
+    place->pid = 0;
+    lmtp_service_leave(running->load, place->number);
+    delay(place, base_now_ms());
 }
 
-static void reap(struct running *running)
+static void reap_workers(struct running *running)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -183,19 +196,19 @@ static void reload(struct running *running)
 {
     struct lmtp_service *service = running->service;
     struct fault fault;
-    lmtp_service_notify_reload();
+    notify_reload();
     struct config *config OD_CLEANUP(config_free) = service->load(service->context, &fault);
     if (config != NULL && make_places(running, (size_t)config->service.workers, &fault)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
         say_if_changed("user", service->config->service.user, config->service.user);
         config_free(&service->config);
         service->config = g_steal_pointer(&config);
-        log_info("the configuration was loaded anew: %d workers", (int)running->places->len);
+        log_info("the configuration was loaded anew: %d workers", (int)service->config->service.workers);
         start_workers(running);
     } else {
         log_error("the old configuration stays in force: %s", fault.text);
     }
-    lmtp_service_notify("READY=1");
+    notify("READY=1");
 }
 
 static void signal_all(const struct running *running, int number)
@@ -203,8 +216,6 @@ static void signal_all(const struct running *running, int number)
     for (guint i = 0; i < running->places->len; i++)
         if (place_at(running, i)->pid != 0)
             kill(place_at(running, i)->pid, number);
-    for (guint i = 0; i < running->leaving->len; i++)
-        kill(g_array_index(running->leaving, pid_t, i), number);
 }
 
 /* Workers that are asked by SIGTERM log what they break off. */
@@ -215,13 +226,13 @@ static void break_off(struct running *running)
     running->end_ms = base_now_ms() + GRACE_MS;
 }
 
-static void stop(struct running *running)
+static void stop_service(struct running *running)
 {
     if (running->stopping) {
         break_off(running);
         return;
     }
-    lmtp_service_notify("STOPPING=1");
+    notify("STOPPING=1");
     log_info("stopping: transactions under way will end");
     running->stopping = true;
     running->next_signal = SIGTERM;
@@ -254,7 +265,7 @@ static bool any_left(const struct running *running)
     for (guint i = 0; i < running->places->len; i++)
         if (place_at(running, i)->pid != 0)
             return true;
-    return running->leaving->len > 0;
+    return false;
 }
 
 static void handle(struct running *running, int number)
@@ -262,10 +273,10 @@ static void handle(struct running *running, int number)
     if (number == SIGHUP && !running->stopping)
         reload(running);
     else if (number == SIGTERM || number == SIGINT)
-        stop(running);
+        stop_service(running);
     else if (number == 0 && running->stopping && base_now_ms() >= running->end_ms)
         break_off(running);
-    reap(running);
+    reap_workers(running);
     start_workers(running);
 }
 
@@ -274,7 +285,6 @@ void lmtp_service_run(struct lmtp_service *service)
     struct running running = {
         .service = service,
         .places = g_array_new(FALSE, TRUE, sizeof(struct place)),
-        .leaving = g_array_new(FALSE, FALSE, sizeof(pid_t)),
         .load = MAP_FAILED,
         .stop_fds = {-1, -1},
     };
@@ -289,12 +299,11 @@ void lmtp_service_run(struct lmtp_service *service)
         return;
     }
     start_workers(&running);
-    lmtp_service_notify("READY=1");
+    notify("READY=1");
     while (!running.stopping || any_left(&running))
         handle(&running, wait_for_signal(&running));
     g_array_unref(running.places);
-    g_array_unref(running.leaving);
-    unmap_load(&running);
+    munmap(running.load, sizeof(*running.load));
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);
 }

@@ -21,7 +21,7 @@ struct lmtp_service_socket {
  * name  the path of a unix socket, or HOST:PORT, where HOST is localhost or a numeric address of the loopback interface
  *       ([::1]:PORT)
  *
- * Everybody may connect to a unix socket that we make (mode 0666): lmtp_peer.h decides who may do what. The file of a
+ * Everybody may connect to a unix socket that we make (mode 0666): lmtp_service_worker.h says who may do what. The file of a
  * service that is gone is replaced; never one on which somebody listens, nor one that is no socket. Beside it is a file
  * PATH.lock. False with the fault set on trouble, also for an address that other machines reach. */
 bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret, struct fault *fault) OD_MUST;

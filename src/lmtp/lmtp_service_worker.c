@@ -5,10 +5,13 @@
 #include "lmtp/lmtp_service_worker.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,7 +19,6 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_peer.h"
 
 #define ERROR_MS 100 /* before the next try if no descriptor is left */
 
@@ -24,11 +26,58 @@
 static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
 static const struct lmtp_times user_times = {.session = 60000, .last_data = 0, .idle = 20000};
 
-/* The peer defers recipients that have no reply yet; half a reply would be worse than none. */
-static void end_by_signal(int signal)
+struct peer {
+    bool is_local; /* of a unix socket, so that uid is known */
+    uid_t uid;     /* effective, when it connected */
+    bool believed; /* may deliver to everybody, and say who the sender is */
+    char *login;   /* its login name, if it is not believed; else NULL */
+};
+
+/* By name first; several names may have one user id. */
+static bool is_client(const char *clients, const char *login, uid_t uid)
 {
-    delivery_log_end(signal);
-    _exit(75);
+    g_auto(GStrv) names = g_strsplit_set(clients, " \t,", -1);
+    if (g_strv_contains((const char *const *)names, login))
+        return true;
+    for (char **name = names; *name != NULL; name++) {
+        const struct passwd *user = (*name)[0] != '\0' ? getpwnam(*name) : NULL;
+        if (user != NULL && user->pw_uid == uid)
+            return true;
+    }
+    return false;
+}
+
+/* Who is at the other end of a connection, by what the kernel says (SO_PEERCRED, unix(7)). False with the fault set, and
+ * nothing to clear: the kernel does not say, or the user has no name, perhaps because the user database does not answer. */
+static bool find_peer(const struct config *config, int fd, struct peer *ret, struct fault *fault)
+{
+    struct ucred client = {.pid = 0};
+    int domain = AF_UNSPEC;
+    socklen_t size = sizeof(client), domain_size = sizeof(domain);
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 ||
+        (domain == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) != 0))
+        return fault_fail(fault, "the kernel does not say who is connected: %m");
+    if (domain != AF_UNIX || client.uid == 0 || client.uid == geteuid()) {
+        *ret = (struct peer){.is_local = domain == AF_UNIX, .uid = client.uid, .believed = true};
+        return true;
+    }
+    errno = 0;
+    const struct passwd *user = getpwuid(client.uid);
+    if (user == NULL || user->pw_name[0] == '\0')
+        return fault_fail(fault, "user id %u has no name%s%s", (unsigned)client.uid, errno != 0 ? ": " : "",
+                          errno != 0 ? strerror(errno) : "");
+    char *login = base_strdup(user->pw_name);
+    *ret = (struct peer){.is_local = true, .uid = client.uid};
+    ret->believed = is_client(config->service.clients, login, client.uid);
+    if (ret->believed)
+        base_free(&login);
+    ret->login = login;
+    return true;
+}
+
+static void peer_clear(struct peer *peer)
+{
+    base_free(&peer->login);
 }
 
 static bool all_busy(const void *context)
@@ -69,13 +118,13 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
     atomic_store(&load->worker[number].busy, false);
 }
 
-static void serve(const struct config *config, int fd, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                  size_t number, struct lmtp_kept *kept)
+static void serve_client(const struct config *config, int fd, int listen_fd, int stop_fd,
+                         struct lmtp_service_load *load, size_t number, struct lmtp_kept *kept)
 {
-    struct lmtp_peer peer OD_CLEANUP(lmtp_peer_clear) = {.uid = 0};
+    struct peer peer OD_CLEANUP(peer_clear) = {.uid = 0};
     struct fault fault;
     int on = 1;
-    if (!lmtp_peer_find(config, fd, &peer, &fault)) {
+    if (!find_peer(config, fd, &peer, &fault)) {
         char *text OD_CLEANUP(base_free) = base_printf("4.7.0 %s", fault.text);
         log_warning("a client of the service is refused: %s", fault.text);
         lmtp_refuse(fd, text);
@@ -100,7 +149,7 @@ static void serve(const struct config *config, int fd, int listen_fd, int stop_f
 }
 
 /* -1: there is no connection after all. */
-static int take(int listen_fd)
+static int accept_client(int listen_fd)
 {
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
@@ -120,13 +169,11 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
                          size_t number, struct fault *fault)
 {
     int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE)) {
-        fault_set(fault, "cannot wait for connections: %m");
-        return false;
-    }
+    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
+        return fault_fail(fault, "cannot wait for connections: %m");
     signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
-    deadline_install(end_by_signal);
+    deadline_install(lmtp_end_by_signal);
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
     struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
@@ -137,10 +184,10 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
         for (int i = 0; i < n; i++)
             if (events[i].data.fd == stop_fd)
                 return true;
-        int fd OD_CLEANUP(base_close) = n > 0 ? take(listen_fd) : -1;
+        int fd OD_CLEANUP(base_close) = n > 0 ? accept_client(listen_fd) : -1;
         if (fd >= 0) {
             atomic_store(&load->worker[number].busy, true);
-            serve(config, fd, listen_fd, stop_fd, load, number, &kept);
+            serve_client(config, fd, listen_fd, stop_fd, load, number, &kept);
             lmtp_service_leave(load, number);
             (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
             rest_ms = 0;

@@ -55,13 +55,12 @@ void lmtp_stream_free(struct lmtp_stream **stream)
     base_free(stream);
 }
 
-/* 1: ready; 0: time limit reached; -1: error. */
-static int wait_for(int fd, short events, int64_t until_ms)
+/* 1: one is ready; 0: time limit reached; -1: error. */
+static int wait_ready(struct pollfd *waited, nfds_t count, int64_t until_ms)
 {
     for (;;) {
         int64_t left = until_ms - base_now_ms();
-        struct pollfd waited = {.fd = fd, .events = events};
-        int n = poll(&waited, 1, left > 0 ? (int)left : 0);
+        int n = poll(waited, count, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
         if (n >= 0 || errno != EINTR)
             return n;
     }
@@ -74,7 +73,7 @@ bool lmtp_stream_flush(struct lmtp_stream *stream)
         until = stream->end_ms;
     size_t sent = 0;
     while (sent < stream->replies->len) {
-        if (wait_for(stream->out, POLLOUT, until) <= 0)
+        if (wait_ready(&(struct pollfd){.fd = stream->out, .events = POLLOUT}, 1, until) <= 0)
             break;
         ssize_t n = write(stream->out, stream->replies->str + sent, stream->replies->len - sent);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -95,36 +94,24 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
     };
     if (stream->at < stream->end || !lmtp_stream_flush(stream))
         return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
-    for (;;) {
-        int64_t left = until_ms - base_now_ms();
-        int n = poll(waited, 3, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            return LMTP_WAIT_TIMEOUT;
-        return n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
-    }
+    int n = wait_ready(waited, 3, until_ms);
+    return n == 0 ? LMTP_WAIT_TIMEOUT : n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
 }
 
-static enum lmtp_read fill(struct lmtp_stream *stream, int64_t until_ms)
+static enum lmtp_read fill_buffer(struct lmtp_stream *stream, int64_t until_ms)
 {
-    if (stream->at < stream->end)
-        return LMTP_READ_OK;
-    if (!lmtp_stream_flush(stream))
+    if (stream->at == stream->end && !lmtp_stream_flush(stream))
         return LMTP_READ_END;
-    for (;;) {
-        int ready = wait_for(stream->in, POLLIN, until_ms);
-        if (ready <= 0)
-            return ready == 0 ? LMTP_READ_TIMEOUT : LMTP_READ_END;
+    while (stream->at == stream->end) {
+        if (lmtp_stream_wait(stream, -1, -1, until_ms) == LMTP_WAIT_TIMEOUT)
+            return LMTP_READ_TIMEOUT;
         ssize_t n = read(stream->in, stream->buffer, sizeof(stream->buffer));
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n <= 0)
+        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
             return LMTP_READ_END;
         stream->at = 0;
-        stream->end = (size_t)n;
-        return LMTP_READ_OK;
+        stream->end = n > 0 ? (size_t)n : 0;
     }
+    return LMTP_READ_OK;
 }
 
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms)
@@ -132,7 +119,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
     size_t length = 0;
     bool fits = true;
     for (;;) {
-        enum lmtp_read result = fill(stream, until_ms);
+        enum lmtp_read result = fill_buffer(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         unsigned char c = stream->buffer[stream->at++];
@@ -213,33 +200,33 @@ static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
     return length;
 }
 
-enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
-                                bool (*feed)(void *context, const void *bytes, size_t size), void *context)
+enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms, lmtp_feed *feed,
+                                void *context)
 {
     enum data_state state = DATA_LINE_START;
     while (state != DATA_END) {
         int64_t idle_end = base_now_ms() + idle_ms;
         if (base_now_ms() >= until_ms)
             return LMTP_READ_TIMEOUT;
-        enum lmtp_read result = fill(stream, idle_end < until_ms ? idle_end : until_ms);
+        enum lmtp_read result = fill_buffer(stream, idle_end < until_ms ? idle_end : until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t length = unstuff(stream, &state);
         if (length > 0)
-            (void)feed(context, stream->text, length);
+            feed(context, stream->text, length);
     }
     return LMTP_READ_OK;
 }
 
-enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
-                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context)
+enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms, lmtp_feed *feed,
+                                 void *context)
 {
     while (size > 0) {
-        enum lmtp_read result = fill(stream, until_ms);
+        enum lmtp_read result = fill_buffer(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
         size_t left = stream->end - stream->at, n = left < size ? left : size;
-        (void)feed(context, stream->buffer + stream->at, n);
+        feed(context, stream->buffer + stream->at, n);
         stream->at += n;
         size -= n;
     }

@@ -36,15 +36,17 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
  * base_now_ms(). */
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms) OD_MUST;
 
+typedef void lmtp_feed(void *context, const void *bytes, size_t size);
+
 /* Reads the message after DATA up to CR LF . CR LF (and nothing else: RFC 5321, 4.1.1.4), removes stuffed dots and
- * passes it to feed in pieces, even after feed has returned false. idle_ms: limit of each wait; until_ms: end of all
+ * passes it to feed in pieces. idle_ms: limit of each wait; until_ms: end of all
  * waits, by base_now_ms(). */
-enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms,
-                                bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
+enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms, lmtp_feed *feed,
+                                void *context) OD_MUST;
 
 /* Reads this many bytes, as they are, and passes them to feed as above. until_ms: by base_now_ms(). */
-enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms,
-                                 bool (*feed)(void *context, const void *bytes, size_t size), void *context) OD_MUST;
+enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_t until_ms, lmtp_feed *feed,
+                                 void *context) OD_MUST;
 
 /* Adds a reply, "code text" and CR LF; control characters become blanks. A '-' after the code means that more lines
  * follow. */

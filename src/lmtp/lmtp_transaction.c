@@ -8,23 +8,19 @@
 #include "base/log.h"
 #include "lmtp/lmtp_command.h"
 
-static void recipient_clear(struct lmtp_recipient *recipient)
+static void recipient_clear(void *item)
 {
+    struct lmtp_recipient *recipient = item;
     base_free(&recipient->path);
     address_clear(&recipient->address);
     base_free(&recipient->original);
-}
-
-static void recipient_clear_item(gpointer item)
-{
-    recipient_clear(item);
 }
 
 struct lmtp_transaction lmtp_transaction_new(struct lmtp_stream *stream, int64_t size_limit)
 {
     struct lmtp_transaction transaction = {.stream = stream, .size_limit = size_limit};
     transaction.recipients = g_array_new(FALSE, FALSE, sizeof(struct lmtp_recipient));
-    g_array_set_clear_func(transaction.recipients, recipient_clear_item);
+    g_array_set_clear_func(transaction.recipients, recipient_clear);
     return transaction;
 }
 

@@ -14,7 +14,7 @@
 
 #include "differential/warden.h"
 #include "differential/wire.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 #include "ledger/pg_internal.h"
 #include "message/message.h"
 

@@ -92,7 +92,8 @@ void ground_late_comes(void)
 bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
 {
     static bool gated, failed;
-    bool begins = strcmp(sql, "ROLLBACK") == 0 || strncmp(sql, "BEGIN", 5) == 0 || strstr(sql, "'held'") != NULL;
+    bool begins = strcmp(sql, "ROLLBACK") == 0 || strncmp(sql, "BEGIN", 5) == 0 ||
+                  (strstr(sql, "@schema@.event") != NULL && strcmp(params[0].data, "held") == 0);
     gated = gated && pg_mark(pg) > 0;
     failed = failed && pg_mark(pg) > 0;
     if (fate_count > 0 && fate == GROUND_LATE && !gated && !begins) {

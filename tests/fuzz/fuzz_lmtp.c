@@ -58,10 +58,9 @@ static size_t reference_data(const char *bytes, size_t size, GString *out)
     return 0;
 }
 
-static bool take(void *context, const void *bytes, size_t size)
+static void take(void *context, const void *bytes, size_t size)
 {
     g_string_append_len(context, bytes, (gssize)size);
-    return false; /* what follows must come all the same */
 }
 
 /* Returns what of the bytes was read; all at the end of input. */

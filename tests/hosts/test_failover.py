@@ -10,7 +10,7 @@ Two primaries at once that both acknowledge (asynchronous and not fenced) exclud
 
 ONCEDROP_HOSTS=all takes all ways to lose a primary; `make check-all` one.
 
-Seen to fail with: synchronous_commit = local kept (ledger_open.c: ledger_add_begin), by doubled messages; imap.search =
+Seen to fail with: synchronous_commit = local kept (ledger_session.c: ledger_add_begin), by doubled messages; imap.search =
 always not looked at (plan.c: append_or_search), the same; a silent server waited for until the deadline (pg_connect.c:
 pg_connect), by mail that stands still."""
 

@@ -8,7 +8,7 @@ forgotten that it had one, and is there once.
 ONCEDROP_HOSTS=all takes all states; `make check-all` a few.
 
 Seen to fail with: mail_fsync = never, by lost messages; PostgreSQL's fsync = off, and synchronous_commit = off kept
-(ledger_open.c: ledger_add_begin), by doubled ones."""
+(ledger_session.c: ledger_add_begin), by doubled ones."""
 
 import collections
 import contextlib

@@ -94,10 +94,9 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
     }
 }
 
-char *ledger_holder(struct ledger *ledger, const struct ledger_message *message)
+char *ledger_holder(struct ledger *ledger)
 {
     (void)ledger;
-    (void)message;
     return NULL;
 }
 

@@ -137,12 +137,11 @@ struct collected {
     size_t size;
 };
 
-static bool collect(void *context, const void *bytes, size_t size)
+static void collect(void *context, const void *bytes, size_t size)
 {
     struct collected *collected = context;
     memcpy(collected->bytes + collected->size, bytes, size);
     collected->size += size;
-    return true;
 }
 
 /* The writer's pieces arrive one by one: the stream is called only after each was written, to a datagram socket. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Shared by the files of a session. */
-#ifndef ONCEDROP_LMTP_SESSION_H
-#define ONCEDROP_LMTP_SESSION_H
+#ifndef ONCEDROP_LMTP_MESSAGE_H
+#define ONCEDROP_LMTP_MESSAGE_H
 
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_transaction.h"
@@ -33,8 +33,8 @@ struct lmtp_incoming {
 /* Begins one, to be freed with lmtp_incoming_clear. */
 struct lmtp_incoming lmtp_incoming_begin(const struct config *config) OD_MUST;
 
-/* Takes its next bytes (for lmtp_stream.h); context is the struct lmtp_incoming. False: it cannot be taken. */
-bool lmtp_incoming_feed(void *context, const void *bytes, size_t size) OD_MUST;
+/* Takes its next bytes (an lmtp_feed); context is the struct lmtp_incoming. */
+void lmtp_incoming_feed(void *context, const void *bytes, size_t size);
 
 /* Makes the message of what came. Anything but MESSAGE_OK: incoming->fault says why; *ret is untouched. */
 enum message_result lmtp_incoming_end(struct lmtp_incoming *incoming, struct message **ret) OD_MUST;

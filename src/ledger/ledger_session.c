@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * The session: connecting, transaction settings, single statements, and remedies for their failures. */
-#include "ledger/ledger.h"
+ * The session: connecting, transaction settings, single statements. */
+#include "ledger/ledger_session.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "ledger/ledger_login.h"
-#include "ledger/ledger_session.h"
 
 /* `abandoned` is missing here: a delivery treats an abandoned copy as a pending one, doubt included. */
 static const char *const state_names[] = {
@@ -58,7 +55,7 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault)
     ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
                          ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
     if (ledger->pg == NULL)
-        ledger_login_add_remedy(ledger->config, fault);
+        ledger_add_login_remedy(ledger->config, fault);
     return ledger->pg != NULL;
 }
 
@@ -74,23 +71,6 @@ void ledger_close(struct ledger **ledger)
     pg_close(&(*ledger)->pg);
     base_free(&(*ledger)->holder);
     base_free(ledger);
-}
-
-bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
-{
-    const char *method = lock_method_name(ledger->config->lock.method);
-    if (recorded != NULL && strcmp(recorded, method) == 0)
-        return true;
-    fault_set(fault,
-              "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
-              " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
-              method, recorded != NULL ? recorded : "none");
-    return false;
-}
-
-int64_t ledger_hold_wait_ms(const struct config *config)
-{
-    return config->lock.wait > 1000 ? config->lock.wait : 1000;
 }
 
 #define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
@@ -109,13 +89,11 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 
 static bool add_begin(struct ledger *ledger, const char *settings, int64_t lock_ms, struct fault *fault)
 {
-    char idle[24], statement[24], lock[24];
-    const struct pg_param params[] = {
-        {.data = pg_number(ledger->config->delivery.deadline, idle)},
-        {.data = pg_number(PG_TIMEOUT_MS + lock_ms, statement)},
-        {.data = pg_number(lock_ms, lock)},
-    };
-    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) && pg_add(ledger->pg, settings, 3, params, fault);
+    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) &&
+           pg_add(ledger->pg, settings,
+                  PG_PARAMS(PG_NUMBER(ledger->config->delivery.deadline), PG_NUMBER(PG_TIMEOUT_MS + lock_ms),
+                            PG_NUMBER(lock_ms)),
+                  fault);
 }
 
 bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
@@ -140,41 +118,18 @@ bool ledger_add_path(struct ledger *ledger, struct fault *fault)
     return pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL, fault);
 }
 
+bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault)
+{
+    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ($1::text, $2::text, $3::integer)",
+                  PG_PARAMS(PG_TEXT(name), PG_TEXT(ledger->host), PG_NUMBER((int64_t)count)), fault);
+}
+
 void ledger_finish(struct ledger *ledger)
 {
     struct fault ignored;
     if (pg_finish(ledger->pg) && pg_in_transaction(ledger->pg) && pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
         pg_send(ledger->pg, &ignored))
         pg_finish(ledger->pg);
-}
-
-void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
-{
-    char *grant OD_CLEANUP(base_free) =
-        base_printf("grant the role %s_%s to this database user%s", ledger->config->database.schema, role,
-                    strcmp(role, LEDGER_OPERATOR) == 0 ? ", or log in as one that has it" : "");
-    const char *const remedies[][2] = {
-        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
-        {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
-        {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
-        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state added by a later version */
-        {"42501", grant},                          /* insufficient_privilege */
-        /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
-        {"25006", "this server is a standby; database.conninfo must point to the primary"},
-        {"0A000", "is this a standby? database.conninfo must point to the primary"},
-        {"22P05", "the database's encoding must be UTF8"}, /* untranslatable_character */
-    };
-    const char *remedy = NULL;
-    for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
-        if (strcmp(fault->code, remedies[i][0]) == 0)
-            remedy = remedies[i][1];
-    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's error, which shares one code with all others */
-        remedy = "a pooler in front of the database must be in transaction or session mode";
-    char code[sizeof(fault->code)];
-    memcpy(code, fault->code, sizeof(code));
-    if (remedy != NULL)
-        fault_set(fault, "%s (%s)", fault->text, remedy);
-    memcpy(fault->code, code, sizeof(code));
 }
 
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
@@ -186,7 +141,7 @@ PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *s
     PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
     pg_finish(ledger->pg);
     if (result == NULL)
-        ledger_add_remedy(ledger, role, fault);
+        ledger_add_remedy(ledger->config, role, fault);
     return result;
 }
 
@@ -210,6 +165,6 @@ PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql
         pg_clear(&result);
     ledger_finish(ledger);
     if (result == NULL)
-        ledger_add_remedy(ledger, role, fault);
+        ledger_add_remedy(ledger->config, role, fault);
     return result;
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The lock that keeps deliveries of one message apart, across all hosts. It is acquired with a try, asserted again
+ * after the COMMIT of a claim, and released. How, depends on lock.method: advisory locks and locked rows end with their
+ * transaction, however that ends; a lease is a row that outlives it, and expires. */
+#ifndef ONCEDROP_LEDGER_LOCK_H
+#define ONCEDROP_LEDGER_LOCK_H
+
+#include "ledger/ledger_session.h"
+
+#define LOCK_SLOTS 16384 /* rows of table slot; a power of two. Keys that share a row only wait for each other */
+
+/* Whether the lock is a lease: it is held between transactions, every batch ends its own, and whoever has acquired it
+ * must release it. */
+bool ledger_leases(const struct ledger *ledger) OD_MUST;
+
+/* The name of a method in lock.method and in table agreed. */
+const char *lock_method_name(enum lock_method method) OD_MUST;
+
+/* Whether lock.method is the one recorded in table agreed, which all hosts use; false with the fault set if not. The
+ * argument is NULL if that table is empty. */
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault) OD_MUST;
+
+/* To be called before the lock is acquired: sets its key, and its owner, if it is a lease. */
+bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault) OD_MUST;
+
+/* Notes that the lock is held, or not. */
+void ledger_note_lock(struct ledger *ledger, bool held);
+
+/* Adds a statement that tries the lock with this key in the open transaction; lock_granted reads its result. */
+bool ledger_add_acquire(struct ledger *ledger, int64_t key, struct fault *fault) OD_MUST;
+bool lock_granted(const PGresult *result) OD_MUST;
+
+/* Adds a statement that takes the lock again in a new transaction, waiting up to lock_timeout. A lease is prolonged if
+ * nobody else has had it since. lock_reasserted reads its result. */
+bool ledger_add_reassert(struct ledger *ledger, struct fault *fault) OD_MUST;
+bool lock_reasserted(const PGresult *result) OD_MUST;
+
+/* Whether the statement that failed waited for a lock in vain. */
+bool ledger_lock_timed_out(const struct ledger *ledger) OD_MUST;
+
+/* Adds the release of a lease that is held, unless it is another's by now; of other locks nothing. */
+bool ledger_add_release(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* The same for all leases since ledger_set_lock. */
+bool ledger_add_release_all(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Rolls the transaction back, and releases the lock. */
+void ledger_rollback(struct ledger *ledger);
+
+/* Adds the end of a transaction that is of no use any more, if there may be one. */
+bool ledger_add_rollback(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds the end of a batch behind which the lock must still be held: that of the transaction, if it is a lease. */
+bool ledger_add_end(struct ledger *ledger, struct fault *fault) OD_MUST;
+
+/* Adds the question who holds the lock, for ledger_take_holder, which keeps the answer for ledger_holder. */
+bool ledger_add_holder(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_take_holder(struct ledger *ledger, size_t mark);
+
+#endif

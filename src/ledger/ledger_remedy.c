@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Remedies by SQLSTATE, and by what a refusal says. */
+#include "ledger/ledger_remedy.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger/pg.h"
+
+bool ledger_login_is_service(const struct config *config)
+{
+    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
+    const char *user = named != NULL ? named : getenv("PGUSER");
+    return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
+}
+
+static void append_remedy(struct fault *fault, const char *before, const char *remedy, const char *after)
+{
+    const struct fault was = *fault;
+    fault_set(fault, "%s%s%s%s", was.text, before, remedy, after);
+    memcpy(fault->code, was.code, sizeof(was.code));
+}
+
+/* root gets an operator's role; any other user without a role is assumed to deliver. Before the schema is installed there
+ * is nothing to grant, and psql goes on: the user is let in, and is told next to install it. */
+void ledger_add_login_remedy(const struct config *config, struct fault *fault)
+{
+    const struct passwd *passwd = getpwuid(geteuid());
+    const char *user = passwd != NULL ? passwd->pw_name : "";
+    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
+    char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
+    const char *role = geteuid() == 0 ? LEDGER_OPERATOR : LEDGER_DELIVERY;
+    char *command OD_CLEANUP(base_free) = NULL;
+    if (passwd == NULL)
+        return;
+    if (strcmp(fault->code, LEDGER_NO_ROLE) == 0)
+        command =
+            base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
+                        user, config->database.schema, role, user);
+    else if (strstr(fault->text, "permission denied for database") != NULL)
+        command = base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
+                              database != NULL ? database : user, named != NULL ? named : user);
+    else if (named != NULL && strcmp(named, user) != 0 && strstr(fault->text, "Peer authentication failed") != NULL)
+        command = base_printf("runuser -u %s -- oncedrop ...", named); /* the server asks the kernel who we are */
+    if (command != NULL)
+        append_remedy(fault, LEDGER_TYPE, command, "");
+}
+
+void ledger_add_remedy(const struct config *config, const char *role, struct fault *fault)
+{
+    char *grant OD_CLEANUP(base_free) =
+        base_printf("grant the role %s_%s to this database user%s", config->database.schema, role,
+                    strcmp(role, LEDGER_OPERATOR) == 0 ? ", or log in as one that has it" : "");
+    const char *const remedies[][2] = {
+        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
+        {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
+        {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
+        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state added by a later version */
+        {"42501", grant},                          /* insufficient_privilege */
+        /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
+        {"25006", "this server is a standby; database.conninfo must point to the primary"},
+        {"0A000", "is this a standby? database.conninfo must point to the primary"},
+        {"22P05", "the database's encoding must be UTF8"}, /* untranslatable_character */
+    };
+    const char *remedy = NULL;
+    for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
+        if (strcmp(fault->code, remedies[i][0]) == 0)
+            remedy = remedies[i][1];
+    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's error, which shares one code with all others */
+        remedy = "a pooler in front of the database must be in transaction or session mode";
+    if (remedy != NULL)
+        append_remedy(fault, " (", remedy, ")");
+}
