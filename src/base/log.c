@@ -25,7 +25,6 @@ static const struct {
     [LOG_LEVEL_ERROR] = {"error", "error: ", LOG_ERR},
     [LOG_LEVEL_WARNING] = {"warning", "warning: ", LOG_WARNING},
     [LOG_LEVEL_INFO] = {"info", "", LOG_INFO},
-    [LOG_LEVEL_DEBUG] = {"debug", "", LOG_DEBUG},
 };
 
 static enum log_level limit = LOG_LEVEL_WARNING;
@@ -64,7 +63,6 @@ static bool is_plain(gunichar c)
 static size_t plain_length(const char *text)
 {
     gunichar c = g_utf8_get_char_validated(text, -1);
-
     if (c == (gunichar)-1 || c == (gunichar)-2 || !is_plain(c))
         return 0;
     return g_utf8_skip[(unsigned char)*text];
@@ -85,7 +83,6 @@ static bool ends_name(const char *text, const char *at, enum context context)
                                         "status",     "from", "orig_to", "relay", "uid",   "mailbox"};
     size_t count = sizeof(names) / sizeof(*names) - (context == OF_TEXT ? 2 : 0);
     const char *name = at;
-
     while (name > text && (g_ascii_isalnum(name[-1]) || name[-1] == '-' || name[-1] == '_'))
         name--;
     for (size_t i = 0; i < count; i++)
@@ -108,12 +105,10 @@ static bool escape(const char *text, char *out, size_t size, enum context contex
 {
     const char *start = text;
     size_t used = 0;
-
     while (*text) {
         char piece[8];
         size_t length = is_structure(start, text, context) ? 0 : plain_length(text);
         size_t step = length > 0 ? length : 1;
-
         if (length == 0)
             length = (size_t)snprintf(piece, sizeof(piece), "\\%03o", (unsigned)(unsigned char)*text);
         else if (context != OF_LINE && *text == '\\')
@@ -156,7 +151,6 @@ static void write_copy(enum log_level level, const char *line)
 {
     char text[LINE_LIMIT + 64];
     int length = snprintf(text, sizeof(text), "oncedrop[%ld]: %s: %s\n", (long)getpid(), levels[level].name, line);
-
     /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
      * written. */
     if (length > 0 && write(copy_fd, text, (size_t)length) < 0)
@@ -177,7 +171,6 @@ static void write_line(enum log_level level, const char *format, va_list argumen
     int kept = errno;
     char raw[LINE_LIMIT + 2] = "";
     char line[LINE_LIMIT + 1];
-
     if (level > limit)
         return;
     if (vsnprintf(raw, sizeof(raw), format, arguments) < 0)
@@ -205,7 +198,6 @@ static void write_line(enum log_level level, const char *format, va_list argumen
 LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
-LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 
 /* For log_last. Published as a whole, since a signal may arrive at any time. */
 static struct kept {

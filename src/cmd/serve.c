@@ -29,11 +29,9 @@ static struct config *load(void *context, struct fault *fault)
 static bool become_user(const char *user, struct fault *fault)
 {
     errno = 0;
-    if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL) {
-        fault_set(fault, "there is no user %s (service.user)%s%s", user, errno != 0 ? ": " : "",
+    if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL)
+        return fault_set(fault, "there is no user %s (service.user)%s%s", user, errno != 0 ? ": " : "",
                   errno != 0 ? strerror(errno) : "");
-        return false;
-    }
     return privilege_become(user, false, fault);
 }
 
