@@ -69,21 +69,29 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-static bool check_command(const struct checking *c)
+/* The working directory is Postfix's queue directory, or that of any caller. */
+static bool check_paths(const struct checking *c)
 {
-    const char *command = c->config->imap.command;
-    g_auto(GStrv) words = NULL;
-    if (*command && !g_shell_parse_argv(command, NULL, &words, NULL))
-        return refuse_value(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+    char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        if (**paths[i] && **paths[i] != '/')
+            return refuse_value(c, paths[i], "must be an absolute path");
     return true;
 }
 
-static bool check_server(const struct checking *c)
+static bool check_command(const struct checking *c)
+{
+    g_auto(GStrv) words = NULL;
+    return g_shell_parse_argv(c->config->imap.command, NULL, &words, NULL) ||
+           refuse_value(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+}
+
+static bool check_imap(const struct checking *c)
 {
     const struct config *config = c->config;
     bool is_path = *config->imap.host == '/';
     if (*config->imap.command)
-        return true;
+        return check_command(c);
     if (!*config->imap.host)
         return refuse_value(c, &config->imap.host, "must be set if command is not");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
@@ -93,29 +101,11 @@ static bool check_server(const struct checking *c)
                             config->imap.host);
     if (config->imap.tls != IMAP_TLS_NONE && is_path)
         return refuse_value(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
-    return true;
-}
-
-static bool check_login(const struct checking *c)
-{
-    const struct config *config = c->config;
-    if (*config->imap.command)
-        return true;
     if (!*config->imap.password_file)
         return refuse_value(c, &config->imap.password_file,
                             "must be set: logging in to the IMAP server needs a password");
     if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
         return refuse_value(c, &config->imap.auth, "master_user needs auth = plain");
-    return true;
-}
-
-/* The working directory is Postfix's queue directory, or that of any caller. */
-static bool check_paths(const struct checking *c)
-{
-    char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-        if (**paths[i] && **paths[i] != '/')
-            return refuse_value(c, paths[i], "must be an absolute path");
     return true;
 }
 
@@ -135,6 +125,5 @@ static bool check_names(const struct checking *c)
 bool config_check(const struct config *config, const struct config_origin *origin, struct fault *fault)
 {
     struct checking c = {config, origin, fault};
-    return check_schema(&c) && check_times(&c) && check_command(&c) && check_server(&c) && check_paths(&c) &&
-           check_login(&c) && check_names(&c);
+    return check_schema(&c) && check_times(&c) && check_paths(&c) && check_imap(&c) && check_names(&c);
 }

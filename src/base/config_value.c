@@ -25,17 +25,18 @@ static const struct unit *units_of(enum setting_type type)
     return type == SETTING_DURATION ? duration_units : type == SETTING_SIZE ? size_units : number_units;
 }
 
-static bool parse_scaled(const char *text, const struct unit *units, const char *bare, int64_t *ret)
+static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
 {
     char *end;
     errno = 0;
     int64_t value = strtoll(text, &end, 10);
     if (!g_ascii_isdigit(*text) || errno != 0)
         return false;
-    const char *name = *end != '\0' ? end : bare;
-    while (units->name != NULL && strcmp(units->name, name) != 0)
-        units++;
-    if (units->name == NULL || __builtin_mul_overflow(value, units->factor, &value))
+    const char *name = *end == '\0' && type == SETTING_DURATION ? "s" : end;
+    const struct unit *unit = units_of(type);
+    while (unit->name != NULL && strcmp(unit->name, name) != 0)
+        unit++;
+    if (unit->name == NULL || __builtin_mul_overflow(value, unit->factor, &value))
         return false;
     *ret = value;
     return true;
@@ -43,17 +44,12 @@ static bool parse_scaled(const char *text, const struct unit *units, const char 
 
 bool config_parse_duration(const char *text, int64_t *ret)
 {
-    return parse_scaled(text, duration_units, "s", ret);
+    return parse_number(text, SETTING_DURATION, ret);
 }
 
 bool config_parse_size(const char *text, int64_t *ret)
 {
-    return parse_scaled(text, size_units, "", ret);
-}
-
-static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
-{
-    return parse_scaled(text, units_of(type), type == SETTING_DURATION ? "s" : "", ret);
+    return parse_number(text, SETTING_SIZE, ret);
 }
 
 static char *number_text(int64_t value, enum setting_type type)

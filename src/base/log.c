@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
@@ -236,22 +237,16 @@ void log_keep(const char *const *lines, size_t count)
     free_kept(old);
 }
 
-/* Writes head, line and end in one call. */
-static void say(int fd, const char *head, const char *line, const char *end, const char *line_end)
+/* Writes all the parts in one call. In a signal handler that has to end the process: a line that nobody reads is dropped.
+ * It fits into PIPE_BUF, so it does not block once there is room (pipe(7)). */
+static void write_last(int fd, const char *head, const char *line, const char *end, const char *line_end)
 {
-    char text[LINE_LIMIT + 256];
-    size_t used = 0;
-    const char *const parts[] = {head, line, end, line_end};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        size_t length = strlen(parts[i]), room = sizeof(text) - used;
-        length = length < room ? length : room;
-        memcpy(text + used, parts[i], length);
-        used += length;
-    }
-    /* In a signal handler that has to end the process: a line that nobody reads is dropped. It fits into PIPE_BUF, so it
-     * does not block once there is room (pipe(7)). */
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    if (poll(&ready, 1, 0) != 1 || write(fd, text, used) < 0)
+    const char *const parts[] = {head, line, end, line_end};
+    struct iovec pieces[4];
+    for (size_t i = 0; i < 4; i++)
+        pieces[i] = (struct iovec){.iov_base = (char *)(uintptr_t)parts[i], .iov_len = strlen(parts[i])};
+    if (poll(&ready, 1, 0) != 1 || writev(fd, pieces, 4) < 0)
         return;
 }
 
@@ -272,9 +267,9 @@ void log_last(const char *end)
     int fd = use_syslog ? connect_syslog() : -1;
     for (size_t i = 0; i < it->count; i++) {
         if (fd >= 0)
-            say(fd, it->syslog_head, it->lines[i], end, "");
+            write_last(fd, it->syslog_head, it->lines[i], end, "");
         if (copy_fd >= 0)
-            say(copy_fd, it->copy_head, it->lines[i], end, "\n");
+            write_last(copy_fd, it->copy_head, it->lines[i], end, "\n");
     }
     base_close(&fd);
 }
