@@ -2,6 +2,7 @@
  *
  * Columns that fit the terminal, and cells as JSON. */
 #include "cmd/table.h"
+#include "cmd/times.h"
 
 #include <glib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
-#include "cmd/duration.h"
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
@@ -65,7 +65,7 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
     if (table->types[column] == LEDGER_BOOLEAN && cell[0] != '\0')
         return cell[0] == 't' ? "yes" : "no";
     if (strcmp(table->names[column], "delay") == 0 && cell[0] != '\0' && terminal_width(STDOUT_FILENO) > 0)
-        return duration_text(1000 * g_ascii_strtod(cell, NULL), out);
+        return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
     return clean(cell, out);
 }
 

@@ -27,12 +27,6 @@ static void execute_below(const char *below, char **argv)
     execv(path, argv);
 }
 
-/* Whether a person typed the command: a standard descriptor is a terminal, which is never so for a delivery agent. */
-static bool is_typed(void)
-{
-    return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
-}
-
 /* The LMTP client reads a greeting; Postfix a status, and a line that begins with a code. */
 static const char *beginning(char **argv)
 {
@@ -47,7 +41,7 @@ int front_program_execute(char **argv)
     execv(INSTALLED, argv);
     const char *reason = strerror(errno);
     char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %s", INSTALLED, reason);
-    if (is_typed()) {
+    if (output_is_typed()) {
         fprintf(stderr, "oncedrop: %s\n", line);
         return EX_UNAVAILABLE;
     }
