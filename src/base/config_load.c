@@ -165,7 +165,7 @@ bool config_renew_password(const struct config *config, struct fault *fault)
     if (content == NULL)
         return false;
     size_t length = strcspn(content, "\n");
-    if (content[length] == '\0' && length < size)
+    if (length < size && content[length] == '\0')
         return fault_set(fault, "%s: the first line contains a NUL byte", file);
     while (length > 0 && content[length - 1] == '\r')
         length--;
