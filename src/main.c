@@ -15,7 +15,6 @@
 
 #include "base/output.h"
 #include "cmd/command.h"
-#include "cmd/usage.h"
 #include "delivery/answer.h"
 
 /* The next open(2) would reuse a closed standard descriptor, and our answer would go to that file. */
@@ -44,7 +43,7 @@ static void reset_signals(bool delivers)
 static int refuse_usage(const char *text)
 {
     struct report report;
-    if (usage_is_typed())
+    if (output_is_typed())
         return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
     answer_give(&report);
@@ -149,7 +148,7 @@ int main(int argc, char **argv)
     bool given = optind < argc && strcmp(argv[optind], command->name) == 0; /* false for --help and --version */
     int cmd_argc = given ? argc - optind : 1;
     char **cmd_argv = given ? argv + optind : own_argv;
-    if (usage_asks_help(cmd_argc, cmd_argv, command->delivers)) {
+    if (cmd_asks_help(cmd_argc, cmd_argv, command->delivers)) {
         command_print_help(command);
         return end_output(0);
     }

@@ -35,7 +35,6 @@ void base_free_secret(char **secret)
 void base_close(int *fd)
 {
     int kept = errno;
-
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
@@ -73,7 +72,6 @@ char *base_printf(const char *format, ...)
 {
     char *text = NULL;
     va_list arguments;
-
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
@@ -100,7 +98,6 @@ static size_t whole_characters(const char *text, size_t length)
 static void settle_text(struct fault *fault, char text[sizeof(fault->text)], int wanted)
 {
     size_t length = strlen(text);
-
     if (wanted >= 0 && (size_t)wanted > length)
         length = whole_characters(text, length);
     for (size_t i = 0; i < length; i++)
@@ -112,23 +109,22 @@ static void settle_text(struct fault *fault, char text[sizeof(fault->text)], int
     memcpy(fault->text, text, length + 1);
 }
 
-void fault_set(struct fault *fault, const char *format, ...)
+bool fault_set(struct fault *fault, const char *format, ...)
 {
     char text[sizeof(fault->text)] = ""; /* the arguments may point into the fault itself */
     va_list arguments;
-
     va_start(arguments, format);
     int wanted = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     settle_text(fault, text, wanted);
     fault->code[0] = '\0';
+    return false;
 }
 
-void fault_prefix(struct fault *fault, const char *format, ...)
+bool fault_prefix(struct fault *fault, const char *format, ...)
 {
     char prefix[sizeof(fault->text)] = "";
     va_list arguments;
-
     va_start(arguments, format);
     (void)vsnprintf(prefix, sizeof(prefix), format, arguments);
     va_end(arguments);
@@ -136,6 +132,7 @@ void fault_prefix(struct fault *fault, const char *format, ...)
     memcpy(code, fault->code, sizeof(code));
     fault_set(fault, "%s: %s", prefix, fault->text);
     memcpy(fault->code, code, sizeof(code));
+    return false;
 }
 
 size_t base_data_size(void)
@@ -143,7 +140,6 @@ size_t base_data_size(void)
     int fd OD_CLEANUP(base_close) = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     char text[128] = "";
     size_t pages = 0;
-
     if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || sscanf(text, "%*s %*s %*s %*s %*s %zu", &pages) != 1)
         return 0;
     return pages * (size_t)sysconf(_SC_PAGESIZE);
@@ -153,7 +149,6 @@ void base_limit_memory(int64_t bytes)
 {
     rlim_t most = (rlim_t)base_data_size() + (rlim_t)bytes;
     struct rlimit now;
-
     if (getrlimit(RLIMIT_DATA, &now) < 0 || now.rlim_cur <= most)
         return;
     now.rlim_cur = most;
@@ -163,7 +158,6 @@ void base_limit_memory(int64_t bytes)
 int64_t base_now_ms(void)
 {
     struct timespec now;
-
     if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
         abort();
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -173,8 +167,7 @@ bool base_random(int64_t *ret, struct fault *fault)
 {
     if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
         return true;
-    fault_set(fault, "cannot get a random number from the kernel");
-    return false;
+    return fault_set(fault, "cannot get a random number from the kernel");
 }
 
 const char *base_excess_rights(void)
@@ -188,7 +181,6 @@ const char *base_excess_rights(void)
 void base_hex(const unsigned char *bytes, size_t n, char *text)
 {
     static const char digits[] = "0123456789abcdef";
-
     for (size_t i = 0; i < n; i++) {
         text[2 * i] = digits[bytes[i] >> 4];
         text[2 * i + 1] = digits[bytes[i] & 15];

@@ -41,14 +41,11 @@ struct fault {
 };
 
 /* Replaces the text and clears the code. Text that is too long is cut at a character boundary; control characters
- * become blanks. */
-void fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
+ * become blanks. Always false: what a function that fails returns. */
+bool fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 
-/* The same, as what a function returns that fails. */
-#define fault_fail(...) (fault_set(__VA_ARGS__), false)
-
-/* Puts "prefix: " before the text. */
-void fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
+/* Puts "prefix: " before the text. Always false. */
+bool fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 
 /* Monotonic clock in milliseconds, which keeps counting while the machine is suspended (CLOCK_BOOTTIME). */
 int64_t base_now_ms(void) OD_MUST;

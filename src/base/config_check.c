@@ -23,7 +23,6 @@ static bool refuse_value(const struct checking *c, const void *field, const char
     size_t row = 0;
     char why[sizeof(c->fault->text)] = "";
     va_list arguments;
-
     va_start(arguments, format);
     (void)vsnprintf(why, sizeof(why), format, arguments);
     va_end(arguments);
@@ -31,10 +30,9 @@ static bool refuse_value(const struct checking *c, const void *field, const char
         row++;
     const struct setting *setting = &config_table[row];
     char *value OD_CLEANUP(base_free) = config_value_text(c->config, setting);
-    fault_set(c->fault, "%s: [%s] %s%s%s: %s",
-              c->origin->set_by[row] != NULL ? c->origin->set_by[row] : c->origin->file, setting->group, setting->name,
-              *value ? " = " : "", value, why);
-    return false;
+    return fault_set(c->fault, "%s: [%s] %s%s%s: %s",
+                     c->origin->set_by[row] != NULL ? c->origin->set_by[row] : c->origin->file, setting->group,
+                     setting->name, *value ? " = " : "", value, why);
 }
 
 static bool check_schema(const struct checking *c)
@@ -42,7 +40,6 @@ static bool check_schema(const struct checking *c)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
     static const char all[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
     const char *name = c->config->database.schema;
-
     if (strchr(letters, *name) == NULL || name[strspn(name, all)] != '\0' || strlen(name) > 63)
         return refuse_value(c, &c->config->database.schema,
                             "must be at most 63 letters a to z, digits and _, and not begin with a digit");
@@ -54,7 +51,6 @@ static bool check_schema(const struct checking *c)
 static bool check_times(const struct checking *c)
 {
     const struct config *config = c->config;
-
     if (config->lock.wait >= config->delivery.deadline)
         return refuse_value(c, &config->lock.wait, "must be less than [delivery] deadline");
     if (config->delivery.hold_off <= config->delivery.deadline)
@@ -66,7 +62,6 @@ static bool is_loopback(const char *host)
 {
     struct in_addr four;
     struct in6_addr six;
-
     if (strcmp(host, "localhost") == 0)
         return true;
     if (inet_pton(AF_INET, host, &four) == 1)
@@ -74,23 +69,29 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-static bool check_command(const struct checking *c)
+/* The working directory is Postfix's queue directory, or that of any caller. */
+static bool check_paths(const struct checking *c)
 {
-    const char *command = c->config->imap.command;
-    g_auto(GStrv) words = NULL;
-
-    if (*command && !g_shell_parse_argv(command, NULL, &words, NULL))
-        return refuse_value(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+    char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        if (**paths[i] && **paths[i] != '/')
+            return refuse_value(c, paths[i], "must be an absolute path");
     return true;
 }
 
-static bool check_server(const struct checking *c)
+static bool check_command(const struct checking *c)
+{
+    g_auto(GStrv) words = NULL;
+    return g_shell_parse_argv(c->config->imap.command, NULL, &words, NULL) ||
+           refuse_value(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+}
+
+static bool check_imap(const struct checking *c)
 {
     const struct config *config = c->config;
     bool is_path = *config->imap.host == '/';
-
     if (*config->imap.command)
-        return true;
+        return check_command(c);
     if (!*config->imap.host)
         return refuse_value(c, &config->imap.host, "must be set if command is not");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
@@ -100,15 +101,6 @@ static bool check_server(const struct checking *c)
                             config->imap.host);
     if (config->imap.tls != IMAP_TLS_NONE && is_path)
         return refuse_value(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
-    return true;
-}
-
-static bool check_login(const struct checking *c)
-{
-    const struct config *config = c->config;
-
-    if (*config->imap.command)
-        return true;
     if (!*config->imap.password_file)
         return refuse_value(c, &config->imap.password_file,
                             "must be set: logging in to the IMAP server needs a password");
@@ -117,21 +109,9 @@ static bool check_login(const struct checking *c)
     return true;
 }
 
-/* The working directory is Postfix's queue directory, or that of any caller. */
-static bool check_paths(const struct checking *c)
-{
-    char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
-
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-        if (**paths[i] && **paths[i] != '/')
-            return refuse_value(c, paths[i], "must be an absolute path");
-    return true;
-}
-
 static bool check_names(const struct checking *c)
 {
     const struct config *config = c->config;
-
     if (*config->route.inbox == '\\')
         return refuse_value(c, &config->route.inbox, "must be the name of a mailbox");
     if (*config->route.sent == '\\' && strcasecmp(config->route.sent, "\\Sent") != 0)
@@ -145,7 +125,5 @@ static bool check_names(const struct checking *c)
 bool config_check(const struct config *config, const struct config_origin *origin, struct fault *fault)
 {
     struct checking c = {config, origin, fault};
-
-    return check_schema(&c) && check_times(&c) && check_command(&c) && check_server(&c) && check_paths(&c) &&
-           check_login(&c) && check_names(&c);
+    return check_schema(&c) && check_times(&c) && check_paths(&c) && check_imap(&c) && check_names(&c);
 }

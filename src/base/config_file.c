@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -14,20 +15,13 @@
 static bool check_private(const char *path, int fd, struct fault *fault)
 {
     struct stat status;
-
-    if (fstat(fd, &status) < 0) {
-        fault_set(fault, "%s: %m", path);
-        return false;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        fault_set(fault, "%s: not a regular file", path);
-        return false;
-    }
-    if (status.st_mode & S_IRWXO) {
-        fault_set(fault, "%s: accessible to others (mode %04o); remedy: chmod o-rwx %s", path,
-                  (unsigned)(status.st_mode & 07777), path);
-        return false;
-    }
+    if (fstat(fd, &status) < 0)
+        return fault_set(fault, "%s: %m", path);
+    if (!S_ISREG(status.st_mode))
+        return fault_set(fault, "%s: not a regular file", path);
+    if (status.st_mode & S_IRWXO)
+        return fault_set(fault, "%s: accessible to others (mode %04o); remedy: chmod o-rwx %s", path,
+                         (unsigned)(status.st_mode & 07777), path);
     return true;
 }
 
@@ -45,36 +39,29 @@ static void name_readers(const char *path, struct fault *fault)
         fault_set(fault, "%s; root and the group %s may read it", fault->text, group->gr_name);
 }
 
-bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault)
+char *config_file_read(const char *path, size_t limit, size_t *ret_size, struct fault *fault)
 {
     /* O_NONBLOCK: opening a FIFO must not block before we can refuse it. */
     int fd OD_CLEANUP(base_close) = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    size_t size = 0;
     ssize_t got;
-
     if (fd < 0) {
         bool refused = errno == EACCES;
         fault_set(fault, "%s: cannot be opened: %m", path);
         if (refused)
             name_readers(path, fault);
-        return false;
+        return NULL;
     }
     if (!check_private(path, fd, fault))
-        return false;
-    char *content OD_CLEANUP(base_free) = base_alloc(limit + 1);
-    while ((got = TEMP_FAILURE_RETRY(read(fd, content + size, limit + 1 - size))) > 0)
-        size += (size_t)got;
-    if (got < 0) {
+        return NULL;
+    char *content OD_CLEANUP(base_free_secret) = base_alloc(limit + 2);
+    *ret_size = 0;
+    while ((got = TEMP_FAILURE_RETRY(read(fd, content + *ret_size, limit + 1 - *ret_size))) > 0)
+        *ret_size += (size_t)got;
+    if (got < 0)
         fault_set(fault, "%s: cannot be read: %m", path);
-        return false;
-    }
-    if (size > limit) {
+    else if (*ret_size > limit)
         fault_set(fault, "%s: longer than %zu bytes", path, limit);
-        return false;
-    }
-    content[size] = '\0';
-    *ret = content;
-    *ret_size = size;
-    content = NULL;
-    return true;
+    else
+        return g_steal_pointer(&content);
+    return NULL;
 }

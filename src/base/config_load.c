@@ -19,7 +19,6 @@ struct config *config_defaults(void)
 {
     struct config *config = base_alloc(sizeof(*config));
     struct fault fault;
-
     for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         if (!config_value_set(config, setting, setting->text, &fault))
             abort();
@@ -39,43 +38,37 @@ void config_free(struct config **config)
     base_free(config);
 }
 
-static void name_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
+/* Reports a group, or a setting in it, that there is not. Always false. */
+static bool refuse_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
 {
     g_autoptr(GString) known = g_string_new(NULL);
     bool is_group = false;
     const char *last = "";
-
     for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         if (strcmp(setting->group, group) == 0) {
             is_group = true;
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->name);
         }
-    if (is_group) {
-        fault_set(fault, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
-        return;
-    }
+    if (is_group)
+        return fault_set(fault, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
     for (const struct setting *setting = config_table; setting->group != NULL; last = setting++->group)
         if (strcmp(setting->group, last) != 0)
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->group);
-    fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
+    return fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
 }
 
 /* Sets one value from a file or an override. */
-static bool set(struct config *config, struct config_origin *origins, const char *origin, const char *group,
-                const char *name, const char *value, struct fault *fault)
+static bool set_one(struct config *config, struct config_origin *origins, const char *origin, const char *group,
+                    const char *name, const char *value, struct fault *fault)
 {
     const struct setting *setting = config_table_find(group, name);
-
-    if (setting == NULL) {
-        name_unknown(origin, group, name, fault);
-        return false;
-    }
+    if (setting == NULL)
+        return refuse_unknown(origin, group, name, fault);
     g_autofree char *stripped = g_strstrip(g_strdup(value));
     if (!config_value_set(config, setting, stripped, fault)) {
         bool show = !(setting->flags & SETTING_SECRET) && strlen(stripped) <= 80;
         fault_prefix(fault, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
-        fault_set(fault, "%s; it sets %s", fault->text, setting->help);
-        return false;
+        return fault_set(fault, "%s; it sets %s", fault->text, setting->help);
     }
     origins->set_by[setting - config_table] = origin;
     return true;
@@ -87,46 +80,33 @@ static bool take_line(struct config *config, struct config_origin *origins, unsi
                       const char **group, struct fault *fault)
 {
     char *end = strchr(line, '\0'), *equals = strchr(line, '=');
-
     if (*line == '\0' || *line == '#')
         return true;
     if (*line == '[' && end[-1] == ']') {
         end[-1] = '\0';
         *group = line + 1;
-        if (config_table_find(*group, NULL) != NULL)
-            return true;
-        name_unknown(origins->file, *group, "", fault);
-        return false;
+        return config_table_find(*group, NULL) != NULL || refuse_unknown(origins->file, *group, "", fault);
     }
-    if (*line == '[' || equals == NULL || equals == line) {
-        fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", origins->file, number);
-        return false;
-    }
-    if (*group == NULL) {
-        fault_set(fault, "%s: line %u: a setting before the first [group]", origins->file, number);
-        return false;
-    }
+    if (*line == '[' || equals == NULL || equals == line)
+        return fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", origins->file, number);
+    if (*group == NULL)
+        return fault_set(fault, "%s: line %u: a setting before the first [group]", origins->file, number);
     *equals = '\0';
     const struct setting *setting = config_table_find(*group, g_strchomp(line));
-    if (setting != NULL && origins->set_by[setting - config_table] != NULL) {
-        fault_set(fault, "%s: [%s] %s: set twice", origins->file, *group, line);
-        return false;
-    }
-    return set(config, origins, origins->file, *group, line, equals + 1, fault);
+    if (setting != NULL && origins->set_by[setting - config_table] != NULL)
+        return fault_set(fault, "%s: [%s] %s: set twice", origins->file, *group, line);
+    return set_one(config, origins, origins->file, *group, line, equals + 1, fault);
 }
 
 static bool set_from_file(struct config *config, struct config_origin *origins, struct fault *fault)
 {
-    char *content OD_CLEANUP(base_free) = NULL;
     const char *group = NULL;
-    size_t size = 0;
-
-    if (!config_file_read(origins->file, FILE_LIMIT, &content, &size, fault))
+    size_t size;
+    char *content OD_CLEANUP(base_free) = config_file_read(origins->file, FILE_LIMIT, &size, fault);
+    if (content == NULL)
         return false;
-    if (strlen(content) != size) {
-        fault_set(fault, "%s: contains a NUL byte", origins->file);
-        return false;
-    }
+    if (strlen(content) != size)
+        return fault_set(fault, "%s: contains a NUL byte", origins->file);
     g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
     for (unsigned i = 0; lines[i] != NULL; i++)
         if (!take_line(config, origins, i + 1, g_strstrip(lines[i]), &group, fault))
@@ -141,14 +121,11 @@ static bool set_from_overrides(struct config *config, struct config_origin *orig
         g_autofree char *group = g_strdup(*overrides);
         char *value = strchr(group, '=');
         char *name = strchr(group, '.');
-
-        if (value == NULL || name == NULL || name > value) {
-            fault_set(fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
-            return false;
-        }
+        if (value == NULL || name == NULL || name > value)
+            return fault_set(fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
         *value++ = '\0';
         *name++ = '\0';
-        if (!set(config, origins, "-o", g_strstrip(group), g_strstrip(name), value, fault))
+        if (!set_one(config, origins, "-o", g_strstrip(group), g_strstrip(name), value, fault))
             return false;
     }
     return true;
@@ -159,7 +136,6 @@ static void derive_hold_off(struct config *config, const struct config_origin *o
 {
     const struct setting *setting = config_table_find("delivery", "hold_off");
     int64_t safe = config->delivery.deadline + 200000;
-
     if (origins->set_by[setting - config_table] == NULL && config->delivery.hold_off < safe)
         config->delivery.hold_off = safe;
 }
@@ -182,27 +158,22 @@ static void prefer_credential(struct config *config)
 bool config_renew_password(const struct config *config, struct fault *fault)
 {
     const char *file = config->imap.password_file;
-    char *content = NULL;
-    size_t size = 0;
-
+    size_t size;
     if (*config->imap.command || !*file)
         return true;
-    if (!config_file_read(file, SECRET_LIMIT, &content, &size, fault))
+    char *content OD_CLEANUP(base_free_secret) = config_file_read(file, SECRET_LIMIT, &size, fault);
+    if (content == NULL)
         return false;
     size_t length = strcspn(content, "\n");
-    bool nul = length < size && content[length] == '\0';
+    if (length < size && content[length] == '\0')
+        return fault_set(fault, "%s: the first line contains a NUL byte", file);
     while (length > 0 && content[length - 1] == '\r')
         length--;
-    bool good = !nul && length > 0;
-    if (good) {
-        base_free_secret(&config->imap.password->text);
-        config->imap.password->text = base_strndup(content, length);
-    } else {
-        fault_set(fault, "%s: the first line %s", file, nul ? "contains a NUL byte" : "is empty");
-    }
-    explicit_bzero(content, size);
-    base_free(&content);
-    return good;
+    if (length == 0)
+        return fault_set(fault, "%s: the first line is empty", file);
+    base_free_secret(&config->imap.password->text);
+    config->imap.password->text = base_strndup(content, length);
+    return true;
 }
 
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
@@ -210,7 +181,6 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     struct config *config OD_CLEANUP(config_free) = config_defaults();
     const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
     struct config_origin origins = {file, set_by};
-
     if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))
         return NULL;
     derive_hold_off(config, &origins);

@@ -19,7 +19,6 @@ static char *hide_secrets(const char *conninfo)
     static const char user[] = "^([^:]*://[^:]*:).*@";
     static const char secret[] = "((?:password|secret|%)[^\\s?&=]*\\s*=\\s*)(?:" QUOTED "|(?:[^\\s&\\\\]|\\\\.)*+)";
     const GRegexCompileFlags flags = G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL;
-
     if (!g_regex_match_simple(uri, conninfo, flags, 0) && !g_regex_match_simple(pairs, conninfo, flags, 0))
         return base_strdup("***");
     g_autoptr(GRegex) login = g_regex_new(user, flags, 0, NULL), names = g_regex_new(secret, flags, 0, NULL);

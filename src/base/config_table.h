@@ -54,9 +54,9 @@ void config_value_free(struct config *config, const struct setting *setting);
 /* The value as written in a file, spelled as the default if it equals the default. To be freed by the caller. */
 char *config_value_text(const struct config *config, const struct setting *setting) OD_MUST;
 
-/* Reads a whole regular file that others cannot access; the permissions checked are those of the open descriptor. *ret
- * is NUL-terminated, has *ret_size bytes before the NUL, and is to be freed by the caller. */
-bool config_file_read(const char *path, size_t limit, char **ret, size_t *ret_size, struct fault *fault) OD_MUST;
+/* Reads a whole regular file that others cannot access; the permissions checked are those of the open descriptor. Returns
+ * a new string of *ret_size bytes, or NULL with the fault set. */
+char *config_file_read(const char *path, size_t limit, size_t *ret_size, struct fault *fault) OD_MUST;
 
 /* Where the values came from: set_by[row of config_table] is the file, "-o", or NULL for a default. */
 struct config_origin {

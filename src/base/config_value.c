@@ -3,6 +3,7 @@
  * One value: parsing and printing. */
 #include "base/config_table.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,46 +25,37 @@ static const struct unit *units_of(enum setting_type type)
     return type == SETTING_DURATION ? duration_units : type == SETTING_SIZE ? size_units : number_units;
 }
 
-static bool parse_scaled(const char *text, const struct unit *units, const char *bare, int64_t *ret)
+static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
 {
-    const char *end = text;
-    int64_t value = 0;
-
-    for (; *end >= '0' && *end <= '9'; end++)
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *end - '0', &value))
-            return false;
-    if (end == text)
+    char *end;
+    errno = 0;
+    int64_t value = strtoll(text, &end, 10);
+    if (!g_ascii_isdigit(*text) || errno != 0)
         return false;
-    for (const char *unit = *end ? end : bare; units->name != NULL; units++)
-        if (strcmp(units->name, unit) == 0) {
-            if (__builtin_mul_overflow(value, units->factor, &value))
-                return false;
-            *ret = value;
-            return true;
-        }
-    return false;
+    const char *name = *end == '\0' && type == SETTING_DURATION ? "s" : end;
+    const struct unit *unit = units_of(type);
+    while (unit->name != NULL && strcmp(unit->name, name) != 0)
+        unit++;
+    if (unit->name == NULL || __builtin_mul_overflow(value, unit->factor, &value))
+        return false;
+    *ret = value;
+    return true;
 }
 
 bool config_parse_duration(const char *text, int64_t *ret)
 {
-    return parse_scaled(text, duration_units, "s", ret);
+    return parse_number(text, SETTING_DURATION, ret);
 }
 
 bool config_parse_size(const char *text, int64_t *ret)
 {
-    return parse_scaled(text, size_units, "", ret);
-}
-
-static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
-{
-    return parse_scaled(text, units_of(type), type == SETTING_DURATION ? "s" : "", ret);
+    return parse_number(text, SETTING_SIZE, ret);
 }
 
 static char *number_text(int64_t value, enum setting_type type)
 {
     const struct unit *units = units_of(type);
     const struct unit *best = units;
-
     if (value == 0 && type == SETTING_DURATION)
         return base_strdup("0s");
     for (const struct unit *unit = units; unit->name != NULL && value != 0; unit++)
@@ -80,18 +72,14 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
         [SETTING_SIZE] = "not a size (examples: 64K, 100M, 1G)",
     };
     int64_t value;
-
-    if (!parse_number(text, setting->type, &value)) {
-        fault_set(fault, "%s", wrong[setting->type]);
-        return false;
-    }
+    if (!parse_number(text, setting->type, &value))
+        return fault_set(fault, "%s", wrong[setting->type]);
     bool zero = value == 0 && (setting->flags & SETTING_OR_ZERO);
     if (!zero && (value < setting->min || value > setting->max)) {
         char *min OD_CLEANUP(base_free) = number_text(setting->min, setting->type);
         char *max OD_CLEANUP(base_free) = number_text(setting->max, setting->type);
-        fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "", min,
-                  max);
-        return false;
+        return fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "",
+                         min, max);
     }
     *field = value;
     return true;
@@ -101,7 +89,6 @@ static bool set_choice(int *field, const struct setting *setting, const char *te
 {
     const char *const *names = setting->choices;
     g_autoptr(GString) allowed = g_string_new(names[0]);
-
     for (int i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], text) == 0) {
             *field = i;
@@ -109,30 +96,23 @@ static bool set_choice(int *field, const struct setting *setting, const char *te
         }
     for (int i = 1; names[i] != NULL; i++)
         g_string_append_printf(allowed, "%s%s", names[i + 1] != NULL ? ", " : " or ", names[i]);
-    fault_set(fault, "must be %s", allowed->str);
-    return false;
+    return fault_set(fault, "must be %s", allowed->str);
 }
 
 static bool set_yes_no(bool *field, const char *text, struct fault *fault)
 {
-    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
-        fault_set(fault, "must be yes or no");
-        return false;
-    }
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        return fault_set(fault, "must be yes or no");
     *field = *text == 'y';
     return true;
 }
 
 static bool set_string(char **field, const struct setting *setting, const char *text, struct fault *fault)
 {
-    if (!*text && (setting->flags & SETTING_REQUIRED)) {
-        fault_set(fault, "must not be empty");
-        return false;
-    }
-    if ((setting->flags & SETTING_WORD) && strpbrk(text, " \t") != NULL) {
-        fault_set(fault, "must not contain blanks");
-        return false;
-    }
+    if (!*text && (setting->flags & SETTING_REQUIRED))
+        return fault_set(fault, "must not be empty");
+    if ((setting->flags & SETTING_WORD) && strpbrk(text, " \t") != NULL)
+        return fault_set(fault, "must not contain blanks");
     free(*field);
     *field = base_strdup(text);
     return true;
@@ -155,14 +135,11 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
     static const char between[] = ";, \t";
     g_auto(GStrv) list = base_alloc(sizeof(*list) * (strlen(text) / 2 + 2));
     size_t count = 0;
-
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
         size_t length = strcspn(text, between);
-        if (!is_field_pattern(text, length)) {
-            fault_set(fault, "%.*s is not a header field name (examples: X-Scanned-By, X-Filter-*)",
-                      (int)MIN(length, 80), text);
-            return false;
-        }
+        if (!is_field_pattern(text, length))
+            return fault_set(fault, "%.*s is not a header field name (examples: X-Scanned-By, X-Filter-*)",
+                             (int)MIN(length, 80), text);
         list[count++] = base_strndup(text, length);
         text += length;
     }
@@ -174,19 +151,13 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
 /* Rules for every value. */
 static bool check_text(const struct setting *setting, const char *text, struct fault *fault)
 {
-    if (!g_utf8_validate(text, -1, NULL)) {
-        fault_set(fault, "not valid UTF-8");
-        return false;
-    }
+    if (!g_utf8_validate(text, -1, NULL))
+        return fault_set(fault, "not valid UTF-8");
     for (const char *at = text; *at; at++) {
-        if ((*at > 0 && *at < ' ' && *at != '\t') || *at == 0x7f) {
-            fault_set(fault, "contains a control character");
-            return false;
-        }
-        if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t') && !(setting->flags & SETTING_HASH)) {
-            fault_set(fault, "a comment must be on a line of its own");
-            return false;
-        }
+        if ((*at > 0 && *at < ' ' && *at != '\t') || *at == 0x7f)
+            return fault_set(fault, "contains a control character");
+        if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t') && !(setting->flags & SETTING_HASH))
+            return fault_set(fault, "a comment must be on a line of its own");
     }
     return true;
 }
@@ -194,7 +165,6 @@ static bool check_text(const struct setting *setting, const char *text, struct f
 bool config_value_set(struct config *config, const struct setting *setting, const char *text, struct fault *fault)
 {
     void *field = (char *)config + setting->offset;
-
     if (!check_text(setting, text, fault))
         return false;
     switch (setting->type) {
@@ -217,7 +187,6 @@ bool config_value_set(struct config *config, const struct setting *setting, cons
 void config_value_free(struct config *config, const struct setting *setting)
 {
     void *field = (char *)config + setting->offset;
-
     if (setting->type == SETTING_STRING)
         base_free(field);
     else if (setting->type == SETTING_FIELDS)
@@ -227,7 +196,6 @@ void config_value_free(struct config *config, const struct setting *setting)
 static char *any_number_text(int64_t value, const struct setting *setting)
 {
     int64_t preset;
-
     if (parse_number(setting->text, setting->type, &preset) && preset == value)
         return base_strdup(setting->text);
     return number_text(value, setting->type);
@@ -236,7 +204,6 @@ static char *any_number_text(int64_t value, const struct setting *setting)
 char *config_value_text(const struct config *config, const struct setting *setting)
 {
     const void *field = (const char *)config + setting->offset;
-
     switch (setting->type) {
     case SETTING_STRING:
         return base_strdup(*(char *const *)field);

@@ -19,7 +19,6 @@ static int64_t ends_at;
 static bool ignored_by_parent(int signal)
 {
     struct sigaction inherited;
-
     return (signal == SIGHUP || signal == SIGINT) && sigaction(signal, NULL, &inherited) == 0 &&
            inherited.sa_handler == SIG_IGN;
 }
@@ -29,7 +28,6 @@ void deadline_install(void (*end)(int signal))
     struct sigaction action = {.sa_handler = end};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t ours;
-
     sigemptyset(&ours);
     for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
         sigaddset(&ours, ending[i]);
@@ -47,7 +45,6 @@ void deadline_install(void (*end)(int signal))
 static bool have_timer(void)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
-
     if (timer_owner == getpid())
         return true;
     if (timer_create(CLOCK_BOOTTIME, &event, &timer) < 0)
@@ -62,11 +59,8 @@ bool deadline_arm(int64_t ms, struct fault *fault)
         ms = 1; /* zero would disarm the timer */
     struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
     int64_t end = base_now_ms() + ms;
-
-    if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0) {
-        fault_set(fault, "cannot set a timer for the deadline: %m");
-        return false;
-    }
+    if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0)
+        return fault_set(fault, "cannot set a timer for the deadline: %m");
     armed = true;
     ends_at = end;
     return true;
@@ -83,7 +77,6 @@ int64_t deadline_left_ms(void)
 void deadline_disarm(void)
 {
     struct itimerspec never = {.it_value = {.tv_sec = 0}};
-
     if (armed && timer_owner == getpid())
         timer_settime(timer, 0, &never, NULL);
     armed = false;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
@@ -25,7 +26,6 @@ static const struct {
     [LOG_LEVEL_ERROR] = {"error", "error: ", LOG_ERR},
     [LOG_LEVEL_WARNING] = {"warning", "warning: ", LOG_WARNING},
     [LOG_LEVEL_INFO] = {"info", "", LOG_INFO},
-    [LOG_LEVEL_DEBUG] = {"debug", "", LOG_DEBUG},
 };
 
 static enum log_level limit = LOG_LEVEL_WARNING;
@@ -64,7 +64,6 @@ static bool is_plain(gunichar c)
 static size_t plain_length(const char *text)
 {
     gunichar c = g_utf8_get_char_validated(text, -1);
-
     if (c == (gunichar)-1 || c == (gunichar)-2 || !is_plain(c))
         return 0;
     return g_utf8_skip[(unsigned char)*text];
@@ -85,7 +84,6 @@ static bool ends_name(const char *text, const char *at, enum context context)
                                         "status",     "from", "orig_to", "relay", "uid",   "mailbox"};
     size_t count = sizeof(names) / sizeof(*names) - (context == OF_TEXT ? 2 : 0);
     const char *name = at;
-
     while (name > text && (g_ascii_isalnum(name[-1]) || name[-1] == '-' || name[-1] == '_'))
         name--;
     for (size_t i = 0; i < count; i++)
@@ -108,12 +106,10 @@ static bool escape(const char *text, char *out, size_t size, enum context contex
 {
     const char *start = text;
     size_t used = 0;
-
     while (*text) {
         char piece[8];
         size_t length = is_structure(start, text, context) ? 0 : plain_length(text);
         size_t step = length > 0 ? length : 1;
-
         if (length == 0)
             length = (size_t)snprintf(piece, sizeof(piece), "\\%03o", (unsigned)(unsigned char)*text);
         else if (context != OF_LINE && *text == '\\')
@@ -156,7 +152,6 @@ static void write_copy(enum log_level level, const char *line)
 {
     char text[LINE_LIMIT + 64];
     int length = snprintf(text, sizeof(text), "oncedrop[%ld]: %s: %s\n", (long)getpid(), levels[level].name, line);
-
     /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
      * written. */
     if (length > 0 && write(copy_fd, text, (size_t)length) < 0)
@@ -177,7 +172,6 @@ static void write_line(enum log_level level, const char *format, va_list argumen
     int kept = errno;
     char raw[LINE_LIMIT + 2] = "";
     char line[LINE_LIMIT + 1];
-
     if (level > limit)
         return;
     if (vsnprintf(raw, sizeof(raw), format, arguments) < 0)
@@ -205,7 +199,6 @@ static void write_line(enum log_level level, const char *format, va_list argumen
 LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
-LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 
 /* For log_last. Published as a whole, since a signal may arrive at any time. */
 static struct kept {
@@ -244,22 +237,16 @@ void log_keep(const char *const *lines, size_t count)
     free_kept(old);
 }
 
-/* Writes head, line and end in one call. */
-static void say(int fd, const char *head, const char *line, const char *end, const char *line_end)
+/* Writes all the parts in one call. In a signal handler that has to end the process: a line that nobody reads is dropped.
+ * It fits into PIPE_BUF, so it does not block once there is room (pipe(7)). */
+static void write_last(int fd, const char *head, const char *line, const char *end, const char *line_end)
 {
-    char text[LINE_LIMIT + 256];
-    size_t used = 0;
-    const char *const parts[] = {head, line, end, line_end};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        size_t length = strlen(parts[i]), room = sizeof(text) - used;
-        length = length < room ? length : room;
-        memcpy(text + used, parts[i], length);
-        used += length;
-    }
-    /* In a signal handler that has to end the process: a line that nobody reads is dropped. It fits into PIPE_BUF, so it
-     * does not block once there is room (pipe(7)). */
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    if (poll(&ready, 1, 0) != 1 || write(fd, text, used) < 0)
+    const char *const parts[] = {head, line, end, line_end};
+    struct iovec pieces[4];
+    for (size_t i = 0; i < 4; i++)
+        pieces[i] = (struct iovec){.iov_base = (char *)(uintptr_t)parts[i], .iov_len = strlen(parts[i])};
+    if (poll(&ready, 1, 0) != 1 || writev(fd, pieces, 4) < 0)
         return;
 }
 
@@ -280,9 +267,9 @@ void log_last(const char *end)
     int fd = use_syslog ? connect_syslog() : -1;
     for (size_t i = 0; i < it->count; i++) {
         if (fd >= 0)
-            say(fd, it->syslog_head, it->lines[i], end, "");
+            write_last(fd, it->syslog_head, it->lines[i], end, "");
         if (copy_fd >= 0)
-            say(copy_fd, it->copy_head, it->lines[i], end, "\n");
+            write_last(copy_fd, it->copy_head, it->lines[i], end, "\n");
     }
     base_close(&fd);
 }

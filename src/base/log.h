@@ -19,7 +19,6 @@ void log_open(enum log_to to, enum log_level level, bool verbose, int stderr_fd)
 void log_error(const char *format, ...) OD_PRINTF(1, 2);
 void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
-void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
 /* Keeps copies of these lines for log_last, without line ends and at level info, replacing any kept before. count 0
  * drops them. */

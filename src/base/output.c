@@ -66,6 +66,11 @@ void output_exit(const char *line, size_t length)
     _exit(status);
 }
 
+bool output_is_typed(void)
+{
+    return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+}
+
 int output_pipe(void)
 {
     struct stat output_status;

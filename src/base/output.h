@@ -26,6 +26,9 @@ bool output_reader_gone(void) OD_MUST;
 /* The answer in that case. */
 #define OUTPUT_CUT "the reader of our answer is gone: the message may be cut short"
 
+/* Whether a person typed the command line: a standard descriptor is a terminal, which is never so for a delivery agent. */
+bool output_is_typed(void) OD_MUST;
+
 /* What poll(2) needs to notice that: the descriptor, or -1 if stdout is not a pipe. No events need to be requested:
  * POLLERR is always reported. */
 int output_pipe(void) OD_MUST;

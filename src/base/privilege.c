@@ -38,10 +38,8 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
     const struct passwd *found = geteuid() == 0 && user[0] != '\0' ? getpwnam(user) : NULL;
     if (found == NULL || found->pw_uid == 0)
         return true;
-    if (!become(found, reads_all)) {
-        fault_set(fault, "root cannot become user %s (service.user): %m", user);
-        return false;
-    }
+    if (!become(found, reads_all))
+        return fault_set(fault, "root cannot become user %s (service.user): %m", user);
     setenv("HOME", found->pw_dir, 1); /* where libpq looks for passwords */
     return true;
 }

@@ -14,7 +14,6 @@
 static const char *temporary_directory(void)
 {
     const char *directory = getenv("TMPDIR");
-
     return directory != NULL && *directory ? directory : "/tmp";
 }
 
@@ -27,13 +26,11 @@ int temporary_memory(void)
 int temporary_open(void)
 {
     const char *directory = temporary_directory();
-
     signal(SIGXFSZ, SIG_IGN);
     int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
         /* not every file system supports O_TMPFILE, and their errors differ */
         char *name OD_CLEANUP(base_free) = base_printf("%s/oncedrop.XXXXXX", directory);
-
         fd = mkostemp(name, O_CLOEXEC);
         if (fd >= 0 && unlink(name) < 0)
             base_close(&fd);
@@ -44,10 +41,8 @@ int temporary_open(void)
 bool temporary_write(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
-
     while (size > 0) {
         ssize_t n = TEMP_FAILURE_RETRY(write(fd, at, size));
-
         if (n < 0)
             return false;
         at += n;
@@ -59,14 +54,12 @@ bool temporary_write(int fd, const void *bytes, size_t size)
 bool temporary_fault(struct fault *fault, const char *what, int error)
 {
     const char *remedy = "";
-
     if (error == EFBIG)
         remedy = "; a file size limit is set (for Postfix's local(8) it is mailbox_size_limit)";
     else if (error == ENOSPC || error == EDQUOT)
         remedy = "; make room there or set TMPDIR to another directory";
     else if (error == ENOENT || error == EACCES || error == EROFS || error == ENOTDIR)
         remedy = "; set TMPDIR to a directory that can be written to";
-    fault_set(fault, "cannot %s temporary file for the message in %s: %s%s", what, temporary_directory(),
-              strerror(error), remedy);
-    return false;
+    return fault_set(fault, "cannot %s temporary file for the message in %s: %s%s", what, temporary_directory(),
+                     strerror(error), remedy);
 }

@@ -131,13 +131,13 @@ static int right_column(const char *line)
 
 void terminal_print_prose(FILE *out, const char *text)
 {
-    if (terminal_width(fileno(out)) == 0) {
+    int columns = terminal_width(fileno(out)), widest = 0;
+    if (columns == 0) {
         fputs(text, out);
         return;
     }
-    int columns = terminal_width(fileno(out)), widest = 0;
-    char **lines = g_strsplit(text, "\n", -1);
-    GString *line = g_string_new(NULL);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_autoptr(GString) line = g_string_new(NULL);
     for (char **at = lines; *at != NULL; at++)
         widest = MAX(widest, terminal_columns(*at));
     for (char **at = lines; *at != NULL && (at[0][0] != '\0' || at[1] != NULL); at++) {
@@ -149,6 +149,4 @@ void terminal_print_prose(FILE *out, const char *text)
         terminal_print(out, right_column(line->str), line->str);
         g_string_truncate(line, 0);
     }
-    g_string_free(line, TRUE);
-    g_strfreev(lines);
 }

@@ -11,11 +11,8 @@
 
 #include "base/privilege.h"
 #include "base/terminal.h"
-#include "cmd/check_postfix.h"
 #include "cmd/check_report.h"
-#include "cmd/check_service.h"
 #include "cmd/cmd.h"
-#include "cmd/usage.h"
 #include "decode/decode_module.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_query.h"
@@ -252,7 +249,8 @@ int cmd_check(const struct cmd_options *options, int argc, char **argv)
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct check *check = check_shared(sizeof(*check));
     bool json = false, colour = terminal_coloured(STDOUT_FILENO);
-    if (!usage_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 1, "nothing"))
+    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
+    if (!cmd_parse(argc, argv, words, 0, 1, NULL))
         return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     privilege_clear_environment(cmd_environment); /* as for a delivery: libpq must not use PGHOST either */

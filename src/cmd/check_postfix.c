@@ -2,8 +2,6 @@
  *
  * Postfix's settings that keep mail from us, bounce it, or cost a Sent copy: a table of rules, each with a setting, what its
  * value must be, and what to do if it is not. */
-#include "cmd/check_postfix.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -177,9 +177,7 @@ static void print_json(void)
         json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "item", item->name, "status",
                                                statuses[item->status].name, "text", table_json_text(item->text)));
     }
-    json_dumpf(array, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(array);
+    table_print_json(array);
 }
 
 static void print_counts(void)

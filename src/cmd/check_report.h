@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The report of `oncedrop check`, and its steps: none of them can block the others. */
+ * The report of `oncedrop check`, its steps, of which none can block the others, and those that have files of their own. */
 #ifndef ONCEDROP_CHECK_REPORT_H
 #define ONCEDROP_CHECK_REPORT_H
 
@@ -40,5 +40,14 @@ struct check_place check_place_of(const struct config *config, const char *accou
 /* Examines the IMAP server and, if the place is known, logs in to its account and looks for its mailboxes. fits: the
  * database can record the result. */
 void check_imap(const struct config *config, const struct check_place *place, bool fits);
+
+/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
+ * nothing if there is no socket, since a service need not run. May wait for long. */
+void check_service(const struct config *config);
+
+/* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
+ * keep a Sent copy from being made? directory: of Postfix's configuration; NULL: the default. domain: of the address that
+ * is asked about; NULL if none. */
+void check_postfix(const struct config *config, const char *directory, const char *domain);
 
 #endif

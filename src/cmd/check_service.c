@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * A connection to the service's socket, and the names in service.clients. */
-#include "cmd/check_service.h"
-
 #include <errno.h>
 #include <glib.h>
 #include <pwd.h>

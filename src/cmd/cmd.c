@@ -4,10 +4,12 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -41,14 +43,108 @@ int cmd_fail(int status, const char *format, ...)
     return status;
 }
 
-bool cmd_parse_jobs(const char *text, size_t *ret)
+bool cmd_wrong(char **argv, const char *format, ...)
 {
-    char *end;
-    long number = strtol(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || number < 1 || number > 64)
-        return false;
-    *ret = (size_t)number;
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    (void)cmd_fail(0, "%s: %s", argv[0], text);
+    return false;
+}
+
+bool cmd_wrong_value(char **argv, const char *option, const char *value, const char *allowed)
+{
+    return cmd_wrong(argv, "%s %.200s: must be %s", option, value, allowed);
+}
+
+/* Reports an option that getopt_long(3) answered with c: its own messages say too little. Always false. */
+static bool refuse_option(char **argv, const struct option *words, int c)
+{
+    /* optopt is 0 for an unknown long option. For a letter within a group, word is the argument before it. */
+    const char *word = argv[optind - 1];
+    if (strncmp(word, "--", 2) != 0 || (optopt != 0 && c != ':' && strchr(word, '=') == NULL))
+        return cmd_wrong(argv, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
+    size_t length = strcspn(word, "=");
+    g_autoptr(GString) list = g_string_new(NULL);
+    for (; words->name != NULL; words++)
+        if (strncmp(words->name, word + 2, length - 2) == 0)
+            g_string_append_printf(list, "%s--%s", list->len > 0 ? ", " : "", words->name);
+    if (c == ':')
+        return cmd_wrong(argv, "option %s needs a value", list->str);
+    if (list->len == 0)
+        return cmd_wrong(argv, "unknown option %.*s", (int)length, word);
+    if (strchr(list->str, ',') != NULL)
+        return cmd_wrong(argv, "option %.*s may be any of %s", (int)length, word, list->str);
+    return cmd_wrong(argv, "option %s takes no value", list->str);
+}
+
+static void take_option(const struct cmd_option *option)
+{
+    if (option->flag != NULL)
+        *option->flag = true;
+    else if (option->text != NULL)
+        *option->text = optarg;
+    else
+        g_ptr_array_add(option->list, optarg);
+}
+
+bool cmd_parse(int argc, char **argv, const struct cmd_option *options, int least, int most, const char *what)
+{
+    const struct cmd_option *by_value[256] = {NULL};
+    struct option words[16] = {{0}}, *word = words;
+    g_autoptr(GString) letters = g_string_new(":");
+    for (int value = 1; options != NULL && options->name != NULL; options++, value++) {
+        bool takes = options->flag == NULL, is_letter = options->name[1] == '\0';
+        if (is_letter)
+            g_string_append_printf(letters, "%c%s", *options->name, takes ? ":" : "");
+        else
+            *word++ = (struct option){options->name, takes ? required_argument : no_argument, NULL, value};
+        by_value[is_letter ? (unsigned char)*options->name : value] = options;
+    }
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, letters->str, words, NULL)) != -1;) {
+        if (c == '?' || c == ':')
+            return refuse_option(argv, words, c);
+        take_option(by_value[c]);
+    }
+    if (argc - optind < least)
+        return cmd_wrong(argv, "%s is missing", what);
+    return argc - optind <= most || cmd_wrong(argv, "unexpected argument '%.200s'", argv[optind + most]);
+}
+
+bool cmd_parse_jobs(char **argv, const char *text, size_t *ret)
+{
+    gint64 jobs = 1;
+    if (text != NULL && !g_ascii_string_to_signed(text, 10, 1, 64, &jobs, NULL))
+        return cmd_wrong_value(argv, "-j", text, "a number from 1 to 64");
+    *ret = (size_t)jobs;
     return true;
+}
+
+char *cmd_strip_brackets(const char *id)
+{
+    size_t length = strlen(id);
+    bool enclosed = length >= 2 && id[0] == '<' && id[length - 1] == '>';
+    return enclosed ? base_strndup(id + 1, length - 2) : base_strdup(id);
+}
+
+static bool is_sent_something(void)
+{
+    struct stat input;
+    return fstat(STDIN_FILENO, &input) != 0 || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode) ||
+           (S_ISREG(input.st_mode) && input.st_size > 0);
+}
+
+bool cmd_asks_help(int argc, char **argv, bool delivers)
+{
+    if (delivers)
+        return argc == 2 && strcmp(argv[1], "--help") == 0 && !is_sent_something();
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0)
+            return true;
+    return false;
 }
 
 /* Where there is no configuration yet, make install has left a sample. */

@@ -4,6 +4,8 @@
 #ifndef ONCEDROP_CMD_H
 #define ONCEDROP_CMD_H
 
+#include <glib.h>
+
 #include "base/config.h"
 #include "ledger/ledger.h"
 
@@ -14,7 +16,7 @@ struct cmd_options {
     bool verbose;
 };
 
-#define CMD_USAGE (-1) /* instead of an exit status: the command line is wrong, as was said on stderr */
+#define CMD_USAGE (-1) /* instead of an exit status: the command line is wrong, as was reported */
 
 int cmd_deliver(const struct cmd_options *options, int argc, char **argv);
 int cmd_lmtp(const struct cmd_options *options, int argc, char **argv);
@@ -38,6 +40,36 @@ extern const char *const cmd_environment[];
 /* For commands that people use: prints "oncedrop: text" on stderr. Returns status. */
 int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 
+/* The same for an error in the arguments: "oncedrop: COMMAND: text", which the command answers with CMD_USAGE. argv is that of
+ * the command. Always false. */
+bool cmd_wrong(char **argv, const char *format, ...) OD_PRINTF(2, 3);
+
+/* The same for the value of an option: says what is allowed. */
+bool cmd_wrong_value(char **argv, const char *option, const char *value, const char *allowed);
+
+/* An option of a command. One of the pointers is where it goes; its last value counts, or all if they are added to a list. */
+struct cmd_option {
+    const char *name; /* --name; a letter alone: -n */
+    bool *flag;
+    const char **text;
+    GPtrArray *list;
+};
+
+/* Reads options, which end with one without a name, and may be NULL; then optind is the index of the first operand.
+ * least, most  number of operands, and what they are: "the id of a message"
+ * False: an option or an operand is wrong, as was reported. */
+bool cmd_parse(int argc, char **argv, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
+
+/* The value of -j, a number of workers; NULL: 1. False: it is wrong, as was reported. */
+bool cmd_parse_jobs(char **argv, const char *text, size_t *ret) OD_MUST;
+
+/* An id that may be enclosed in <>, without them; a new string. */
+char *cmd_strip_brackets(const char *id) OD_MUST;
+
+/* Whether the arguments ask for the help of a command with --help. For a command that delivers, it must be the only
+ * argument, and there must be no message on standard input: exit status 0 would mean that the message was delivered. */
+bool cmd_asks_help(int argc, char **argv, bool delivers) OD_MUST;
+
 /* Loads and checks the configuration and opens the log; NULL with the fault set. log_fd: as stderr_fd of log_open. */
 struct config *cmd_config_load(const struct cmd_options *options, int log_fd, struct fault *fault) OD_MUST;
 
@@ -49,10 +81,5 @@ int cmd_open(const struct cmd_options *options, struct config **config, struct l
  * user. reads_all: keep root's right to read any file. Returns 0; on failure prints the reason on stderr and returns
  * the exit status. */
 int cmd_become_service(const struct config *config, bool reads_all) OD_MUST;
-
-#define CMD_JOBS_ALLOWED "a number from 1 to 64"
-
-/* Parses the value of -j: a number of workers, from 1 to 64. */
-bool cmd_parse_jobs(const char *text, size_t *ret) OD_MUST;
 
 #endif

@@ -10,46 +10,34 @@
 
 #include "base/terminal.h"
 #include "cmd/nearest.h"
-#include "cmd/usage.h"
-
-/* *ret: n, d: print only the settings that differ from the defaults, or the defaults; t: only check the configuration;
- * 0: print all. */
-static bool parse_config(int argc, char **argv, int *ret)
-{
-    static const struct option words[] = {{"test", no_argument, NULL, 't'}, {0}};
-    for (int c; (c = usage_option(argc, argv, "nd", words)) != -1;) {
-        if (c == USAGE_WRONG)
-            return false;
-        if (*ret != 0)
-            return usage_wrong(argv, "give only one of -n, -d and --test");
-        *ret = c;
-    }
-    return usage_operands(argc, argv, 0, 0, "nothing");
-}
 
 static int run_config(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
-    int which = 0;
-    if (!parse_config(argc, argv, &which))
+    bool own = false, defaults = false, test = false;
+    const struct cmd_option words[] = {{"n", .flag = &own},
+                                       {"d", .flag = &defaults},
+                                       {"test", .flag = &test},
+                                       {.name = NULL}};
+    if (!cmd_parse(argc, argv, words, 0, 0, NULL))
         return CMD_USAGE;
-    int status = which == 'd' ? 0 : cmd_open(options, &config, NULL);
-    if (status != 0 || which == 't')
+    if (own + defaults + test > 1) {
+        cmd_wrong(argv, "give only one of -n, -d and --test");
+        return CMD_USAGE;
+    }
+    int status = defaults ? 0 : cmd_open(options, &config, NULL);
+    if (status != 0 || test)
         return status;
-    if (which == 'd')
+    if (defaults)
         config = config_defaults();
-    config_print(stdout, config,
-                 which == 'd'   ? CONFIG_PRINT_DEFAULTS
-                 : which == 'n' ? CONFIG_PRINT_NON_DEFAULT
-                                : CONFIG_PRINT_ALL);
+    config_print(stdout, config, defaults ? CONFIG_PRINT_DEFAULTS : own ? CONFIG_PRINT_NON_DEFAULT : CONFIG_PRINT_ALL);
     return 0;
 }
 
 static int run_version(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
-    optind = 1; /* there are no options */
-    if (!usage_operands(argc, argv, 0, 0, "nothing"))
+    if (!cmd_parse(argc, argv, NULL, 0, 0, NULL))
         return CMD_USAGE;
     puts("oncedrop " VERSION);
     return 0;
@@ -200,13 +188,12 @@ void command_print_help(const struct command *command)
 static int run_help(const struct cmd_options *options, int argc, char **argv)
 {
     (void)options;
-    optind = 1; /* there are no options */
-    if (!usage_operands(argc, argv, 0, 1, "nothing"))
+    if (!cmd_parse(argc, argv, NULL, 0, 1, NULL))
         return CMD_USAGE;
-    const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
-    if (argc > 1 && command == NULL) {
-        const char *nearest = command_nearest(argv[1]);
-        return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", argv[1],
+    const struct command *command = optind < argc ? command_find(argv[optind]) : NULL;
+    if (optind < argc && command == NULL) {
+        const char *nearest = command_nearest(argv[optind]);
+        return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", argv[optind],
                         nearest != NULL ? "; nearest: " : "", nearest != NULL ? nearest : "");
     }
     if (command != NULL) {

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: ISC
  *
  * list: copies by state, time, delay, queue id, sender and recipient. */
-#include <errno.h>
 #include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
-#include "cmd/since.h"
 #include "cmd/table.h"
-#include "cmd/usage.h"
+#include "cmd/times.h"
 #include "ledger/ledger_list.h"
 
 #define DEFAULT_LIMIT 50
 
 struct options {
     struct ledger_filter filter;
-    char since[SINCE_SIZE];
+    char since[TIMES_SIZE];
     char delay[24]; /* milliseconds */
     char *recipient;
     bool json;
@@ -40,69 +37,46 @@ static bool take_delay(struct options *options, const char *text)
     return true;
 }
 
-static bool take_limit(const char *text, int64_t *ret)
+/* Takes the values over as the filter has them. */
+static bool take_values(char **argv, struct options *options, const char *since, const char *delay, const char *limit)
 {
-    char *end;
-    errno = 0;
-    *ret = strtoll(text, &end, 10);
-    return *text != '\0' && *end == '\0' && *ret > 0 && errno == 0;
-}
-
-static bool take_option(int c, char **argv, struct options *options)
-{
-    switch (c) {
-    case 's':
-        options->filter.state = optarg;
-        return is_state(optarg) ||
-               usage_value(argv, "--state", optarg,
-                           "pending, appending, stored, failed, abandoned or unfinished (pending or appending)");
-    case 't':
-        options->filter.since = options->since;
-        return since_parse(optarg, options->since) || usage_value(argv, "--since", optarg, SINCE_ALLOWED);
-    case 'r':
-        base_free(&options->recipient);
-        options->recipient = g_utf8_strdown(optarg, -1);
-        options->filter.recipient = options->recipient;
-        return true;
-    case 'q':
-        options->filter.queue_id = optarg;
-        return true;
-    case 'f':
-        options->filter.sender = strcmp(optarg, "<>") == 0 ? "" : optarg;
-        return true;
-    case 'd':
-        return take_delay(options, optarg) ||
-               usage_value(argv, "--delay", optarg, "a number and ms, s, m, h or d, such as 5m");
-    case 'l':
-        return take_limit(optarg, &options->filter.limit) || usage_value(argv, "--limit", optarg, "a number from 1");
-    case 'J':
-        options->json = true;
-        return true;
-    default:
-        return false;
-    }
+    struct ledger_filter *filter = &options->filter;
+    if (filter->state != NULL && !is_state(filter->state))
+        return cmd_wrong_value(argv, "--state", filter->state,
+                               "pending, appending, stored, failed, abandoned or unfinished (pending or appending)");
+    if (since != NULL && !times_parse_since(since, options->since))
+        return cmd_wrong_value(argv, "--since", since, TIMES_SINCE_ALLOWED);
+    if (delay != NULL && !take_delay(options, delay))
+        return cmd_wrong_value(argv, "--delay", delay, "a number and ms, s, m, h or d, such as 5m");
+    if (limit != NULL && !g_ascii_string_to_signed(limit, 10, 1, INT64_MAX, &filter->limit, NULL))
+        return cmd_wrong_value(argv, "--limit", limit, "a number from 1");
+    filter->since = since != NULL ? options->since : NULL;
+    if (filter->sender != NULL && strcmp(filter->sender, "<>") == 0)
+        filter->sender = "";
+    if (filter->recipient != NULL)
+        filter->recipient = options->recipient = g_utf8_strdown(filter->recipient, -1);
+    return true;
 }
 
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
-    static const struct option words[] = {
-        {"state", required_argument, NULL, 's'},
-        {"since", required_argument, NULL, 't'},
-        {"recipient", required_argument, NULL, 'r'},
-        {"sender", required_argument, NULL, 'f'},
-        {"queue-id", required_argument, NULL, 'q'},
-        {"delay", required_argument, NULL, 'd'},
-        {"limit", required_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'J'},
-        {0},
+    const char *since = NULL, *delay = NULL, *limit = NULL;
+    struct ledger_filter *filter = &options->filter;
+    const struct cmd_option words[] = {
+        {"state", .text = &filter->state},
+        {"since", .text = &since},
+        {"recipient", .text = &filter->recipient},
+        {"sender", .text = &filter->sender},
+        {"queue-id", .text = &filter->queue_id},
+        {"delay", .text = &delay},
+        {"limit", .text = &limit},
+        {"json", .flag = &options->json},
+        {.name = NULL},
     };
-    for (int c; (c = usage_option(argc, argv, "", words)) != -1;)
-        if (!take_option(c, argv, options))
-            return false;
-    return usage_operands(argc, argv, 0, 0, "nothing");
+    return cmd_parse(argc, argv, words, 0, 0, NULL) && take_values(argv, options, since, delay, limit);
 }
 
-static int list(const struct cmd_options *options, const struct options *own)
+static int print_list(const struct cmd_options *options, const struct options *own)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
@@ -127,7 +101,7 @@ static int list(const struct cmd_options *options, const struct options *own)
 int cmd_list(const struct cmd_options *options, int argc, char **argv)
 {
     struct options own = {.filter = {.limit = DEFAULT_LIMIT}};
-    int status = parse_arguments(argc, argv, &own) ? list(options, &own) : CMD_USAGE;
+    int status = parse_arguments(argc, argv, &own) ? print_list(options, &own) : CMD_USAGE;
     base_free(&own.recipient);
     return status;
 }

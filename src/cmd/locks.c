@@ -9,9 +9,8 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/duration.h"
 #include "cmd/table.h"
-#include "cmd/usage.h"
+#include "cmd/times.h"
 #include "ledger/ledger_locks.h"
 
 #define CELL 1024
@@ -30,9 +29,9 @@ static void print_line(char *line)
 }
 
 /* Of a cell with seconds. */
-static const char *age(const char *seconds, char text[DURATION_SIZE])
+static const char *age(const char *seconds, char text[TIMES_SIZE])
 {
-    return duration_text(1000 * g_ascii_strtod(seconds, NULL), text);
+    return times_duration(1000 * g_ascii_strtod(seconds, NULL), text);
 }
 
 static void print_message(const struct ledger_table *table, size_t row)
@@ -48,7 +47,7 @@ static void print_message(const struct ledger_table *table, size_t row)
 
 static void print_claim(const struct ledger_table *table, size_t row)
 {
-    char account[CELL], mailbox[CELL], host[CELL], ago[DURATION_SIZE];
+    char account[CELL], mailbox[CELL], host[CELL], ago[TIMES_SIZE];
     if (ledger_cell(table, row, LOCKS_STATE)[0] != '\0')
         print_line(base_printf("    claim    %s ago by %s[%s] for %s %s", age(ledger_cell(table, row, LOCKS_AGE), ago),
                                cell(table, row, LOCKS_HOST, host), ledger_cell(table, row, LOCKS_PID),
@@ -57,7 +56,7 @@ static void print_claim(const struct ledger_table *table, size_t row)
 
 static void print_holder(const struct ledger_table *table, size_t row)
 {
-    char session[CELL], user[CELL], since[DURATION_SIZE];
+    char session[CELL], user[CELL], since[TIMES_SIZE];
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
@@ -85,7 +84,7 @@ static void print_lock(const struct ledger_table *table, size_t row)
 
 static void print_waiting(const struct ledger_table *table, size_t row)
 {
-    char session[CELL], user[CELL], since[DURATION_SIZE];
+    char session[CELL], user[CELL], since[TIMES_SIZE];
     json_t *list = json_loads(ledger_cell(table, row, LOCKS_WAITING), 0, NULL), *one;
     size_t i;
     json_array_foreach(list, i, one)
@@ -95,7 +94,7 @@ static void print_waiting(const struct ledger_table *table, size_t row)
         double seconds = json_number_value(json_object_get(one, "seconds"));
         print_line(
             base_printf("    waiting  for %s: %s (database user %s, process %lld)",
-                        duration_text(1000 * seconds, since),
+                        times_duration(1000 * seconds, since),
                         log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
                         log_escape(login != NULL ? login : "unknown", user, CELL),
                         (long long)json_integer_value(json_object_get(one, "backend"))));
@@ -137,7 +136,8 @@ int cmd_locks(const struct cmd_options *options, int argc, char **argv)
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct fault fault;
     bool json = false;
-    if (!usage_json(argc, argv, &json) || !usage_operands(argc, argv, 0, 0, "nothing"))
+    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
+    if (!cmd_parse(argc, argv, words, 0, 0, NULL))
         return CMD_USAGE;
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)

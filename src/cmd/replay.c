@@ -6,7 +6,6 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
-#include "cmd/usage.h"
 #include "replay/replay_envelope.h"
 #include "replay/replay_files.h"
 
@@ -18,54 +17,33 @@ struct options {
     bool dry_run, json;
 };
 
-static bool take_option(int c, char **argv, struct options *options)
-{
-    switch (c) {
-    case 'd':
-        g_ptr_array_add(options->recipients, optarg);
-        return true;
-    case 'f':
-        options->envelope.sender = optarg;
-        return true;
-    case 'j':
-        return cmd_parse_jobs(optarg, &options->jobs) || usage_value(argv, "-j", optarg, CMD_JOBS_ALLOWED);
-    case 'n':
-        options->dry_run = true;
-        return true;
-    case 'v':
-    case 'F':
-        if (options->again != AGAIN_NO)
-            return usage_wrong(argv, "give only one of --verify and --force, and only once");
-        options->again = c == 'v' ? AGAIN_VERIFY : AGAIN_FORCE;
-        return true;
-    case 'J':
-        options->json = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool parse_arguments(int argc, char **argv, struct options *options)
 {
-    static const struct option words[] = {
-        {"dry-run", no_argument, NULL, 'n'},
-        {"verify", no_argument, NULL, 'v'},
-        {"force", no_argument, NULL, 'F'},
-        {"json", no_argument, NULL, 'J'},
-        {0},
+    const char *jobs = NULL;
+    bool verify = false, force = false;
+    const struct cmd_option words[] = {
+        {"d", .list = options->recipients},
+        {"f", .text = &options->envelope.sender},
+        {"j", .text = &jobs},
+        {"dry-run", .flag = &options->dry_run},
+        {"verify", .flag = &verify},
+        {"force", .flag = &force},
+        {"json", .flag = &options->json},
+        {.name = NULL},
     };
-    for (int c; (c = usage_option(argc, argv, "d:f:j:", words)) != -1;)
-        if (!take_option(c, argv, options))
-            return false;
+    if (!cmd_parse(argc, argv, words, 1, argc, "PATH") || !cmd_parse_jobs(argv, jobs, &options->jobs))
+        return false;
+    if (verify && force)
+        return cmd_wrong(argv, "give only one of --verify and --force");
+    options->again = verify ? AGAIN_VERIFY : force ? AGAIN_FORCE : AGAIN_NO;
     if (options->recipients->len > 0) {
         g_ptr_array_add(options->recipients, NULL);
         options->envelope.recipients = (const char *const *)options->recipients->pdata;
     }
-    return usage_operands(argc, argv, 1, argc, "PATH");
+    return true;
 }
 
-static int run(const struct config *config, const struct options *options, struct replay_files *files)
+static int replay_all(const struct config *config, const struct options *options, struct replay_files *files)
 {
     const struct replay_setup setup = {
         .jobs = options->jobs,
@@ -92,7 +70,7 @@ int cmd_replay(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct replay_files *files OD_CLEANUP(replay_files_free) = replay_files_new();
-    struct options own = {.jobs = 1, .recipients = g_ptr_array_new()};
+    struct options own = {.recipients = g_ptr_array_new()};
     struct fault fault;
     int status = 0;
     if (!parse_arguments(argc, argv, &own))
@@ -105,7 +83,7 @@ int cmd_replay(const struct cmd_options *options, int argc, char **argv)
     if (status == 0)
         status = cmd_become_service(config, true);
     if (status == 0)
-        status = run(config, &own, files);
+        status = replay_all(config, &own, files);
     g_ptr_array_unref(own.recipients);
     return status;
 }

@@ -8,27 +8,8 @@
 
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/usage.h"
 #include "ledger/ledger_resume.h"
 #include "replay/replay_ledger.h"
-
-struct options {
-    size_t jobs;
-    bool json;
-};
-
-static bool parse_arguments(int argc, char **argv, struct options *options)
-{
-    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {0}};
-    for (int c; (c = usage_option(argc, argv, "j:", words)) != -1;) {
-        if (c == USAGE_WRONG)
-            return false;
-        if (c == 'j' && !cmd_parse_jobs(optarg, &options->jobs))
-            return usage_value(argv, "-j", optarg, CMD_JOBS_ALLOWED);
-        options->json = options->json || c == 'J';
-    }
-    return usage_operands(argc, argv, 0, 0, "nothing");
-}
 
 /* Also reports what cannot be finished here; otherwise it would be taken for done. */
 static void tell_others(struct ledger *ledger)
@@ -51,16 +32,19 @@ int cmd_resume(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct options own = {.jobs = 1};
-    if (!parse_arguments(argc, argv, &own))
+    const char *jobs_text = NULL;
+    size_t jobs;
+    bool json = false;
+    const struct cmd_option words[] = {{"j", .text = &jobs_text}, {"json", .flag = &json}, {.name = NULL}};
+    if (!cmd_parse(argc, argv, words, 0, 0, NULL) || !cmd_parse_jobs(argv, jobs_text, &jobs))
         return CMD_USAGE;
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)
         return status;
     struct replay_ledger *messages OD_CLEANUP(replay_ledger_free) = replay_ledger_new(ledger);
-    const struct replay_setup setup = {.config = config, .load = replay_ledger_load, .jobs = own.jobs};
+    const struct replay_setup setup = {.config = config, .load = replay_ledger_load, .jobs = jobs};
     const struct replay_source source = {.next = replay_ledger_next, .context = messages};
-    struct replay_output *output = replay_output_new("resume", own.json, false, 0);
+    struct replay_output *output = replay_output_new("resume", json, false, 0);
     status = replay_run(&setup, &source, output);
     if (replay_ledger_fault(messages) != NULL)
         replay_output_cancel(&output);

@@ -13,7 +13,6 @@
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "cmd/usage.h"
 
 /* Connects to the database if account_query needs it; otherwise *ret is NULL. */
 static int open_ledger(const struct config *config, struct ledger **ret)
@@ -105,7 +104,8 @@ int cmd_route(const struct cmd_options *options, int argc, char **argv)
 {
     struct config *config OD_CLEANUP(config_free) = NULL;
     bool json = false;
-    if (!usage_json(argc, argv, &json) || !usage_operands(argc, argv, 1, argc, "ADDRESS"))
+    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
+    if (!cmd_parse(argc, argv, words, 1, argc, "ADDRESS"))
         return CMD_USAGE;
     privilege_clear_environment(cmd_environment); /* as for a delivery */
     int status = cmd_open(options, &config, NULL);

@@ -6,7 +6,6 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
-#include "cmd/usage.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_remedy.h"
 #include "ledger/ledger_schema.h"
@@ -99,18 +98,17 @@ static int version(struct ledger *ledger, const struct config *config)
 
 int cmd_schema(const struct cmd_options *options, int argc, char **argv)
 {
-    static const struct option none[] = {{0}};
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct fault fault;
-    if (usage_option(argc, argv, "", none) != -1 || !usage_operands(argc, argv, 1, 1, WORDS))
+    if (!cmd_parse(argc, argv, NULL, 1, 1, WORDS))
         return CMD_USAGE;
     const char *word = argv[optind];
     if (strcmp(word, "print") == 0)
         return print_sql(options);
     bool tell = strcmp(word, "version") == 0, agree = strcmp(word, "method") == 0;
     if (!tell && !agree && strcmp(word, "install") != 0 && strcmp(word, "upgrade") != 0) {
-        usage_wrong(argv, "%.80s: must be " WORDS, word);
+        cmd_wrong(argv, "%.80s: must be " WORDS, word);
         return CMD_USAGE;
     }
     int status = cmd_open(options, &config, NULL);

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
-#include "cmd/usage.h"
 #include "decode/decode_module.h"
 #include "lmtp/lmtp_service.h"
 
@@ -29,11 +28,9 @@ static struct config *load(void *context, struct fault *fault)
 static bool become_user(const char *user, struct fault *fault)
 {
     errno = 0;
-    if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL) {
-        fault_set(fault, "there is no user %s (service.user)%s%s", user, errno != 0 ? ": " : "",
-                  errno != 0 ? strerror(errno) : "");
-        return false;
-    }
+    if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL)
+        return fault_set(fault, "there is no user %s (service.user)%s%s", user, errno != 0 ? ": " : "",
+                         errno != 0 ? strerror(errno) : "");
     return privilege_become(user, false, fault);
 }
 
@@ -61,8 +58,7 @@ int cmd_serve(const struct cmd_options *options, int argc, char **argv)
     struct cmd_options kept = *options;
     struct fault fault;
     struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load, .context = &kept};
-    optind = 1; /* there are no options */
-    if (!usage_operands(argc, argv, 0, 0, "nothing"))
+    if (!cmd_parse(argc, argv, NULL, 0, 0, NULL))
         return CMD_USAGE;
     privilege_clear_environment(environment);
     signal(SIGPIPE, SIG_IGN);

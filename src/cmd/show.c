@@ -12,7 +12,6 @@
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
 #include "cmd/table.h"
-#include "cmd/usage.h"
 #include "ledger/ledger_show.h"
 #include "message/message.h"
 
@@ -58,21 +57,16 @@ static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_S
 
 static bool parse_arguments(int argc, char **argv, struct question *question)
 {
-    static const struct option words[] = {{"json", no_argument, NULL, 'J'}, {"digest", no_argument, NULL, 'D'}, {0}};
-    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
-        if (c == USAGE_WRONG)
-            return false;
-        question->json = question->json || c == 'J';
-        question->digest_only = question->digest_only || c == 'D';
-    }
-    if (!usage_operands(argc, argv, 1, 1, "the id of a message"))
+    const struct cmd_option words[] = {{"json", .flag = &question->json},
+                                       {"digest", .flag = &question->digest_only},
+                                       {.name = NULL}};
+    if (!cmd_parse(argc, argv, words, 1, 1, "the id of a message"))
         return false;
     const char *id = argv[optind];
-    size_t length = strlen(id);
-    bool brackets = length >= 2 && id[0] == '<' && id[length - 1] == '>';
-    question->id = brackets ? base_strndup(id + 1, length - 2) : base_strdup(id);
+    question->id = cmd_strip_brackets(id);
     question->is_digest = parse_digest(question->id, question->digest);
-    return !question->digest_only || question->is_digest || usage_value(argv, "--digest", id, "64 hexadecimal digits");
+    return !question->digest_only || question->is_digest ||
+           cmd_wrong_value(argv, "--digest", id, "64 hexadecimal digits");
 }
 
 /* The why is text to be read, the rest are tables. */

@@ -10,31 +10,10 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "cmd/usage.h"
 #include "ledger/ledger_list.h"
 #include "ledger/ledger_total.h"
 
 #define HOURS 24
-
-struct options {
-    bool json, prometheus;
-};
-
-static bool parse_arguments(int argc, char **argv, struct options *options)
-{
-    static const struct option words[] = {{"json", no_argument, NULL, 'J'},
-                                          {"prometheus", no_argument, NULL, 'P'},
-                                          {0}};
-    for (int c; (c = usage_option(argc, argv, "", words)) != -1;) {
-        if (c == USAGE_WRONG)
-            return false;
-        options->json = options->json || c == 'J';
-        options->prometheus = options->prometheus || c == 'P';
-    }
-    if (options->json && options->prometheus)
-        return usage_wrong(argv, "give only one of --json and --prometheus");
-    return usage_operands(argc, argv, 0, 0, "nothing");
-}
 
 /* The values of all rows with this name, by label. */
 static json_t *counts_json(const struct stats *stats, const char *name)
@@ -89,18 +68,22 @@ int cmd_stats(const struct cmd_options *options, int argc, char **argv)
     struct config *config OD_CLEANUP(config_free) = NULL;
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct stats stats OD_CLEANUP(stats_clear) = {.totals = NULL};
-    struct options own = {.json = false};
+    bool json = false, prometheus = false;
+    const struct cmd_option words[] = {{"json", .flag = &json}, {"prometheus", .flag = &prometheus}, {.name = NULL}};
     struct fault fault;
-    if (!parse_arguments(argc, argv, &own))
+    bool good = cmd_parse(argc, argv, words, 0, 0, NULL);
+    if (good && json && prometheus)
+        good = cmd_wrong(argv, "give only one of --json and --prometheus");
+    if (!good)
         return CMD_USAGE;
     int status = cmd_open(options, &config, &ledger);
     if (status != 0)
         return status;
     if (!ask(ledger, &stats, &fault))
         return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    if (own.json)
+    if (json)
         print_json(&stats);
-    else if (own.prometheus)
+    else if (prometheus)
         stats_prometheus(&stats);
     else
         stats_page(&stats);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/terminal.h"
-#include "cmd/duration.h"
 #include "cmd/stats_figures.h"
 #include "cmd/table.h"
+#include "cmd/times.h"
 #include "ledger/ledger_total.h"
 
 #define SHARE_BAR 40 /* the longest bar */
@@ -55,7 +55,7 @@ static void print_record(const struct ledger_table *totals)
                            stats_number(totals, "abandoned")));
     if (unfinished > 0)
         print_line(base_printf("unfinished    %.0f, the oldest for %s", unfinished,
-                               duration_text(stats_number(totals, "oldest_unfinished") * 1000, text)));
+                               times_duration(stats_number(totals, "oldest_unfinished") * 1000, text)));
     else
         print_line(base_strdup("unfinished    none"));
 }
@@ -100,10 +100,10 @@ static const char *quantile(const struct stats *stats, const char *name, const c
         below += g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL);
         longest = MAX(longest, ms);
         if (below >= share * all && ms > 0)
-            return duration_text(ms, text);
+            return times_duration(ms, text);
     }
     char bound[TEXT];
-    g_snprintf(text, TEXT, "over %s", duration_text(longest, bound));
+    g_snprintf(text, TEXT, "over %s", times_duration(longest, bound));
     return text;
 }
 
@@ -135,12 +135,12 @@ static double number(const struct ledger_table *table, size_t row, size_t column
 
 static void print_hour(const struct ledger_table *hours, size_t row, double most)
 {
-    char p50[DURATION_SIZE], p95[DURATION_SIZE], p99[DURATION_SIZE];
+    char p50[TIMES_SIZE], p95[TIMES_SIZE], p99[TIMES_SIZE];
     double stored = number(hours, row, HOUR_STORED);
     printf(" %8.0f %7.0f %11s %11s %11s", stored, number(hours, row, HOUR_RETRIED),
-           duration_text(1000 * number(hours, row, HOUR_P50), p50),
-           duration_text(1000 * number(hours, row, HOUR_P95), p95),
-           duration_text(1000 * number(hours, row, HOUR_P99), p99));
+           times_duration(1000 * number(hours, row, HOUR_P50), p50),
+           times_duration(1000 * number(hours, row, HOUR_P95), p95),
+           times_duration(1000 * number(hours, row, HOUR_P99), p99));
     print_bar(stored, most, HOUR_BAR);
 }
 

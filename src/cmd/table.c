@@ -2,6 +2,7 @@
  *
  * Columns that fit the terminal, and cells as JSON. */
 #include "cmd/table.h"
+#include "cmd/times.h"
 
 #include <glib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
-#include "cmd/duration.h"
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
@@ -65,7 +65,7 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
     if (table->types[column] == LEDGER_BOOLEAN && cell[0] != '\0')
         return cell[0] == 't' ? "yes" : "no";
     if (strcmp(table->names[column], "delay") == 0 && cell[0] != '\0' && terminal_width(STDOUT_FILENO) > 0)
-        return duration_text(1000 * g_ascii_strtod(cell, NULL), out);
+        return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
     return clean(cell, out);
 }
 
@@ -92,26 +92,19 @@ static void print_cell(const char *text, const struct column *column, bool last)
            last ? 0 : GAP + (column->right ? 0 : padding), "", last ? "\n" : "");
 }
 
-static int sum_of_widths(const struct column *columns, size_t count)
+/* What the columns need; least: once they are cut. */
+static int sum_of(const struct column *columns, size_t count, bool least)
 {
     int sum = -GAP;
     for (size_t i = 0; i < count; i++)
-        sum += columns[i].width > 0 ? columns[i].width + GAP : 0;
-    return sum;
-}
-
-static int sum_of_least(const struct column *columns, size_t count)
-{
-    int sum = -GAP;
-    for (size_t i = 0; i < count; i++)
-        sum += columns[i].width > 0 ? columns[i].least + GAP : 0;
+        sum += columns[i].width > 0 ? (least ? columns[i].least : columns[i].width) + GAP : 0;
     return sum;
 }
 
 /* Columns that exceed their minimum width most are narrowed first, until the table fits. */
 static void shrink(struct column *columns, size_t count, int room)
 {
-    while (sum_of_widths(columns, count) > room) {
+    while (sum_of(columns, count, false) > room) {
         size_t most = 0;
         for (size_t i = 1; i < count; i++)
             most = columns[i].width - columns[i].least > columns[most].width - columns[most].least ? i : most;
@@ -223,7 +216,7 @@ void table_print(const struct ledger_table *table)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    bool fits = room == 0 || sum_of_widths(columns, table->columns) <= room;
+    bool fits = room == 0 || sum_of(columns, table->columns, false) <= room;
     if (fits && table->rows > 0)
         print_layout(table, columns, NO_COLUMN);
     for (size_t row = 0; !fits && row < table->rows; row++)
@@ -244,7 +237,7 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
 {
     GString *names = g_string_new(NULL);
     for (size_t i = 1; i < table->columns; i++) {
-        if (columns[i].width == 0 || sum_of_least(columns, i + 1) <= room)
+        if (columns[i].width == 0 || sum_of(columns, i + 1, true) <= room)
             continue;
         columns[i].width = 0;
         g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", table->names[i]);

@@ -3,7 +3,10 @@
  * The program that users call. A `deliver` is handed over to the service, if there is one; everything else, and every
  * delivery that the service does not take, is done by the full program, which replaces this one. Needs no library but
  * libc: most of the time of a delivery is the start of the full program. */
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sysexits.h>
@@ -13,10 +16,11 @@
 #include "base/deadline.h"
 #include "base/output.h"
 #include "front/front_message.h"
-#include "front/front_program.h"
 #include "front/front_request.h"
 #include "front/front_service.h"
 
+#define NAME "oncedrop-main"
+#define INSTALLED LIBEXECDIR "/oncedrop/" NAME
 #define READ_MS 60000 /* for reading the message */
 
 _Static_assert(READ_MS + FRONT_TURN_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= CONFIG_FRONT_MS,
@@ -49,11 +53,54 @@ static int defer(const char *text)
     return answer(line, EX_TEMPFAIL);
 }
 
+/* In the directory of this program. Returns only on failure. */
+static void execute_below(const char *below, char **argv)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+    char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
+    if (slash == NULL || (size_t)(slash + 1 - path) + strlen(below) >= sizeof(path))
+        return;
+    strcpy(slash + 1, below);
+    execv(path, argv);
+}
+
+/* The LMTP client reads a greeting; Postfix a status, and a line that begins with a code. */
+static const char *beginning(char **argv)
+{
+    bool lmtp = argv[0] != NULL && argv[1] != NULL && strcmp(argv[1], "lmtp") == 0;
+    return lmtp ? "421 4.3.5" : "4.3.5";
+}
+
+/* Replaces this process with the full program, which gets the same arguments, environment and descriptors. It is sought
+ * beside this program, in ../libexec/oncedrop from there, and in the directory of `make install`. Returns only if it cannot
+ * be executed: then says so, in a way that defers mail unless a person typed the command, and returns the exit status. */
+static int execute_program(char **argv)
+{
+    execute_below(NAME, argv);
+    execute_below("../libexec/oncedrop/" NAME, argv);
+    execv(INSTALLED, argv);
+    const char *reason = strerror(errno);
+    char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %s", INSTALLED, reason);
+    if (output_is_typed()) {
+        fprintf(stderr, "oncedrop: %s\n", line);
+        return EX_UNAVAILABLE;
+    }
+    char *answer OD_CLEANUP(base_free) = base_printf("%s %s\r\n", beginning(argv), line);
+    size_t length = strlen(answer);
+    if (answer[0] == '4' && answer[1] == '.') {
+        answer[length - 2] = '\n';
+        length--;
+    }
+    output_give(answer, length, EX_TEMPFAIL);
+    return EX_TEMPFAIL;
+}
+
 /* Gives the message to the full program. */
 static int deliver_otherwise(struct front_message *message, char **argv)
 {
     struct fault fault;
-    return front_message_restore(message, &fault) ? front_program_execute(argv) : defer(fault.text);
+    return front_message_restore(message, &fault) ? execute_program(argv) : defer(fault.text);
 }
 
 /* With a socket that is not connected yet. */
@@ -66,7 +113,7 @@ static int deliver(const struct front_request *request, int fd, char **argv)
     deadline_install(end_by_signal);
     enum front_read read = deadline_arm(READ_MS, &fault) ? front_message_read(&message, &fault) : FRONT_READ_NOTHING;
     if (read == FRONT_READ_NOTHING)
-        return front_program_execute(argv);
+        return execute_program(argv);
     if (read == FRONT_READ_TROUBLE)
         return defer(fault.text);
     if (output_reader_gone())
@@ -92,11 +139,11 @@ int main(int argc, char **argv)
     if (base_excess_rights() != NULL) /* what it would execute may be the caller's */
         return defer(base_excess_rights());
     if (!front_request_parse(argc, argv, &request))
-        return front_program_execute(argv);
+        return execute_program(argv);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd > STDERR_FILENO)
         return deliver(&request, fd, argv);
     if (fd >= 0) /* in place of a closed standard descriptor, where nothing may be */
         close(fd);
-    return front_program_execute(argv);
+    return execute_program(argv);
 }

@@ -30,8 +30,7 @@ static bool use_memory(struct front_message *message, struct fault *fault)
     message->fd = temporary_memory();
     if (message->fd >= 0 && temporary_write(message->fd, message->bytes, message->size))
         return true;
-    fault_set(fault, "cannot keep the message in memory: %m");
-    return false;
+    return fault_set(fault, "cannot keep the message in memory: %m");
 }
 
 static bool use_file(struct front_message *message, struct fault *fault)
@@ -95,6 +94,5 @@ bool front_message_restore(struct front_message *message, struct fault *fault)
         return false;
     if (lseek(message->fd, 0, SEEK_SET) == 0 && dup2(message->fd, STDIN_FILENO) == STDIN_FILENO)
         return true;
-    fault_set(fault, "cannot read the message again: %m");
-    return false;
+    return fault_set(fault, "cannot read the message again: %m");
 }

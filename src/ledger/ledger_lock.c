@@ -74,10 +74,10 @@ bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fau
     const char *method = lock_method_name(ledger->config->lock.method);
     if (recorded != NULL && strcmp(recorded, method) == 0)
         return true;
-    return fault_fail(fault,
-                      "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
-                      " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
-                      method, recorded != NULL ? recorded : "none");
+    return fault_set(fault,
+                     "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
+                     " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
+                     method, recorded != NULL ? recorded : "none");
 }
 
 int64_t ledger_hold_wait_ms(const struct config *config)

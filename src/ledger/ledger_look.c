@@ -185,7 +185,7 @@ static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
 {
     if (pg_finish(ledger->pg) || !good)
         return good;
-    return fault_fail(fault, "database: connection lost");
+    return fault_set(fault, "database: connection lost");
 }
 
 /* Reads what is known, in the state under the lock. NULL with the fault set. */

@@ -21,10 +21,10 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
         return false;
     }
     if (PQntuples(result) > 1)
-        return fault_fail(fault, "[route] account_query: %d rows for one address, at most one is allowed",
-                          PQntuples(result));
+        return fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed",
+                         PQntuples(result));
     if (PQnfields(result) == 0) { /* a statement that never returns rows does not say that the account is unknown */
-        return fault_fail(fault, "[route] account_query: the statement returns no columns");
+        return fault_set(fault, "[route] account_query: the statement returns no columns");
     }
     *ret_found = PQntuples(result) == 1;
     for (int i = 0; *ret_found && i < 3; i++) { /* as many of the three columns as it has */

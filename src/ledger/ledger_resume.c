@@ -122,7 +122,7 @@ bool ledger_raw(struct ledger *ledger, int64_t id,
         unsigned char *bytes OD_CLEANUP(free_bytes) =
             PQunescapeBytea((const unsigned char *)PQgetvalue(result, 0, 0), &size);
         if (bytes == NULL)
-            return fault_fail(fault, "no memory for the recorded message");
+            return fault_set(fault, "no memory for the recorded message");
         if (!take(context, bytes, size, fault))
             return false;
     }

@@ -139,7 +139,7 @@ bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
     if (result == NULL)
         return false;
     if (strcmp(PQcmdStatus(result), "COMMIT") != 0)
-        return fault_fail(fault, "database: COMMIT answered %s", PQcmdStatus(result));
+        return fault_set(fault, "database: COMMIT answered %s", PQcmdStatus(result));
     if (pg->alone) {
         fault_set(fault, "database: a COMMIT was not confirmed by the synchronous standby");
         pg->lost = true; /* as if its answer had not arrived */

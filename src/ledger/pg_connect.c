@@ -68,9 +68,9 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
-        return fault_fail(fault,
-                          "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
-                          reason);
+        return fault_set(fault,
+                         "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
+                         reason);
     }
     struct keywords keywords = {.count = 0};
     keywords_add(&keywords, "application_name", application);

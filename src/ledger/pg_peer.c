@@ -67,7 +67,7 @@ enum pg_peer pg_peer_of(int fd)
 
 static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
 {
-    return fault_fail(
+    return fault_set(
         fault,
         "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
         " can read the password and the mail; " REMEDY,

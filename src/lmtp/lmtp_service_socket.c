@@ -50,19 +50,19 @@ static bool take_passed(int count, struct lmtp_service_socket *ret, struct fault
     union address address = {.any.sa_family = AF_UNSPEC};
     socklen_t size = sizeof(listens), type_size = sizeof(type), address_size = sizeof(address);
     if (count != 1)
-        return fault_fail(fault, "systemd passes %d sockets, but the service listens on one", count);
+        return fault_set(fault, "systemd passes %d sockets, but the service listens on one", count);
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
         getsockname(fd, &address.any, &address_size) != 0)
-        return fault_fail(fault, "what systemd passes is no socket: %m");
+        return fault_set(fault, "what systemd passes is no socket: %m");
     if (!listens || type != SOCK_STREAM)
-        return fault_fail(fault,
-                          "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
+        return fault_set(fault,
+                         "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
     if (!is_loopback_address(&address))
-        return fault_fail(fault,
-                          "the socket that systemd passes can be reached from other machines; LMTP has no password");
+        return fault_set(fault,
+                         "the socket that systemd passes can be reached from other machines; LMTP has no password");
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
-        return fault_fail(fault, "the socket that systemd passes: %m");
+        return fault_set(fault, "the socket that systemd passes: %m");
     *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     return true;
 }
@@ -106,15 +106,15 @@ static bool open_tcp(const char *name, struct lmtp_service_socket *ret, struct f
     socklen_t size;
     int on = 1;
     if (!parse_tcp(name, &address, &size))
-        return fault_fail(fault, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
+        return fault_set(fault, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
     if (!is_loopback_address(&address))
-        return fault_fail(fault, "service.socket = %s: can be reached from other machines; LMTP has no password", name);
+        return fault_set(fault, "service.socket = %s: can be reached from other machines; LMTP has no password", name);
     int fd OD_CLEANUP(base_close) = new_socket(address.any.sa_family, fault);
     if (fd < 0)
         return false;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 || bind(fd, &address.any, size) != 0 ||
         listen(fd, SOMAXCONN) != 0)
-        return fault_fail(fault, "service.socket = %s: %m", name);
+        return fault_set(fault, "service.socket = %s: %m", name);
     *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     fd = -1;
     return true;
@@ -147,18 +147,18 @@ static bool free_path(const union address *address, struct fault *fault)
     if (lstat(path, &status) != 0) {
         if (errno == ENOENT)
             return true;
-        return fault_fail(fault, "%s: %m", path);
+        return fault_set(fault, "%s: %m", path);
     }
     if (!S_ISSOCK(status.st_mode))
-        return fault_fail(fault, "%s: exists and is no socket; it is left alone", path);
+        return fault_set(fault, "%s: exists and is no socket; it is left alone", path);
     int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
     if (fd < 0)
         return false;
     if (connect(fd, &address->any, sizeof(address->local)) == 0 || errno != ECONNREFUSED)
-        return fault_fail(fault, "%s: somebody else listens there", path);
+        return fault_set(fault, "%s: somebody else listens there", path);
     if (unlink(path) == 0 || errno == ENOENT)
         return true;
-    return fault_fail(fault, "%s: left by a service that is gone, and cannot be removed: %m", path);
+    return fault_set(fault, "%s: left by a service that is gone, and cannot be removed: %m", path);
 }
 
 static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct fault *fault)
@@ -166,8 +166,8 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
     union address address = {.local.sun_family = AF_UNIX};
     struct stat status;
     if (strlen(path) >= sizeof(address.local.sun_path))
-        return fault_fail(fault, "service.socket = %s: longer than the %zu bytes of a socket's name", path,
-                          sizeof(address.local.sun_path) - 1);
+        return fault_set(fault, "service.socket = %s: longer than the %zu bytes of a socket's name", path,
+                         sizeof(address.local.sun_path) - 1);
     strcpy(address.local.sun_path, path);
     int lock OD_CLEANUP(base_close) = lock_path(path, fault);
     if (lock < 0 || !free_path(&address, fault))
@@ -179,7 +179,7 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
     bool bound = bind(fd, &address.any, sizeof(address.local)) == 0;
     umask(before);
     if (!bound || lstat(path, &status) != 0 || listen(fd, SOMAXCONN) != 0)
-        return fault_fail(fault, "%s: %m", path);
+        return fault_set(fault, "%s: %m", path);
     *ret = (struct lmtp_service_socket){
         .fd = fd, .lock_fd = lock, .path = base_strdup(path), .device = status.st_dev, .inode = status.st_ino};
     fd = lock = -1;

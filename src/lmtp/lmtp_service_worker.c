@@ -56,7 +56,7 @@ static bool find_peer(const struct config *config, int fd, struct peer *ret, str
     socklen_t size = sizeof(client), domain_size = sizeof(domain);
     if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 ||
         (domain == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) != 0))
-        return fault_fail(fault, "the kernel does not say who is connected: %m");
+        return fault_set(fault, "the kernel does not say who is connected: %m");
     if (domain != AF_UNIX || client.uid == 0 || client.uid == geteuid()) {
         *ret = (struct peer){.is_local = domain == AF_UNIX, .uid = client.uid, .believed = true};
         return true;
@@ -64,8 +64,8 @@ static bool find_peer(const struct config *config, int fd, struct peer *ret, str
     errno = 0;
     const struct passwd *user = getpwuid(client.uid);
     if (user == NULL || user->pw_name[0] == '\0')
-        return fault_fail(fault, "user id %u has no name%s%s", (unsigned)client.uid, errno != 0 ? ": " : "",
-                          errno != 0 ? strerror(errno) : "");
+        return fault_set(fault, "user id %u has no name%s%s", (unsigned)client.uid, errno != 0 ? ": " : "",
+                         errno != 0 ? strerror(errno) : "");
     char *login = base_strdup(user->pw_name);
     *ret = (struct peer){.is_local = true, .uid = client.uid};
     ret->believed = is_client(config->service.clients, login, client.uid);
@@ -170,7 +170,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
 {
     int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
     if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
-        return fault_fail(fault, "cannot wait for connections: %m");
+        return fault_set(fault, "cannot wait for connections: %m");
     signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
     deadline_install(lmtp_end_by_signal);

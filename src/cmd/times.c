@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * An age, a day, a date. */
-#include "cmd/since.h"
+ * At most two units, and no more digits than people read; an age, a day, a date. */
+#include "cmd/times.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -9,26 +9,42 @@
 
 #include "base/config.h"
 
-static bool take_age(const char *text, char ret[SINCE_SIZE])
+const char *times_duration(double ms, char text[TIMES_SIZE])
+{
+    int64_t minutes = (int64_t)(ms / 60000);
+    if (ms < 999.5)
+        snprintf(text, TIMES_SIZE, "%.0f ms", ms);
+    else if (ms < 59950)
+        snprintf(text, TIMES_SIZE, "%.1f s", ms / 1000);
+    else if (minutes < 60)
+        snprintf(text, TIMES_SIZE, "%d min", minutes > 0 ? (int)minutes : 1);
+    else if (minutes < 24 * 60)
+        snprintf(text, TIMES_SIZE, "%d h %d min", (int)(minutes / 60), (int)(minutes % 60));
+    else
+        snprintf(text, TIMES_SIZE, "%" G_GINT64_FORMAT " d %d h", (gint64)(minutes / 1440), (int)(minutes / 60 % 24));
+    return text;
+}
+
+static bool take_age(const char *text, char ret[TIMES_SIZE])
 {
     int64_t ms;
     if (strspn(text, "0123456789") == strlen(text) || !config_parse_duration(text, &ms))
         return false; /* a number alone may be a year */
-    g_snprintf(ret, SINCE_SIZE, "%" G_GINT64_FORMAT, (gint64)ms);
+    g_snprintf(ret, TIMES_SIZE, "%" G_GINT64_FORMAT, (gint64)ms);
     return true;
 }
 
 /* Takes over the reference to a time, which may be NULL. */
-static bool take_time(GDateTime *time, char ret[SINCE_SIZE])
+static bool take_time(GDateTime *time, char ret[TIMES_SIZE])
 {
     if (time == NULL)
         return false;
-    g_snprintf(ret, SINCE_SIZE, "@%" G_GINT64_FORMAT, g_date_time_to_unix(time));
+    g_snprintf(ret, TIMES_SIZE, "@%" G_GINT64_FORMAT, g_date_time_to_unix(time));
     g_date_time_unref(time);
     return true;
 }
 
-static bool take_day(const char *text, char ret[SINCE_SIZE])
+static bool take_day(const char *text, char ret[TIMES_SIZE])
 {
     bool yesterday = g_ascii_strcasecmp(text, "yesterday") == 0;
     if (!yesterday && g_ascii_strcasecmp(text, "today") != 0)
@@ -43,7 +59,7 @@ static bool take_day(const char *text, char ret[SINCE_SIZE])
     return taken;
 }
 
-static bool take_date(const char *text, char ret[SINCE_SIZE])
+static bool take_date(const char *text, char ret[TIMES_SIZE])
 {
     int year, month, day, hour = 0, minute = 0, second = 0, end = 0;
     if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3)
@@ -63,7 +79,7 @@ static bool take_date(const char *text, char ret[SINCE_SIZE])
     return taken;
 }
 
-bool since_parse(const char *text, char ret[SINCE_SIZE])
+bool times_parse_since(const char *text, char ret[TIMES_SIZE])
 {
     return take_age(text, ret) || take_day(text, ret) || take_date(text, ret);
 }
