@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""README's set-up contains the files of conf/postfix unchanged, and each of its blocks can be pasted as a whole.
+"""The set-up, in README and oncedrop-setup(7), contains the files of conf/postfix unchanged, and each of its blocks can be pasted as a whole.
 
 Seen to fail with: a setting changed, left out, or moved to another step; an argument of pipe(8) left out; a prompt; a
 table that keeps example.org."""
@@ -7,15 +7,20 @@ table that keeps example.org."""
 import os
 import re
 import shlex
+import shutil
 import subprocess
+import sys
 
 import pytest
 from lab import lab as lab_module
 
-STEPS = {   # step: files of conf/postfix
-    "5": ("common",), "5a": ("pipe",), "5b": ("lmtp",), "5c": ("mailbox_command",), "6": ("sent_copies",),
+sys.path.insert(0, os.path.join(lab_module.REPOSITORY, "tests", "walkthrough"))
+import steps        # noqa: E402
+
+PIECES = {     # way: files of conf/postfix
+    "readme": ("common", "mailbox_command", "sent_copies"),
+    **{way: ("common", way, "sent_copies") for way in steps.WAYS if way != "readme"},
 }
-IN_MANUAL = {"service"}     # README only says where it is explained
 PROMPTS = re.compile(r"pwprompt|\bread\b|passwd\b(?!=)|\bsudo\b|--interactive|\bvi\b|\$EDITOR")
 
 
@@ -25,20 +30,8 @@ def file(*name):
 
 
 def blocks():
-    """(step, text) of each block of the set-up, in order."""
-    [text] = [section for section in file("README.md").split("\n## ") if section.startswith("Set-up")]
-    step, found = None, []
-    for match in re.finditer(r"^\*\*(\d[a-c]?)\. |^```(\w*)\n(.*?)^```$", text, re.M | re.S):
-        if match[1]:
-            step = match[1]
-        else:
-            assert match[2] == "sh", match[0]
-            found.append((step, match[3]))
-    return found
-
-
-def of(step):
-    return "".join(text for one, text in blocks() if one == step)
+    """The text of each block, of README and of the manual."""
+    return [block.text for block in steps.of_markdown(file("README.md")) + steps.of_manual(file(steps.MANUAL))]
 
 
 def settings(text):
@@ -53,16 +46,17 @@ def services(text):
     return [" ".join(line.split()) for line in logical.splitlines() if line.strip()]
 
 
-def shown(step):
-    """The (settings, services) that a step gives to Postfix."""
-    text = of(step)
+def shown(way):
+    """The (settings, services) that the blocks for a way in give to Postfix."""
+    text = "".join(block.text for block in steps.chosen(way, "system"))
+    closed = re.search(r"^closed='(.*)'$", text, re.M)[1]
     main, master = {}, []
     for lines in re.findall(r"^cat >>/etc/postfix/master\.cf <<'END'\n(.*?)^END$", text, re.M | re.S):
         master += services(lines)
     for command in re.findall(r"^postconf (?:.*\\\n)*.*$", text, re.M):
         option, *words = shlex.split(command)[1:]
         if option == "-e":
-            main.update(settings("\n".join(words)))
+            main.update(settings("\n".join(words).replace("$closed", closed)))
         else:
             assert option == "-M", command
             master += services("\n".join(word.partition("=")[2] for word in words))
@@ -74,24 +68,24 @@ def piece(kind, name):
     return file(path) if os.path.exists(os.path.join(lab_module.REPOSITORY, path)) else ""
 
 
-@pytest.mark.parametrize("step,names", STEPS.items())
-def test_postfix_is_set_up_with_the_pieces(step, names):
-    main, master = shown(step)
+@pytest.mark.parametrize("way,names", PIECES.items())
+def test_postfix_is_set_up_with_the_pieces(way, names):
+    main, master = shown(way)
     assert main == {key: value for name in names for key, value in settings(piece("main", name)).items()}
-    assert master == [line for name in names for line in services(piece("master", name))]
-    assert main or master
+    assert sorted(master) == sorted(line for name in names for line in services(piece("master", name)))
+    assert main and master
 
 
 def test_every_piece_is_shown():
     names = {name.partition(".cf.")[2] for name in os.listdir(os.path.join(lab_module.REPOSITORY, "conf", "postfix"))
              if ".cf." in name}
-    assert names - IN_MANUAL == {name for names in STEPS.values() for name in names}
+    assert names == {name for pieces in PIECES.values() for name in pieces}
 
 
 def test_blocks_can_be_pasted():
     """Valid shell without prompts, whose here-documents end, and that does not show passwords in ps(1)."""
-    assert [step for step, _ in blocks()] == sorted(step for step, _ in blocks()) and len(blocks()) > 10
-    for _, text in blocks():
+    assert len(blocks()) > 20
+    for text in blocks():
         done = subprocess.run(["bash", "-n"], input=text, text=True, check=True, capture_output=True)
         assert not done.stderr, done.stderr
         assert not PROMPTS.search(text), text
@@ -100,7 +94,7 @@ def test_blocks_can_be_pasted():
 
 
 def test_what_is_installed_is_named_right():
-    for _, text in blocks():
+    for text in blocks():
         for path in re.findall(r"/usr/local/share/oncedrop/(\S+)", text):
             kind, _, name = path.partition("/")
             found = os.listdir(os.path.join(lab_module.REPOSITORY, "conf", kind))
@@ -114,9 +108,26 @@ def test_no_table_keeps_the_domain_of_the_examples(tmp_path):
     tables = {name: file(installed, name) for name in os.listdir(installed) if name.startswith("oncedrop_")}
     for name, text in tables.items():
         (tmp_path / name).write_text("".join(line for line in text.splitlines(True) if not line.startswith("#")))
-    [block] = [text for _, text in blocks() if text.startswith(r"sed -i 's/example\\.org/example\\.org/'")]
+    [block] = [text for text in blocks() if text.startswith(r"sed -i 's/example\\.org/example\\.org/'")]
     first, _, last = block.replace("/etc/postfix", str(tmp_path)).rpartition(r"example\\.org")
     subprocess.run(["sh", "-ec", rf"{first}a-site\\.example{last}"], check=True)
     changed = {name: (tmp_path / name).read_text() for name in tables}
     assert [text for text in changed.values() if r"(a-site\.example)$/" in text]
     assert not [name for name, text in changed.items() if "org" in text], changed
+
+
+def test_every_block_is_run():
+    """By the walkthrough, for one of the ways in that it takes."""
+    walks = dict(re.findall(r"(\w+):(\w+)", re.search("^WALKS='(.*)'$", file("tests", "walkthrough", "run"), re.M)[1]))
+    assert set(walks) == set(steps.WAYS)
+    run = {block.text for way, accounts in walks.items() for block in steps.chosen(way, accounts)}
+    assert run == set(blocks())
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
+def test_a_reader_of_the_manual_sees_what_is_run():
+    page = os.path.join(lab_module.REPOSITORY, steps.MANUAL)
+    done = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=78", page], stdout=subprocess.PIPE, check=True)
+    seen = re.sub(".\b", "", done.stdout.decode())
+    for block in steps.of_manual(file(steps.MANUAL)):
+        assert "".join(f"     {line}\n" for line in block.text.splitlines()) in seen, block
