@@ -99,12 +99,39 @@ size_t answers_for_sent(const struct delivery_work *work)
     return owner;
 }
 
+void answers_log_sent(struct delivery_work *work, const struct report *report, uint32_t uid, bool failed)
+{
+    const struct ledger_target *target = &work->targets.list[work->plan->sent];
+    struct delivery_sent *sent = &work->delivery->sent;
+    base_free(&sent->account);
+    base_free(&sent->mailbox);
+    *sent = (struct delivery_sent){
+        .account = base_strdup(target->account),
+        .mailbox = base_strdup(target->mailbox),
+        .failed = failed,
+        .uid = uid,
+    };
+    report_set(&sent->report, report->outcome, "Sent copy%s: %s", failed ? " given up" : "", report->text);
+}
+
+void answers_sent(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    struct report why = {.given = false};
+    size_t who = answers_for_sent(work);
+    report_set(&why, outcome, "%s", text);
+    answers_log_sent(work, &why, 0, false);
+    if (who == LEDGER_OTHER)
+        return;
+    struct report *report = &work->delivery->recipients[who].report;
+    if (outcome_row(report->outcome)->exit_status == 0)
+        report_set(report, outcome, "Sent copy of %s: %s", work->targets.sender.account, text);
+}
+
 /* Whether a recipient of this delivery must be retried for the Sent copy. */
 static bool sent_is_open(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;
-    return plan->sent_waits ||
-           (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
+    return plan->sent_waits || (plan_makes_sent(plan) && !work->sent_done);
 }
 
 static struct ledger_times spent(const struct delivery *delivery)

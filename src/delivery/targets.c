@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "decode/decode.h"
-#include "delivery/sent.h"
+#include "delivery/sender.h"
 
 static void report_route(struct delivery *delivery, struct delivery_recipient *recipient, enum route_result result,
                          const struct fault *fault)
@@ -22,8 +22,8 @@ static void report_route(struct delivery *delivery, struct delivery_recipient *r
 
 /* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
  * one of them has no other, the mailbox has no fallback. */
-static size_t place(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
-                    enum copy_role role)
+static size_t add_target(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
+                         enum copy_role role)
 {
     size_t *count = &targets->message.target_count;
     for (size_t i = 0; i < *count; i++) {
@@ -90,8 +90,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
         }
         targets->recipients[i].account = recipient->route.account;
         targets->recipients[i].mailbox = recipient->route.inbox;
-        targets->of_recipient[i] =
-            place(targets, recipient->route.account, recipient->route.inbox, recipient->route.fallback, COPY_INBOX);
+        targets->of_recipient[i] = add_target(targets, recipient->route.account, recipient->route.inbox,
+                                              recipient->route.fallback, COPY_INBOX);
         routed++;
     }
     return routed > 0;
@@ -112,9 +112,9 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     struct fault fault;
     enum route_result result = delivery->sender_known ? recorded_sender(delivery, &targets->sender)
-                                                      : sent_route(delivery, &targets->sender, &fault);
+                                                      : sender_route(delivery, &targets->sender, &fault);
     if (result == ROUTE_OK)
-        (void)place(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
+        (void)add_target(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
     if (result != ROUTE_TROUBLE)
         return true;
     for (size_t i = 0; i < delivery->recipient_count; i++)

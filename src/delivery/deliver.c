@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "delivery/answers.h"
+#include "delivery/append.h"
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
@@ -96,7 +97,7 @@ static void make_plan(struct delivery_work *work)
         .recipient_count = work->delivery->recipient_count,
     };
     work->plan = plan_make(work->found, &request);
-    work->ahead = base_alloc((request.target_count + 1) * sizeof(*work->ahead));
+    work->appends = base_alloc((request.target_count + 1) * sizeof(*work->appends));
     answers_of_plan(work);
 }
 
@@ -149,8 +150,8 @@ static bool hold(struct delivery_work *work)
         answers_busy(work);
     else
         answers_unrecorded(work, fault.text);
-    if (work->plan->sent_waits || sent_is_due(work))
-        sent_report(work, OUTCOME_BUSY, "not held");
+    if (work->plan->sent_waits || plan_makes_sent(work->plan))
+        answers_sent(work, OUTCOME_BUSY, "not held");
     abandon(work);
     if (result == LEDGER_BUSY)
         find_holder(work);
@@ -189,7 +190,7 @@ static void deliver(struct delivery_work *work)
     if (!prepare(work) || !look(work))
         return;
     make_plan(work);
-    bool inboxes = inboxes_any(work), sent = sent_is_due(work);
+    bool inboxes = inboxes_any(work), sent = plan_makes_sent(work->plan);
     if (delivery->dry_run) {
         answers_preview(work);
         ledger_leave(delivery->ledger, 0);
@@ -206,7 +207,7 @@ static void deliver(struct delivery_work *work)
             sent_deliver(work, sent_held, !inboxes);
     }
     if (work->plan->sent_waits)
-        sent_report(work, OUTCOME_BUSY, "its last attempt may still be under way");
+        answers_sent(work, OUTCOME_BUSY, "its last attempt may still be under way");
 }
 
 void delivery_begin(struct delivery *delivery, struct fault *fault)
@@ -218,7 +219,7 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
 static void work_clear(struct delivery_work *work)
 {
     inboxes_cancel(work);
-    base_free(&work->ahead);
+    base_free(&work->appends);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
     base_free(&work->found);
