@@ -11,7 +11,7 @@
 static bool still_wanted(void *context)
 {
     struct delivery_work *work = context;
-    bool gone = work->delivery->reader_gone != NULL && work->delivery->reader_gone();
+    bool gone = work->request->reader_gone != NULL && work->request->reader_gone(work->request->reader);
     if (gone)
         work->whole = false;
     return !gone;
@@ -19,7 +19,7 @@ static bool still_wanted(void *context)
 
 static void announce(struct delivery_work *work, struct appending *it)
 {
-    const struct message *message = it->letter.explanation != NULL ? it->letter.explanation : work->delivery->message;
+    const struct message *message = it->letter.explanation != NULL ? it->letter.explanation : work->request->message;
     const struct ledger_target *target = &work->targets.list[it->letter.target];
     bool sent = target->role == COPY_SENT;
     size_t count, size;
@@ -39,7 +39,7 @@ static void announce(struct delivery_work *work, struct appending *it)
 
 static bool begin_on(struct delivery_work *work, const struct letter *letter, enum sessions_age age, int64_t limit_ms)
 {
-    struct sessions *sessions = work->delivery->sessions;
+    struct sessions *sessions = work->request->sessions;
     struct appending *it = &work->appends[letter->target];
     it->letter = *letter;
     it->mailbox =
@@ -74,9 +74,9 @@ static void end_append(struct delivery_work *work, struct appending *it, enum ap
     const char *account = work->targets.list[it->letter.target].account;
     bool drop = result == APPEND_UNKNOWN || result == APPEND_NOT_SENT || result == APPEND_LOST;
     if (it->mailbox != NULL && drop)
-        sessions_drop(work->delivery->sessions, account);
+        sessions_drop(work->request->sessions, account);
     else if (it->mailbox != NULL)
-        sessions_give_back(work->delivery->sessions, account);
+        sessions_give_back(work->request->sessions, account);
     it->mailbox = NULL;
     it->begun = false;
     base_free(&it->pieces);
@@ -98,7 +98,7 @@ struct made append_collect(struct delivery_work *work, size_t target, int64_t un
     struct made made = {.state = COPY_PENDING};
     enum append_result result = finish_append(work, it, &made);
     if (result == APPEND_LOST && it->kept && (alone || base_now_ms() < until_ms) &&
-        made_in_time(work->delivery->config)) {
+        made_in_time(work->request->config)) {
         begin_on(work, &letter, SESSIONS_NEW, 0);
         result = finish_append(work, it, &made);
     }
@@ -117,7 +117,7 @@ void append_cancel(struct delivery_work *work, size_t target)
 struct made append_now(struct delivery_work *work, const struct letter *letter)
 {
     append_begin(work, letter, 0);
-    int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
+    int64_t until = base_now_ms() + work->request->config->imap.timeout;
     append_feed(work, letter->target, until);
     return append_collect(work, letter->target, until, true);
 }

@@ -71,7 +71,7 @@ static int64_t opening_ms(const struct delivery_work *work, const struct round *
 {
     if (round->fresh > 0 && round->fresh + round->put_off > 1)
         return OPENING_MS / (int64_t)(round->put_off + 1);
-    return work->delivery->config->imap.timeout / (int64_t)(round->silent + 1);
+    return work->request->config->imap.timeout / (int64_t)(round->silent + 1);
 }
 
 /* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
@@ -86,7 +86,7 @@ static bool begin_round(struct delivery_work *work, const bool *done)
         struct appending *it = &work->appends[target];
         bool put_off = it->put_off;
         if (!is_wanted(work, done, target) || (put_off && round.fresh > 0) ||
-            !sessions_available(work->delivery->sessions, work->targets.list[target].account))
+            !sessions_available(work->request->sessions, work->targets.list[target].account))
             continue;
         const struct letter letter = letter_planned(work, target);
         bool open = append_begin(work, &letter, opening_ms(work, &round));
@@ -134,7 +134,7 @@ static bool in_time(struct making *making)
 {
     bool first = making->first;
     making->first = false;
-    return first || made_in_time(making->work->delivery->config);
+    return first || made_in_time(making->work->request->config);
 }
 
 static void note(struct making *making, size_t target, struct made made)
@@ -168,7 +168,7 @@ static void search_and_append(struct making *making, size_t target)
 static void finish_round(struct making *making)
 {
     struct delivery_work *work = making->work;
-    int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
+    int64_t until = base_now_ms() + work->request->config->imap.timeout;
     size_t count = work->targets.message.target_count;
     bool alone = making->left == 1;
     for (size_t i = 0; i < count; i++) {
@@ -193,7 +193,7 @@ static void finish_round(struct making *making)
 static bool next_round(struct making *making)
 {
     struct delivery_work *work = making->work;
-    bool any = false, time = making->first || made_in_time(work->delivery->config);
+    bool any = false, time = making->first || made_in_time(work->request->config);
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         any |= is_wanted(work, making->done, i);
         if (!time && is_wanted(work, making->done, i))
@@ -245,25 +245,23 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
 /* Gives the report of each copy made to its recipients. */
 static void report_copies(struct delivery_work *work, const struct made *made)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        struct delivery_answer *answer = &work->delivery->answers[i];
         size_t target = work->targets.of_recipient[i];
-        if (target == LEDGER_NO_TARGET || recipient->report.given)
+        if (target == LEDGER_NO_TARGET || answer->report.given)
             continue;
-        recipient->report = made[target].report;
-        recipient->uid = made[target].uid;
-        recipient->filed = made[target].state == COPY_STORED ? made[target].fallback : NULL;
+        answer->report = made[target].report;
+        answer->uid = made[target].uid;
+        answer->filed = made[target].state == COPY_STORED ? made[target].fallback : NULL;
     }
 }
 
 /* After settling: a success counts only if it is in the ledger. */
 static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
+    for (size_t i = 0; i < work->request->recipient_count; i++)
         if (work->targets.of_recipient[i] == target)
-            report_set(&delivery->recipients[i].report, outcome, "%s", text);
+            report_set(&work->delivery->answers[i].report, outcome, "%s", text);
 }
 
 /* The commit point. Returns whether the Sent copy is held now. */

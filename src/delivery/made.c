@@ -37,7 +37,7 @@ bool made_in_time(const struct config *config)
  * it would be retried. */
 static bool is_refused_for_long(const struct delivery_work *work, size_t target)
 {
-    const struct config *config = work->delivery->config;
+    const struct config *config = work->request->config;
     int64_t after = config->delivery.reject_after;
     if (work->targets.list[target].role == COPY_SENT && config->delivery.sent_retry < after)
         after = config->delivery.sent_retry;
@@ -49,7 +49,7 @@ static bool is_refused_for_long(const struct delivery_work *work, size_t target)
 static enum outcome failure_outcome(const struct delivery_work *work, const struct letter *letter,
                                     enum append_result result, struct made *made)
 {
-    const struct config *config = work->delivery->config;
+    const struct config *config = work->request->config;
     enum outcome outcome = meanings[result].outcome;
     if (letter->explanation != NULL)
         return outcome == OUTCOME_TOO_LARGE ? OUTCOME_REFUSED_DEFER : outcome;

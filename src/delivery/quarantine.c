@@ -15,22 +15,22 @@ static void address_to(const struct delivery_work *work, size_t target, struct e
         explanation->domain = work->targets.sender.domain;
     } else {
         size_t recipient = targets_first_recipient(&work->targets, target);
-        explanation->to = work->delivery->recipients[recipient].address;
-        explanation->domain = work->delivery->recipients[recipient].route.domain;
+        explanation->to = work->request->recipients[recipient].address;
+        explanation->domain = work->delivery->answers[recipient].route.domain;
     }
 }
 
 static struct message *make_explanation(const struct delivery_work *work, size_t target, const char *answer,
                                         struct fault *fault)
 {
-    const struct delivery *delivery = work->delivery;
-    char *id OD_CLEANUP(base_free) = explanation_id(delivery->config->lock.namespace, delivery->message);
+    const struct delivery_request *request = work->request;
+    char *id OD_CLEANUP(base_free) = explanation_id(request->config->lock.namespace, request->message);
     struct explanation explanation = {
-        .message = delivery->message,
+        .message = request->message,
         .fields = target == work->plan->sent ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS,
-        .decoded = decoding_result(delivery->decoding),
+        .decoded = decoding_result(work->delivery->decoding),
         .id = id,
-        .sender = delivery->sender,
+        .sender = request->sender,
         .answer = answer,
         .date = work->found->received_at,
     };
@@ -41,7 +41,7 @@ static struct message *make_explanation(const struct delivery_work *work, size_t
 void quarantine_append(struct delivery_work *work, size_t target, struct made *made)
 {
     struct fault fault;
-    const struct config *config = work->delivery->config;
+    const struct config *config = work->request->config;
     struct letter letter = {.target = target, .doubt = true, .fallback = made->fallback};
     if (made->quarantine != QUARANTINE_DUE || !made_in_time(config))
         return;

@@ -53,7 +53,7 @@ static struct search_reader message_reader(struct message_comparison *comparison
 
 static const char *const *ignored_fields(const struct delivery_work *work)
 {
-    return (const char *const *)work->delivery->config->identity.ignore;
+    return (const char *const *)work->request->config->identity.ignore;
 }
 
 static bool is_searchable(const struct message *message)
@@ -66,7 +66,7 @@ static bool is_searchable(const struct message *message)
 static enum search_result search_message(struct mailbox *mailbox, const struct delivery_work *work,
                                          const struct letter *letter, struct made *made, struct fault *fault)
 {
-    const struct message *message = work->delivery->message;
+    const struct message *message = work->request->message;
     const struct plan_target *plan = &work->plan->targets[letter->target];
     bool by_id = work->targets.list[letter->target].role == COPY_SENT && message->message_id != NULL;
     bool newest_only = by_id && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
@@ -93,7 +93,7 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
 /* Whether there can be one: by an earlier attempt, or of another copy in this mailbox. */
 static bool is_perhaps_explained(const struct delivery_work *work, size_t target)
 {
-    const struct config *config = work->delivery->config;
+    const struct config *config = work->request->config;
     const struct plan_target *plan = &work->plan->targets[target];
     bool perhaps = plan->doubt || plan->beside || config->imap.search == IMAP_SEARCH_ALWAYS;
     return config->delivery.rejected == REJECTED_QUARANTINE && perhaps;
@@ -102,8 +102,8 @@ static bool is_perhaps_explained(const struct delivery_work *work, size_t target
 static enum search_result search_explanation(struct mailbox *mailbox, const struct delivery_work *work,
                                              const struct letter *letter, struct made *made, struct fault *fault)
 {
-    const struct message *message = work->delivery->message;
-    char *id OD_CLEANUP(base_free) = explanation_id(work->delivery->config->lock.namespace, message);
+    const struct message *message = work->request->message;
+    char *id OD_CLEANUP(base_free) = explanation_id(work->request->config->lock.namespace, message);
     struct explanation_comparison *comparison OD_CLEANUP(explanation_comparison_free) =
         explanation_comparison_new(message, ignored_fields(work));
     const struct message named = {.message_id = id, .message_id_length = strlen(id)};
@@ -123,7 +123,7 @@ static enum search_result search_explanation(struct mailbox *mailbox, const stru
 static struct mailbox *take_session(const struct delivery_work *work, size_t target, bool *ret_kept,
                                     struct fault *fault)
 {
-    return sessions_take(work->delivery->sessions, work->targets.list[target].account,
+    return sessions_take(work->request->sessions, work->targets.list[target].account,
                          work->plan->targets[target].doubt ? SESSIONS_NEW : SESSIONS_KEPT, 0, ret_kept, fault);
 }
 
@@ -132,13 +132,13 @@ void search_open(struct delivery_work *work, size_t target)
     struct appending *it = &work->appends[target];
     it->unreachable = take_session(work, target, &it->kept, &it->fault) == NULL;
     if (!it->unreachable)
-        sessions_give_back(work->delivery->sessions, work->targets.list[target].account);
+        sessions_give_back(work->request->sessions, work->targets.list[target].account);
 }
 
 static enum search_result search_once(const struct delivery_work *work, const struct letter *letter, struct made *made,
                                       bool *ret_kept, struct fault *fault)
 {
-    struct sessions *sessions = work->delivery->sessions;
+    struct sessions *sessions = work->request->sessions;
     const char *account = work->targets.list[letter->target].account;
     *ret_kept = false;
     struct mailbox *mailbox = take_session(work, letter->target, ret_kept, fault);
@@ -169,7 +169,7 @@ static enum search_result search_twice(const struct delivery_work *work, const s
     }
     do
         result = search_once(work, letter, made, &kept, fault);
-    while (result == SEARCH_TROUBLE && kept && made_in_time(work->delivery->config));
+    while (result == SEARCH_TROUBLE && kept && made_in_time(work->request->config));
     return result;
 }
 

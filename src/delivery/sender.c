@@ -10,11 +10,11 @@
 
 static bool local_domain(const struct delivery *delivery, const struct route *from)
 {
-    if (delivery->config->route.account_query[0] != '\0')
+    const struct delivery_request *request = delivery->request;
+    if (request->config->route.account_query[0] != '\0')
         return true;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        if (delivery->recipients[i].route.domain != NULL &&
-            strcmp(delivery->recipients[i].route.domain, from->domain) == 0)
+    for (size_t i = 0; i < request->recipient_count; i++)
+        if (delivery->answers[i].route.domain != NULL && strcmp(delivery->answers[i].route.domain, from->domain) == 0)
             return true;
     return false;
 }
@@ -31,11 +31,11 @@ static void login_clear(struct login *login)
     address_clear(&login->address);
 }
 
-static bool find_login(const struct delivery *delivery, struct login *ret)
+static bool find_login(const struct delivery_request *request, struct login *ret)
 {
     struct fault ignored;
-    ret->text = delivery->sasl_user != NULL ? base_strdup(delivery->sasl_user)
-                                            : received_login(delivery->message, delivery->queue_id);
+    ret->text = request->sasl_user != NULL ? base_strdup(request->sasl_user)
+                                           : received_login(request->message, request->queue_id);
     return ret->text != NULL && address_parse(ret->text, &ret->address, &ignored);
 }
 
@@ -44,8 +44,8 @@ static bool find_from(const struct delivery *delivery, struct address *ret)
     struct fault ignored;
     const char *text = decoding_result(delivery->decoding)->from;
     if (text == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
-        log_warning("%s: no Sent copy: the sender is unknown: %s",
-                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", decoding_fault(delivery->decoding));
+        log_warning("%s: no Sent copy: the sender is unknown: %s", delivery_queue_id(delivery->request),
+                    decoding_fault(delivery->decoding));
     return text != NULL && address_parse(text, ret, &ignored);
 }
 
@@ -56,22 +56,23 @@ static enum route_result is_due(const struct delivery *delivery, const struct lo
         return local_domain(delivery, from) ? ROUTE_OK : ROUTE_NONE;
     if (strcmp(login->text, from->account) == 0)
         return ROUTE_OK;
-    return route_leads_to(delivery->config, delivery->ledger, &login->address, from->account, fault);
+    return route_leads_to(delivery->request->config, delivery->ledger, &login->address, from->account, fault);
 }
 
 enum route_result sender_route(const struct delivery *delivery, struct route *ret, struct fault *fault)
 {
-    enum route_sent_copy mode = delivery->config->route.sent_copy;
+    const struct delivery_request *request = delivery->request;
+    enum route_sent_copy mode = request->config->route.sent_copy;
     struct login login OD_CLEANUP(login_clear) = {.text = NULL};
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct route from OD_CLEANUP(route_clear) = {.account = NULL};
-    if (mode == SENT_COPY_OFF || delivery->only_login != NULL)
+    if (mode == SENT_COPY_OFF || request->only_login != NULL)
         return ROUTE_NONE;
-    if (mode == SENT_COPY_AUTHENTICATED && !find_login(delivery, &login))
+    if (mode == SENT_COPY_AUTHENTICATED && !find_login(request, &login))
         return ROUTE_NONE;
     if (!find_from(delivery, &address))
         return ROUTE_NONE;
-    enum route_result result = route_find(delivery->config, delivery->ledger, &address, &from, fault);
+    enum route_result result = route_find(request->config, delivery->ledger, &address, &from, fault);
     if (result == ROUTE_OK)
         result = is_due(delivery, &login, &from, fault);
     if (result == ROUTE_OK) {

@@ -12,7 +12,7 @@ static void give_up_sent(const struct delivery_work *work, struct made *made)
 {
     const struct ledger_found_copy *found = &work->found->copies[work->plan->sent];
     bool permanent = outcome_row(made->report.outcome)->final;
-    bool too_long = found->state != COPY_STORED && found->first_age_ms >= work->delivery->config->delivery.sent_retry;
+    bool too_long = found->state != COPY_STORED && found->first_age_ms >= work->request->config->delivery.sent_retry;
     if (made->state == COPY_STORED || (!permanent && !too_long))
         return;
     made->state = COPY_FAILED;
@@ -69,7 +69,7 @@ void sent_deliver(struct delivery_work *work, bool held, bool first)
         put_off(work, "another copy may be on its way to its mailbox");
     else if (!held)
         put_off(work, "not held");
-    else if (!first && !made_in_time(work->delivery->config))
+    else if (!first && !made_in_time(work->request->config))
         put_off(work, "no time was left for it (delivery.deadline)");
     else
         append_and_settle(work);

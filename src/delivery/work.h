@@ -9,7 +9,8 @@
 #include "delivery/targets.h"
 
 struct delivery_work {
-    struct delivery *delivery;
+    const struct delivery_request *request;
+    struct delivery *delivery; /* its request is the same; the rest are results */
     struct targets targets;
     struct ledger_found *found;
     struct plan *plan;

@@ -168,10 +168,10 @@ void __wrap_answers_unrecorded(struct delivery_work *work, const char *text)
     bool forgets = forgets_sent(work) && owner != LEDGER_OTHER;
     struct report report = {.given = false};
     if (forgets)
-        report = work->delivery->recipients[owner].report;
+        report = work->delivery->answers[owner].report;
     __real_answers_unrecorded(work, text);
     if (report.given)
-        work->delivery->recipients[owner].report = report;
+        work->delivery->answers[owner].report = report;
 }
 
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome)
