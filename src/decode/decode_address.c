@@ -76,7 +76,7 @@ static void add_mailbox(struct field *field, InternetAddress *mailbox, const cha
     };
 }
 
-static void add_addresses(struct field *field, const char *piece, const char *group)
+static void add_mailboxes(struct field *field, const char *piece, const char *group)
 {
     char *joined OD_CLEANUP(base_free) = decode_join_words(piece);
     InternetAddressList *list = internet_address_list_parse(field->options, joined);
@@ -105,7 +105,7 @@ static void read_addresses(struct field *field, const char *value)
             base_free(&group);
             group = decoded_phrase(field->options, piece);
         } else {
-            add_addresses(field, piece, group);
+            add_mailboxes(field, piece, group);
         }
         if (end == ';')
             base_free(&group);
