@@ -55,7 +55,7 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What decode_module.h says about the module.
-MODULE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_content.o decode_entity.o decode_field.o decode_init.o decode_message.o decode_part.o decode_words.o)
+MODULE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_content.o decode_entity.o decode_message.o decode_part.o decode_words.o)
 MODULE_SYMBOLS := src/decode/decode_module.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)

@@ -3,10 +3,7 @@
  * Decodes the parts of a message that are recorded, as far as possible. Any sequence of bytes can be decoded in this
  * sense; what gmime cannot interpret is simply absent. All text is valid UTF-8 without NUL. Text in a character set
  * that is not in common use for mail (decode_charset.c) is treated as if no character set had been given: as UTF-8 if
- * it is valid, else as windows-1252.
- *
- * Libraries have vulnerabilities, and abort on unexpected input. The delivering process therefore never calls
- * decode_message itself: decoding.h runs it in a child process. */
+ * it is valid, else as windows-1252. How to have a message decoded: decoding.h. */
 #ifndef ONCEDROP_DECODE_H
 #define ONCEDROP_DECODE_H
 
@@ -45,10 +42,6 @@ struct decoded {
     size_t part_count; /* at most 1000; depth at most 50. Only parts with content of their own: a multipart is
                           included only if it cannot be split into its parts */
 };
-
-/* Decodes what the level requires: envelope: subject, from, date, ids; headers: addresses too; text and raw: parts too.
- * Never fails. Only the first MiB of a header is examined. */
-struct decoded *decode_message(const struct message *message, enum record_level level) OD_MUST;
 
 void decoded_free(struct decoded **decoded);
 

@@ -52,52 +52,60 @@ static char *normal_address(const char *address)
     return copy;
 }
 
-/* Called for each mailbox found; false ends the search. */
-typedef bool (*mailbox_function)(void *context, const char *group, InternetAddressMailbox *mailbox);
+/* A field while it is read. */
+struct field {
+    struct decoded *decoded;
+    GMimeParserOptions *options;
+    const char *role;
+    size_t most; /* of decoded->addresses */
+    int position;
+};
 
-static bool each_mailbox(InternetAddressList *list, const char *group, mailbox_function function, void *context)
+static void add_mailbox(struct field *field, InternetAddress *mailbox, const char *group)
 {
-    for (int i = 0; list != NULL && i < internet_address_list_length(list); i++) {
-        InternetAddress *address = internet_address_list_get_address(list, i);
-        const char *text;
+    const char *address = internet_address_mailbox_get_addr(INTERNET_ADDRESS_MAILBOX(mailbox));
 
-        if (!INTERNET_ADDRESS_IS_MAILBOX(address))
-            continue;
-        text = internet_address_mailbox_get_addr(INTERNET_ADDRESS_MAILBOX(address));
-        if (text != NULL && *text && !function(context, group, INTERNET_ADDRESS_MAILBOX(address)))
-            return false;
-    }
-    return true;
+    if (address == NULL || *address == '\0')
+        return;
+    *decoded_add_address(field->decoded) = (struct decoded_address){
+        .role = field->role,
+        .position = ++field->position,
+        .group = base_strdup(group),
+        .name = decode_copy(internet_address_get_name(mailbox)),
+        .address = normal_address(address),
+    };
 }
 
-static bool parse_piece(GMimeParserOptions *options, const char *piece, const char *group, mailbox_function function,
-                        void *context)
+static void add_mailboxes(struct field *field, const char *piece, const char *group)
 {
     char *joined OD_CLEANUP(base_free) = decode_join_words(piece);
-    InternetAddressList *list = internet_address_list_parse(options, joined);
-    bool more = each_mailbox(list, group, function, context);
+    InternetAddressList *list = internet_address_list_parse(field->options, joined);
+    int count = list != NULL ? internet_address_list_length(list) : 0;
 
+    for (int i = 0; i < count && field->decoded->address_count < field->most; i++) {
+        InternetAddress *address = internet_address_list_get_address(list, i);
+
+        if (INTERNET_ADDRESS_IS_MAILBOX(address))
+            add_mailbox(field, address, group);
+    }
     if (list != NULL)
         g_object_unref(list);
-    return more;
 }
 
-static void parse_list(GMimeParserOptions *options, const char *value, mailbox_function function, void *context)
+static void read_addresses(struct field *field, const char *value)
 {
     char *group OD_CLEANUP(base_free) = NULL;
-    bool more = true;
 
-    while (more && *value) {
+    while (*value && field->decoded->address_count < field->most) {
         size_t length = piece_length(value);
-        char *piece OD_CLEANUP(base_free) =
-            base_strndup(value, length < DECODE_ADDRESS_MAX ? length : DECODE_ADDRESS_MAX);
+        char *piece OD_CLEANUP(base_free) = base_strndup(value, MIN(length, DECODE_ADDRESS_MAX));
         char end = value[length];
 
         if (end == ':') {
             base_free(&group);
-            group = decoded_phrase(options, piece);
+            group = decoded_phrase(field->options, piece);
         } else {
-            more = parse_piece(options, piece, group, function, context);
+            add_mailboxes(field, piece, group);
         }
         if (end == ';')
             base_free(&group);
@@ -105,49 +113,15 @@ static void parse_list(GMimeParserOptions *options, const char *value, mailbox_f
     }
 }
 
-struct collector {
-    struct decoded *decoded;
-    const char *role;
-    int position;
-};
-
-static bool collect(void *context, const char *group, InternetAddressMailbox *mailbox)
-{
-    struct collector *to = context;
-    const char *name = internet_address_get_name(INTERNET_ADDRESS(mailbox));
-
-    if (to->decoded->address_count == DECODE_ADDRESSES_MAX)
-        return false;
-    *decoded_add_address(to->decoded) = (struct decoded_address){
-        .role = to->role,
-        .position = ++to->position,
-        .group = base_strdup(group),
-        .name = name != NULL && *name ? decode_scrub(name, strlen(name)) : NULL,
-        .address = normal_address(internet_address_mailbox_get_addr(mailbox)),
-    };
-    return true;
-}
-
 void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value)
 {
-    struct collector to = {.decoded = decoded, .role = role};
-
-    parse_list(options, value, collect, &to);
-}
-
-static bool take_first(void *context, const char *group, InternetAddressMailbox *mailbox)
-{
-    char **first = context;
-
-    (void)group;
-    *first = normal_address(internet_address_mailbox_get_addr(mailbox));
-    return false;
+    read_addresses(&(struct field){decoded, options, role, DECODE_ADDRESSES_MAX, 0}, value);
 }
 
 char *decode_first_address(GMimeParserOptions *options, const char *value)
 {
-    char *first = NULL;
+    struct decoded *first OD_CLEANUP(decoded_free) = decoded_new();
 
-    parse_list(options, value, take_first, &first);
-    return first;
+    read_addresses(&(struct field){first, options, NULL, 1, 0}, value);
+    return first->address_count > 0 ? g_steal_pointer(&first->addresses[0].address) : NULL;
 }

@@ -23,22 +23,30 @@ static const int harmless[] = {
     SCMP_SYS(sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(exit),         SCMP_SYS(exit_group),
 };
 
+/* These only with such arguments. */
 static int add_conditional(scmp_filter_ctx filter)
 {
-    const int maps[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
-    scmp_datum_t self = (scmp_datum_t)getpid();
+    const scmp_datum_t self = (scmp_datum_t)getpid();
+    const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+    const struct {
+        int call;
+        unsigned count;
+        struct scmp_arg_cmp arguments[3];
+    } rules[] = {
+        {SCMP_SYS(mmap), 1, {no_code}},
+        {SCMP_SYS(mmap2), 1, {no_code}},
+        {SCMP_SYS(mprotect), 1, {no_code}},
+        /* its limit of processor time, of each message anew */
+        {SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0, 0), SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0)}},
+        /* abort(3) */
+        {SCMP_SYS(tgkill),
+         3,
+         {SCMP_A0(SCMP_CMP_EQ, self, 0), SCMP_A1(SCMP_CMP_EQ, self, 0), SCMP_A2(SCMP_CMP_EQ, SIGABRT, 0)}},
+    };
     int result = 0;
 
-    for (size_t i = 0; result == 0 && i < G_N_ELEMENTS(maps); i++)
-        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, maps[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    /* its limit of processor time, of each message anew */
-    if (result == 0)
-        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0, 0),
-                                  SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0));
-    /* abort(3) */
-    if (result == 0)
-        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 3, SCMP_A0(SCMP_CMP_EQ, self, 0),
-                                  SCMP_A1(SCMP_CMP_EQ, self, 0), SCMP_A2(SCMP_CMP_EQ, SIGABRT, 0));
+    for (size_t i = 0; result == 0 && i < G_N_ELEMENTS(rules); i++)
+        result = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, rules[i].count, rules[i].arguments);
     return result;
 }
 
@@ -63,7 +71,7 @@ static int install(void)
 
 int decode_confine(const struct message *message)
 {
-    decode_init();
+    g_mime_init();
     decode_charset_keep(message);
     return install();
 }

@@ -8,77 +8,39 @@
 #define CHUNK_SIZE ((size_t)1 << 16)
 #define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX) /* UTF-16 takes two bytes for one of UTF-8, escapes more */
 
-struct sink {
-    GChecksum *sha256;
-    int64_t size;
-    GByteArray *text;
-};
-
-static void sink_take(struct sink *sink, const unsigned char *bytes, size_t size)
-{
-    if (size == 0)
-        return;
-    g_checksum_update(sink->sha256, bytes, (gssize)size);
-    sink->size += (int64_t)size;
-    if (sink->text != NULL && sink->text->len < RAW_TEXT_MAX) {
-        size_t room = RAW_TEXT_MAX - sink->text->len;
-
-        g_byte_array_append(sink->text, bytes, (guint)(size < room ? size : room));
-    }
-}
-
 /* What follows the line "begin MODE NAME"; NULL if there is no such line. */
-static const unsigned char *after_uu_begin(const unsigned char *body, size_t size)
+static const unsigned char *after_uu_begin(struct decode_span body)
 {
-    const unsigned char *end = body + size;
+    for (const unsigned char *line = body.start, *next; line < body.end; line = next) {
+        const unsigned char *lf = memchr(line, '\n', (size_t)(body.end - line));
 
-    while (body < end) {
-        const unsigned char *lf = memchr(body, '\n', (size_t)(end - body));
-
-        if (end - body >= 6 && memcmp(body, "begin ", 6) == 0)
-            return lf != NULL ? lf + 1 : end;
-        body = lf != NULL ? lf + 1 : end;
+        next = lf != NULL ? lf + 1 : body.end;
+        if (body.end - line >= 6 && memcmp(line, "begin ", 6) == 0)
+            return next;
     }
     return NULL;
 }
 
-static void stream(struct sink *sink, GMimeEncoding *decoder, const unsigned char *body, size_t size)
+void decode_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part, GByteArray *text)
 {
-    char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(decoder, CHUNK_SIZE));
-
-    while (size > 0) {
-        size_t n = size < CHUNK_SIZE ? size : CHUNK_SIZE;
-
-        sink_take(sink, (unsigned char *)out, g_mime_encoding_step(decoder, (const char *)body, n, out));
-        body += n;
-        size -= n;
-    }
-}
-
-static void decode(struct sink *sink, const unsigned char *body, size_t size, GMimeContentEncoding encoding)
-{
-    const unsigned char *encoded = body;
+    const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
+    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    gsize length = sizeof(part->sha256);
     GMimeEncoding decoder;
 
-    if (encoding == GMIME_CONTENT_ENCODING_UUENCODE)
-        encoded = after_uu_begin(body, size);
-    g_mime_encoding_init_decode(&decoder, encoding);
-    if (encoded == NULL ||
-        (encoding != GMIME_CONTENT_ENCODING_BASE64 && encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
-         encoding != GMIME_CONTENT_ENCODING_UUENCODE))
-        sink_take(sink, body, size);
-    else
-        stream(sink, &decoder, encoded, size - (size_t)(encoded - body));
-}
+    /* without an encoding, bytes are passed on as they are */
+    g_mime_encoding_init_decode(&decoder, begin != NULL ? encoding : GMIME_CONTENT_ENCODING_DEFAULT);
+    char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
+    for (const unsigned char *at = begin != NULL ? begin : body.start; at < body.end;) {
+        size_t taken = MIN((size_t)(body.end - at), CHUNK_SIZE);
+        size_t made = g_mime_encoding_step(&decoder, (const char *)at, taken, out);
 
-void decode_content(const unsigned char *body, size_t size, GMimeContentEncoding encoding, struct decoded_part *part,
-                    GByteArray *text)
-{
-    struct sink sink = {.sha256 = g_checksum_new(G_CHECKSUM_SHA256), .text = text};
-    gsize length = sizeof(part->sha256);
-
-    decode(&sink, body, size, encoding);
-    g_checksum_get_digest(sink.sha256, part->sha256, &length);
-    g_checksum_free(sink.sha256);
-    part->size = sink.size;
+        at += taken;
+        part->size += (int64_t)made;
+        g_checksum_update(sha256, (const guchar *)out, (gssize)made);
+        if (text != NULL)
+            g_byte_array_append(text, (const guint8 *)out, (guint)MIN(made, RAW_TEXT_MAX - text->len));
+    }
+    g_checksum_get_digest(sha256, part->sha256, &length);
+    g_checksum_free(sha256);
 }

@@ -21,7 +21,7 @@ static int read_number(const char **at, int *ret_digits)
     return number;
 }
 
-static void skip_comment(const char **at)
+static void skip_nested(const char **at)
 {
     int depth = 0;
 
@@ -40,7 +40,7 @@ static void skip_blanks(const char **at)
 {
     while (g_ascii_isspace(**at) || **at == '(') {
         if (**at == '(')
-            skip_comment(at);
+            skip_nested(at);
         else
             (*at)++;
     }
@@ -75,7 +75,7 @@ static int named_zone(const char *word, size_t length)
 }
 
 /* A month, a day of the week, or a zone. */
-static void read_word(struct date *date, const char **at)
+static void read_name(struct date *date, const char **at)
 {
     static const char months[] = "janfebmaraprmayjunjulaugsepoctnovdec";
     const char *word = *at;
@@ -181,9 +181,9 @@ bool decode_date(const char *text, int64_t *ret)
 
     while (*text) {
         if (*text == '(')
-            skip_comment(&text);
+            skip_nested(&text);
         else if (g_ascii_isalpha(*text))
-            read_word(&date, &text);
+            read_name(&date, &text);
         else if (g_ascii_isdigit(*text))
             read_digits(&date, &text);
         else if (*text == '+' || *text == '-')

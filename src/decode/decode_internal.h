@@ -18,7 +18,8 @@
 #define DECODE_TEXT_MAX ((size_t)1 << 20)   /* of one part's text */
 #define DECODE_TEXTS_MAX ((size_t)16 << 20) /* of all texts of a message */
 
-#define DECODE_REFERENCES_MAX 1000
+#define DECODE_PARAMETERS_MAX ((size_t)1 << 20) /* for decode_fields */
+
 #define DECODE_ADDRESSES_MAX 2000
 #define DECODE_PARTS_MAX 1000
 #define DECODE_DEPTH_MAX 50
@@ -26,18 +27,23 @@
 #define DECODE_DATE_MIN INT64_C(-62135596800) /* 0001-01-01 */
 #define DECODE_DATE_MAX INT64_C(253402300799) /* 9999-12-31 23:59:59 */
 
-/* The examined bytes of a header. */
-struct decode_header {
-    const unsigned char *bytes;
-    size_t size;
+/* Some of a message's bytes. */
+struct decode_span {
+    const unsigned char *start, *end;
 };
 
-/* A new string: the value of the first field of that name, unfolded and trimmed, at most `max` bytes of it; NULL if
- * there is no such field. */
-char *decode_field(const struct decode_header *header, const char *name, size_t max) OD_MUST;
+static inline size_t decode_span_size(struct decode_span span)
+{
+    return (size_t)(span.end - span.start);
+}
 
-/* A new string with a result of gmime's as valid UTF-8; NULL for NULL or an empty string. Frees the argument with
- * g_free(). */
+/* A new string: the value of the first field of that name in a header, unfolded and trimmed, at most `max` bytes of it;
+ * NULL if there is no such field. */
+char *decode_field(struct decode_span header, const char *name, size_t max) OD_MUST;
+
+/* A new string with a result of gmime's as valid UTF-8; NULL for NULL or an empty string. decode_take also frees the
+ * argument, with g_free(). */
+char *decode_copy(const char *text) OD_MUST;
 char *decode_take(char *text) OD_MUST;
 
 /* A new string: the text, with adjacent base64 words of one character set joined into one word, padded at most at its
@@ -50,13 +56,34 @@ void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, cons
 /* A new string: the address of the first mailbox in a From field's value, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
 
+/* How the fields of parts are read. */
+struct decode_fields {
+    GMimeParserOptions *options;
+    size_t parameters_left; /* bytes of values that gmime gets; after that only short values */
+};
+
+/* A part, or the message. */
+struct decode_entity {
+    struct decode_span body;
+    GMimeContentEncoding encoding;
+    char *boundary;           /* of a multipart type that has one; else NULL */
+    struct decoded_part part; /* what the header says: type, charset, disposition, filename */
+};
+
+/* Reads the header at the beginning of the span into *entity, which is zeroed. Missing values are NULL, except that the
+ * type is always set. */
+void decode_entity_read(struct decode_fields *fields, struct decode_span span, const char *default_type,
+                        struct decode_entity *entity);
+
+void decode_entity_clear(struct decode_entity *entity);
+
 /* Fills decoded->parts, calling `recorded` after each. */
 void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
                   void (*recorded)(void *context), void *context);
 
 /* Stores the size and hash of a body's decoded content in *part. Unless text is NULL, the first bytes of the content go
  * to *text: enough for DECODE_TEXT_MAX bytes of UTF-8. */
-void decode_content(const unsigned char *body, size_t size, GMimeContentEncoding encoding, struct decoded_part *part,
+void decode_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part,
                     GByteArray *text);
 
 /* The C library's name for a supported character set, in any spelling; NULL for any other. */
@@ -66,16 +93,13 @@ const char *decode_charset(const char *name) OD_MUST;
  * iconv(3) does not fail once its input is consumed. */
 void decode_charset_guard(void);
 
-/* For a process that will not be able to open files: opens the converters that most mail needs, and those whose names
- * are in this message (NULL: all), and keeps them, so that they can be opened again. If another is needed later, since
- * its name was assembled from pieces or comes with another message, the process ends with status
+/* The same, for a process that will not be able to open files: opens the converters that most mail needs, and those
+ * whose names are in this message (NULL: all), and keeps them, so that they can be opened again. If another is needed
+ * later, since its name was assembled from pieces or comes with another message, the process ends with status
  * DECODE_CHARSET_MISSING. */
 void decode_charset_keep(const struct message *message);
 
 #define DECODE_CHARSET_MISSING 77
-
-/* Makes gmime ready, if it is not. */
-void decode_init(void);
 
 /* A new string: text of that character set as UTF-8, at most `max` bytes, no character cut. If charset is NULL or
  * unknown to decode_charset, the text is read as UTF-8 if it is valid, else as windows-1252. */

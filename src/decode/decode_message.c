@@ -12,15 +12,7 @@
 /* Read by decode_module_load.c. */
 extern const char decode_module_build[];
 const char decode_module_build[] = DECODE_BUILD;
-const struct decode_module decode_module = {decode_message_steps, decode_confine};
-
-static char *decode_subject(const struct decode_header *header, GMimeParserOptions *options)
-{
-    char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", DECODE_VALUE_MAX);
-    char *joined OD_CLEANUP(base_free) = value != NULL ? decode_join_words(value) : NULL;
-
-    return joined != NULL ? decode_take(g_mime_utils_header_decode_text(options, joined)) : NULL;
-}
+const struct decode_module decode_module = {decode_message, decode_confine};
 
 /* The next id, from a '<' to the '>' after it; NULL when there is none. */
 static char *next_id(const char **at)
@@ -40,36 +32,20 @@ static char *next_id(const char **at)
     return NULL;
 }
 
-/* A new NULL-terminated array of at most max ids. */
-static char **decode_ids(const struct decode_header *header, const char *name, size_t max)
+/* At most max ids. */
+static void read_ids(struct decode_span header, const char *name, char **ids, size_t max)
 {
     char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);
-    char **ids = base_alloc((max + 1) * sizeof(*ids));
     const char *at = value;
 
     for (size_t n = 0; value != NULL && n < max && (ids[n] = next_id(&at)) != NULL; n++)
         ;
-    return ids;
-}
-
-static char *decode_first_id(const struct decode_header *header, const char *name)
-{
-    char **ids OD_CLEANUP(base_free) = decode_ids(header, name, 1);
-
-    return ids[0];
-}
-
-static char *decode_from(const struct decode_header *header, GMimeParserOptions *options)
-{
-    char *value OD_CLEANUP(base_free) = decode_field(header, "From", DECODE_HEADER_MAX);
-
-    return value != NULL ? decode_first_address(options, value) : NULL;
 }
 
 /* What to do with a message, and whom to notify after each stage. */
 struct work {
     struct decoded *decoded;
-    struct decode_header header;
+    struct decode_span header;
     GMimeParserOptions *options;
     decode_step step;
     void *context;
@@ -85,23 +61,25 @@ static void done(struct work *work, enum decode_stage stage)
 static void decode_fields(struct work *work)
 {
     struct decoded *decoded = work->decoded;
-    char *date OD_CLEANUP(base_free) = decode_field(&work->header, "Date", 256);
+    char *date OD_CLEANUP(base_free) = decode_field(work->header, "Date", 256);
+    char *from OD_CLEANUP(base_free) = decode_field(work->header, "From", DECODE_HEADER_MAX);
+    char *subject OD_CLEANUP(base_free) = decode_field(work->header, "Subject", DECODE_VALUE_MAX);
+    char *joined OD_CLEANUP(base_free) = subject != NULL ? decode_join_words(subject) : NULL;
 
     decoded->has_date = date != NULL && decode_date(date, &decoded->date);
-    decoded->in_reply_to = decode_first_id(&work->header, "In-Reply-To");
-    base_free(&decoded->references);
-    decoded->references = decode_ids(&work->header, "References", DECODE_REFERENCES_MAX);
+    read_ids(work->header, "In-Reply-To", &decoded->in_reply_to, 1);
+    read_ids(work->header, "References", decoded->references, DECODE_REFERENCES_MAX);
     done(work, DECODE_IDS);
-    decoded->from = decode_from(&work->header, work->options);
+    decoded->from = from != NULL ? decode_first_address(work->options, from) : NULL;
     done(work, DECODE_FROM);
-    decoded->subject = decode_subject(&work->header, work->options);
+    decoded->subject = joined != NULL ? decode_take(g_mime_utils_header_decode_text(work->options, joined)) : NULL;
     done(work, DECODE_SUBJECT);
 }
 
 static void decode_all_addresses(struct work *work)
 {
     for (const char *const *role = decoded_roles; *role != NULL; role++) {
-        char *value OD_CLEANUP(base_free) = decode_field(&work->header, *role, DECODE_HEADER_MAX);
+        char *value OD_CLEANUP(base_free) = decode_field(work->header, *role, DECODE_HEADER_MAX);
 
         if (value == NULL)
             continue;
@@ -124,28 +102,21 @@ static void drop_log(const char *domain, GLogLevelFlags level, const char *text,
     (void)domain, (void)level, (void)text, (void)data;
 }
 
-static struct decode_header header_of(const struct message *message)
-{
-    return (struct decode_header){
-        message->data,
-        message->header_size < DECODE_HEADER_MAX ? message->header_size : DECODE_HEADER_MAX,
-    };
-}
-
 static void part_done(void *context)
 {
     done(context, DECODE_PART);
 }
 
-struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
-                                     void *context)
+struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step, void *context)
 {
     /* GLib and gmime would write to stderr, where Postfix reads our answer */
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
 
-    decode_init();
+    g_mime_init();
+    decode_charset_guard();
 
-    struct work work = {decoded_new(), header_of(message), new_options(), step, context};
+    struct decode_span header = {message->data, message->data + message->header_size};
+    struct work work = {decoded_new(), header, new_options(), step, context};
 
     decode_fields(&work);
     if (level != RECORD_ENVELOPE)
@@ -156,9 +127,4 @@ struct decoded *decode_message_steps(const struct message *message, enum record_
     g_mime_parser_options_free(work.options);
     g_log_set_default_handler(log, NULL);
     return work.decoded;
-}
-
-struct decoded *decode_message(const struct message *message, enum record_level level)
-{
-    return decode_message_steps(message, level, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Where decode_message_steps comes from. gmime, libseccomp and the libraries that they need take a quarter of the time
+ * Where decode_message comes from. gmime, libseccomp and the libraries that they need take a quarter of the time
  * in which the program is loaded, and only the child that decodes uses them. They are therefore not linked to the
  * program but to a module beside it, oncedrop-decode.so, which the child loads (dlopen(3)). The module uses the
  * functions of the program that are listed in decode_module.symbols. */
@@ -12,9 +12,9 @@
 /* The exit status of a child that cannot load the module. */
 #define DECODE_MODULE_MISSING 76
 
-/* What it offers: decode_message_steps, and decode_confine. */
+/* What it offers: decode_message, and decode_confine. */
 struct decode_module {
-    struct decoded *(*steps)(const struct message *message, enum record_level level, decode_step step, void *context);
+    struct decoded *(*decode)(const struct message *message, enum record_level level, decode_step step, void *context);
     int (*confine)(const struct message *message);
 };
 

@@ -20,27 +20,23 @@ static void *open_beside(void)
 {
     char path[PATH_MAX + sizeof(NAME)];
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-    char *slash;
 
-    if (length <= 0 || length >= PATH_MAX)
+    if (length == PATH_MAX) /* not all of it */
         return NULL;
-    path[length] = '\0';
-    slash = strrchr(path, '/');
-    if (slash == NULL)
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    if (length <= 0)
         return NULL;
-    memcpy(slash + 1, NAME, sizeof(NAME));
+    memcpy(path + length, NAME, sizeof(NAME));
     return dlopen(path, RTLD_NOW);
 }
 
 const struct decode_module *decode_module_load(struct fault *fault)
 {
-    static const struct decode_module *loaded;
-    const struct decode_module *linked = &decode_module;
+    static const struct decode_module *loaded = &decode_module;
     void *module;
     const char *build;
 
-    if (linked != NULL)
-        return linked;
     if (loaded != NULL)
         return loaded;
     module = open_beside();
@@ -52,11 +48,9 @@ const struct decode_module *decode_module_load(struct fault *fault)
         return NULL;
     }
     build = dlsym(module, "decode_module_build");
-    loaded = dlsym(module, "decode_module");
-    if (build == NULL || loaded == NULL || strcmp(build, DECODE_BUILD) != 0) {
-        loaded = NULL;
+    if (build != NULL && strcmp(build, DECODE_BUILD) == 0)
+        loaded = dlsym(module, "decode_module");
+    if (loaded == NULL) /* not closed: this process is about to end, or to say so */
         fault_set(fault, "%s belongs to another build of oncedrop", NAME);
-        return NULL; /* not closed: this process is about to end, or to say so */
-    }
     return loaded;
 }

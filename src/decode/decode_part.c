@@ -4,7 +4,7 @@
  * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes the fields. */
 #include <string.h>
 
-#include "decode/decode_entity.h"
+#include "decode/decode_internal.h"
 
 #define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
 #define WORK_FREE ((size_t)16 << 20)
@@ -20,7 +20,7 @@ struct walk {
 
 static void read_text(struct walk *walk, struct decoded_part *part, const GByteArray *raw)
 {
-    size_t max = walk->texts_left < DECODE_TEXT_MAX ? walk->texts_left : DECODE_TEXT_MAX;
+    size_t max = MIN(walk->texts_left, DECODE_TEXT_MAX);
 
     if (max < 4) /* a character may not fit */
         return;
@@ -31,17 +31,13 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
 /* Records a part with content of its own. */
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
-    GByteArray *raw = g_str_has_prefix(entity->type, "text/") ? g_byte_array_new() : NULL;
     struct decoded_part *part = decoded_add_part(walk->decoded);
+    GByteArray *raw = g_str_has_prefix(entity->part.type, "text/") ? g_byte_array_new() : NULL;
 
-    *part = (struct decoded_part){
-        .path = base_strdup(path),
-        .type = base_strdup(entity->type),
-        .charset = base_strdup(entity->charset),
-        .disposition = base_strdup(entity->disposition),
-        .filename = base_strdup(entity->filename),
-    };
-    decode_content(entity->body.start, decode_span_size(entity->body), entity->encoding, part, raw);
+    *part = entity->part;
+    entity->part = (struct decoded_part){.path = NULL};
+    part->path = base_strdup(path);
+    decode_content(entity->body, entity->encoding, part, raw);
     if (raw != NULL) {
         read_text(walk, part, raw);
         g_byte_array_unref(raw);
@@ -110,16 +106,11 @@ static struct decode_span content_before(const unsigned char *start, const unsig
 static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
                         const char *default_type, int depth);
 
-static char *join(const char *prefix, int number)
-{
-    return *prefix ? base_printf("%s.%d", prefix, number) : base_printf("%d", number);
-}
-
 /* NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX */
 static void walk_children(struct walk *walk, struct decode_entity *entity, struct delimiter at, const char *prefix,
                           int depth)
 {
-    const char *default_type = strcmp(entity->type, "multipart/digest") == 0 ? "message/rfc822" : "text/plain";
+    const char *default_type = strcmp(entity->part.type, "multipart/digest") == 0 ? "message/rfc822" : "text/plain";
 
     for (int number = 1; !at.last && walk->decoded->part_count < DECODE_PARTS_MAX; number++) {
         struct decode_span rest = {at.after, entity->body.end}, child = rest;
@@ -144,7 +135,7 @@ static bool go_into(struct walk *walk, struct decode_span span, int depth)
 
 static bool is_message(const struct decode_entity *entity)
 {
-    return strcmp(entity->type, "message/rfc822") == 0 && entity->encoding != GMIME_CONTENT_ENCODING_BASE64 &&
+    return strcmp(entity->part.type, "message/rfc822") == 0 && entity->encoding != GMIME_CONTENT_ENCODING_BASE64 &&
            entity->encoding != GMIME_CONTENT_ENCODING_QUOTEDPRINTABLE &&
            entity->encoding != GMIME_CONTENT_ENCODING_UUENCODE;
 }
@@ -156,7 +147,7 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
                         const char *default_type, int depth)
 {
     struct decode_entity entity OD_CLEANUP(decode_entity_clear) = {0};
-    char *path OD_CLEANUP(base_free) = join(prefix, number > 0 ? number : 1);
+    char *path OD_CLEANUP(base_free) = base_printf("%s%s%d", prefix, *prefix ? "." : "", MAX(number, 1));
     struct delimiter first;
 
     decode_entity_read(&walk->fields, span, default_type, &entity);
@@ -165,8 +156,9 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
         walk_children(walk, &entity, first, number > 0 ? path : prefix, depth);
         return;
     }
+    bool message = is_message(&entity);
     record(walk, &entity, path);
-    if (is_message(&entity) && walk->decoded->part_count < DECODE_PARTS_MAX && go_into(walk, entity.body, depth))
+    if (message && walk->decoded->part_count < DECODE_PARTS_MAX && go_into(walk, entity.body, depth))
         walk_entity(walk, entity.body, path, 0, "text/plain", depth + 1);
 }
 

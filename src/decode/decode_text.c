@@ -46,9 +46,14 @@ char *decode_scrub(const char *bytes, size_t length)
     return finish(text, SIZE_MAX);
 }
 
+char *decode_copy(const char *text)
+{
+    return text != NULL && *text ? decode_scrub(text, strlen(text)) : NULL;
+}
+
 char *decode_take(char *text)
 {
-    char *copy = text != NULL && *text ? decode_scrub(text, strlen(text)) : NULL;
+    char *copy = decode_copy(text);
 
     g_free(text);
     return copy;

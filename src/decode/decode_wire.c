@@ -9,7 +9,7 @@
 #define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX) /* an invalid byte becomes three */
 #define PATH_TEXT_MAX 512                      /* an index row has little more room */
 
-static void put(struct decode_writer *writer, const void *bytes, size_t size)
+static void put_bytes(struct decode_writer *writer, const void *bytes, size_t size)
 {
     writer->full = writer->full || size > DECODE_WIRE_MAX - writer->used;
     if (writer->full || size == 0)
@@ -20,16 +20,16 @@ static void put(struct decode_writer *writer, const void *bytes, size_t size)
 
 static void put_number(struct decode_writer *writer, int64_t number)
 {
-    put(writer, &number, sizeof(number));
+    put_bytes(writer, &number, sizeof(number));
 }
 
 static void put_text(struct decode_writer *writer, const char *text)
 {
     uint32_t length = text != NULL ? (uint32_t)strlen(text) : ABSENT;
 
-    put(writer, &length, sizeof(length));
+    put_bytes(writer, &length, sizeof(length));
     if (text != NULL)
-        put(writer, text, length);
+        put_bytes(writer, text, length);
 }
 
 static void put_ids(struct decode_writer *writer, const struct decoded *decoded)
@@ -64,7 +64,7 @@ static void put_part(struct decode_writer *writer, const struct decoded_part *pa
     put_text(writer, part->filename);
     put_text(writer, part->text);
     put_number(writer, part->size);
-    put(writer, part->sha256, sizeof(part->sha256));
+    put_bytes(writer, part->sha256, sizeof(part->sha256));
 }
 
 void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage)
@@ -104,7 +104,7 @@ struct reader {
     int positions[8];  /* number of addresses so far, by role */
 };
 
-static bool get(struct reader *reader, void *bytes, size_t size)
+static bool get_bytes(struct reader *reader, void *bytes, size_t size)
 {
     reader->wrong = reader->wrong || size > (size_t)(reader->end - reader->at);
     if (reader->wrong)
@@ -118,7 +118,7 @@ static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
 {
     int64_t number = 0;
 
-    if (get(reader, &number, sizeof(number)) && (number < min || number > max))
+    if (get_bytes(reader, &number, sizeof(number)) && (number < min || number > max))
         reader->wrong = true;
     return reader->wrong ? min : number;
 }
@@ -129,7 +129,7 @@ static char *get_text(struct reader *reader, size_t max)
     uint32_t length = ABSENT;
     char *text;
 
-    if (!get(reader, &length, sizeof(length)) || length == ABSENT)
+    if (!get_bytes(reader, &length, sizeof(length)) || length == ABSENT)
         return NULL;
     if (length > max || length > (size_t)(reader->end - reader->at)) {
         reader->wrong = true;
@@ -168,15 +168,13 @@ static void get_ids(struct reader *reader, struct decoded *decoded)
             reader->wrong = true;
             break;
         }
-        decoded->references = base_realloc(decoded->references, (count + 2) * sizeof(id));
         decoded->references[count++] = id;
-        decoded->references[count] = NULL;
     }
     decoded->has_date = decoded->has_date && !reader->wrong;
 }
 
 /* The index in decoded_roles, or their count if it is not there. */
-static size_t role_place(const char *role)
+static size_t role_index(const char *role)
 {
     size_t i = 0;
 
@@ -191,14 +189,14 @@ static void get_address(struct reader *reader, struct decoded *decoded)
     char *group OD_CLEANUP(base_free) = get_text(reader, SHORT_TEXT_MAX);
     char *name OD_CLEANUP(base_free) = get_text(reader, SHORT_TEXT_MAX);
     char *address OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
-    size_t place = role_place(role);
+    size_t index = role_index(role);
 
-    reader->wrong = reader->wrong || decoded_roles[place] == NULL || decoded->address_count == DECODE_ADDRESSES_MAX;
+    reader->wrong = reader->wrong || decoded_roles[index] == NULL || decoded->address_count == DECODE_ADDRESSES_MAX;
     if (reader->wrong)
         return;
     *decoded_add_address(decoded) = (struct decoded_address){
-        .role = decoded_roles[place],
-        .position = ++reader->positions[place],
+        .role = decoded_roles[index],
+        .position = ++reader->positions[index],
         .group = g_steal_pointer(&group),
         .name = g_steal_pointer(&name),
         .address = g_steal_pointer(&address),
@@ -236,7 +234,7 @@ static void get_part(struct reader *reader, struct decoded *decoded)
     part->filename = get_text(reader, SHORT_TEXT_MAX);
     part->text = get_part_text(reader);
     part->size = get_number(reader, 0, INT64_MAX);
-    if (get(reader, part->sha256, sizeof(part->sha256)) && !g_hash_table_add(reader->paths, part->path))
+    if (get_bytes(reader, part->sha256, sizeof(part->sha256)) && !g_hash_table_add(reader->paths, part->path))
         reader->wrong = true;
     if (reader->wrong) {
         decoded->part_count--;
@@ -283,12 +281,10 @@ bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
         bool again = last == DECODE_ADDRESSES || last == DECODE_PART;
         int64_t stage = get_number(&reader, again ? last : last + 1, DECODE_ALL);
 
-        if (reader.wrong)
-            break;
-        get_frame(&reader, decoded, (enum decode_stage)stage);
         if (!reader.wrong)
-            last = stage;
+            get_frame(&reader, decoded, (enum decode_stage)stage);
+        last = stage;
     }
     g_hash_table_destroy(reader.paths);
-    return last == DECODE_ALL && !reader.wrong;
+    return !reader.wrong;
 }

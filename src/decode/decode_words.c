@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: ISC
  *
- * Encoded words (RFC 2047). gmime 3.2.13 decodes adjacent words of one character set as one, and ends at the first
- * padding. Many programs pad each word. */
+ * Values of fields, as gmime gets them. gmime 3.2.13 decodes adjacent encoded words (RFC 2047) of one character set as
+ * one, and ends at the first padding; but many programs pad each word. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
+
+char *decode_field(struct decode_span header, const char *name, size_t max)
+{
+    size_t size = MIN(decode_span_size(header), DECODE_HEADER_MAX);
+    struct message_field field;
+
+    if (!message_field_find(header.start, size, name, &field))
+        return NULL;
+    return g_strstrip(message_field_unfold(field.value, MIN(field.value_length, max), &size));
+}
 
 /* An encoded word in base64. */
 struct word {
@@ -20,7 +30,7 @@ static const char *after_part(const char *at)
     return *end == '?' ? end + 1 : NULL;
 }
 
-static bool read_word(const char *at, struct word *ret)
+static bool read_encoded_word(const char *at, struct word *ret)
 {
     const char *encoding = strncmp(at, "=?", 2) == 0 ? after_part(at + 2) : NULL;
     const char *payload = encoding != NULL && strchr("Bb", *encoding) != NULL ? after_part(encoding) : NULL;
@@ -78,7 +88,7 @@ static const char *add_joined(GString *out, const struct word *first)
     do {
         add_bytes(bytes, &word);
         end = word.end;
-    } while (read_word(end + strspn(end, " \t\r\n"), &word) && same_charset(first, &word));
+    } while (read_encoded_word(end + strspn(end, " \t\r\n"), &word) && same_charset(first, &word));
     encoded = g_base64_encode(bytes->data, bytes->len);
     g_string_append_printf(out, "=?%.*s?B?%s?=", (int)first->charset_length, first->charset, encoded);
     g_free(encoded);
@@ -98,7 +108,7 @@ char *decode_join_words(const char *text)
         g_string_append_len(out, text, start != NULL ? start - text : (gssize)strlen(text));
         if (start == NULL)
             break;
-        if (read_word(start, &word)) {
+        if (read_encoded_word(start, &word)) {
             text = add_joined(out, &word);
         } else {
             g_string_append(out, "=?");

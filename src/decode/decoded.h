@@ -6,10 +6,12 @@
 
 #include "decode/decode.h"
 
+#define DECODE_REFERENCES_MAX 1000
+
 /* The roles of addresses, NULL-terminated. */
 extern const char *const decoded_roles[];
 
-/* An empty result, with an empty list of references. */
+/* An empty result; its list of references has room for all that there may be. */
 struct decoded *decoded_new(void) OD_MUST;
 
 /* Appends an empty item; this may move the others. */
@@ -32,8 +34,12 @@ enum decode_stage {
 
 typedef void (*decode_step)(void *context, const struct decoded *decoded, enum decode_stage stage);
 
-/* decode_message, calling `step` (unless NULL) after each stage. */
-struct decoded *decode_message_steps(const struct message *message, enum record_level level, decode_step step,
-                                     void *context) OD_MUST;
+/* Decodes what the level requires: envelope: subject, from, date, ids; headers: addresses too; text and raw: parts too.
+ * Never fails. Only the first MiB of a header is examined. `step` (unless NULL) is called after each stage.
+ *
+ * Libraries have vulnerabilities, and abort on unexpected input. The delivering process therefore never calls this
+ * itself: decoding.h runs it in a child process. */
+struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step,
+                               void *context) OD_MUST;
 
 #endif

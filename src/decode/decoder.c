@@ -30,7 +30,7 @@ static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
 }
 
 /* Our handlers would write an answer to Postfix, which the child must not do. */
-static void reset_signals(void)
+static void default_signals(void)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -66,7 +66,7 @@ static void enter(pid_t parent, size_t memory, int end)
     /* in this order, a parent that died before the prctl is noticed after it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
         _exit(DECODER_NOT_SET_UP);
-    reset_signals();
+    default_signals();
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_DATA, base_data_size() + memory, 0);
     close_files(end);

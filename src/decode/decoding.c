@@ -100,7 +100,7 @@ static void confine(const struct decode_module *module, const struct message *me
 #endif
 }
 
-static void decode(struct decode_writer *writer, const struct message *message, enum record_level level)
+static void decode_in_child(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
     struct decoded *decoded;
     struct fault fault;
@@ -109,7 +109,7 @@ static void decode(struct decode_writer *writer, const struct message *message, 
     if (module == NULL)
         _exit(DECODE_MODULE_MISSING);
     confine(module, message, writer->wire);
-    decoded = module->steps(message, level, write_step, writer);
+    decoded = module->decode(message, level, write_step, writer);
     decoded_free(&decoded);
 }
 
@@ -128,7 +128,7 @@ static struct decoder *ask_kept(const struct message *message, struct decoder_re
 
 static struct decoder *new_child(const struct message *message, struct decoder_request request, struct fault *fault)
 {
-    return decoder_new(decode, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
+    return decoder_new(decode_in_child, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
 }
 
 struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault)
@@ -151,40 +151,32 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return decoding;
 }
 
-static bool lacks_charset(enum decoder_state state, int status)
+/* Says why the result is incomplete. Returns whether the reason certainly is not the message: the child was killed by
+ * somebody else (for lack of memory, say), could not set itself up, or could not be waited for. Anything else must not
+ * be deferred: Postfix would retry it for days, and bounce it in the end. */
+static bool explain_failure(enum decoder_state state, int status, struct fault *fault)
 {
-    return state == DECODER_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == DECODE_CHARSET_MISSING;
-}
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 
-static void describe_failure(struct decoding *decoding, enum decoder_state state, int status)
-{
     if (state == DECODER_UNKNOWN)
-        fault_set(&decoding->fault, "the decoder could not be waited for");
+        fault_set(fault, "the decoder could not be waited for");
     else if (state == DECODER_TOO_LONG)
-        fault_set(&decoding->fault, "decoding took too long");
+        fault_set(fault, "decoding took too long");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        fault_set(&decoding->fault, "decoding took too much processor time");
+        fault_set(fault, "decoding took too much processor time");
     else if (WIFSIGNALED(status))
-        fault_set(&decoding->fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status),
-                  strsignal(WTERMSIG(status)));
-    else if (lacks_charset(state, status))
-        fault_set(&decoding->fault, "the decoder could not be started again, with all character sets");
-    else if (WEXITSTATUS(status) == DECODE_MODULE_MISSING)
-        fault_set(&decoding->fault, "the decoder cannot be loaded; oncedrop check tells why");
+        fault_set(fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (code == DECODE_CHARSET_MISSING)
+        fault_set(fault, "the decoder could not be started again, with all character sets");
+    else if (code == DECODE_MODULE_MISSING)
+        fault_set(fault, "the decoder cannot be loaded; oncedrop check tells why");
     else
-        fault_set(&decoding->fault, "the decoder ended early");
-}
-
-/* Whether decoding failed for a reason that certainly is not the message: the child was killed by somebody else (for
- * lack of memory, say), could not set itself up, or could not be waited for. Anything else must not be deferred:
- * Postfix would retry it for days, and bounce it in the end. */
-static bool is_not_its_doing(enum decoder_state state, int status)
-{
-    if (state == DECODER_ENDED)
-        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL
-                                   : WEXITSTATUS(status) == DECODER_NOT_SET_UP ||
-                                         WEXITSTATUS(status) == DECODE_MODULE_MISSING || lacks_charset(state, status);
-    return state == DECODER_UNKNOWN;
+        fault_set(fault, "the decoder ended early");
+    if (state == DECODER_ENDED && WIFSIGNALED(status))
+        return WTERMSIG(status) == SIGKILL;
+    return state == DECODER_UNKNOWN ||
+           (state == DECODER_ENDED &&
+            (code == DECODER_NOT_SET_UP || code == DECODE_MODULE_MISSING || code == DECODE_CHARSET_MISSING));
 }
 
 /* Keeps a child that worked well for the next message; ends any other. */
@@ -201,7 +193,7 @@ static void put_away(struct decoding *decoding)
     decoding->decoder = NULL;
 }
 
-static enum decoder_state wait_for(struct decoding *decoding, int *status)
+static enum decoder_state wait_for_child(struct decoding *decoding, int *status)
 {
     enum decoder_state state = decoder_wait(decoding->decoder, decoding->until_ms);
 
@@ -212,16 +204,14 @@ static enum decoder_state wait_for(struct decoding *decoding, int *status)
 }
 
 /* Whether another child begins with the message, with all converters. If not, what the first one has decoded stays. */
-static bool begin_again(struct decoding *decoding)
+static bool begin_with_all(struct decoding *decoding)
 {
-    struct decoder *other;
+    struct decoder *other = NULL;
     struct fault fault;
 
-    if (decoding->message == NULL)
-        return false;
     every_charset = true;
-    other = new_child(decoding->message, decoding->request, &fault);
-    every_charset = other != NULL;
+    if (decoding->message != NULL)
+        other = new_child(decoding->message, decoding->request, &fault);
     if (other == NULL)
         return false;
     decoder_free(&decoding->decoder);
@@ -236,14 +226,14 @@ const struct decoded *decoding_result(struct decoding *decoding)
 
     if (decoding->result != NULL)
         return decoding->result;
-    state = wait_for(decoding, &status);
-    if (lacks_charset(state, status) && begin_again(decoding))
-        state = wait_for(decoding, &status);
+    state = wait_for_child(decoding, &status);
+    if (state == DECODER_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == DECODE_CHARSET_MISSING &&
+        begin_with_all(decoding))
+        state = wait_for_child(decoding, &status);
     decoding->result = decoded_new();
     if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
-        describe_failure(decoding, state, status);
+        decoding->cut_off = explain_failure(state, status, &decoding->fault) && decoding->result->from == NULL;
     decoding->unconfined = atomic_load(&decoding->decoder->shared->wire.unconfined);
-    decoding->cut_off = decoding->result->from == NULL && is_not_its_doing(state, status);
     put_away(decoding);
     return decoding->result;
 }

@@ -6,6 +6,7 @@
 
 #include <glib.h>
 #include <string.h>
+#include <time.h>
 
 #include "message/message_builder.h"
 
@@ -36,13 +37,6 @@ static char *one_line(const char *text)
         g_string_append(line, "...");
     g_free(valid);
     return g_string_free(line, FALSE);
-}
-
-static bool is_ascii(const char *text)
-{
-    while (*text != '\0' && (unsigned char)*text < 0x80)
-        text++;
-    return *text == '\0';
 }
 
 /* Adds text to a header field as encoded words (RFC 2047), each with whole characters. */
@@ -84,20 +78,16 @@ static char *ascii_domain(const char *domain)
     return copy;
 }
 
-/* "Tue, 14 Nov 2023 22:13:20 +0000", whatever the locale. */
+/* "Tue, 14 Nov 2023 22:13:20 +0000": of the locale, the program sets only the character set. */
 static void add_date(GString *out, int64_t seconds)
 {
-    static const char *const days[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    GDateTime *date = g_date_time_new_from_unix_utc(seconds);
-    if (date == NULL)
-        date = g_date_time_new_from_unix_utc(0);
-    g_string_append_printf(out, "%s, %d %s %04d %02d:%02d:%02d +0000", days[g_date_time_get_day_of_week(date) - 1],
-                           g_date_time_get_day_of_month(date), months[g_date_time_get_month(date) - 1],
-                           g_date_time_get_year(date), g_date_time_get_hour(date), g_date_time_get_minute(date),
-                           g_date_time_get_second(date));
-    g_date_time_unref(date);
+    char text[64];
+    time_t time = seconds;
+    struct tm utc = {.tm_year = 70, .tm_mday = 1, .tm_wday = 4};
+
+    (void)gmtime_r(&time, &utc);
+    strftime(text, sizeof(text), "%a, %-d %b %Y %T +0000", &utc);
+    g_string_append(out, text);
 }
 
 static void add_header(GString *out, const struct explanation *it)
@@ -141,7 +131,7 @@ static void add_addresses(GString *out, const char *what, const struct decoded *
     g_string_free(list, TRUE);
 }
 
-static char *explain(const struct explanation *it)
+static char *plain_text(const struct explanation *it)
 {
     GString *text = g_string_new(
         "The mail server refused to store a message that came for this mailbox, because of its\n"
@@ -171,8 +161,8 @@ static char *explain(const struct explanation *it)
 /* As it is if that is ASCII, since then people can read it in the mailbox's file, else as base64. */
 static void add_text(GString *out, const struct explanation *it)
 {
-    char *text OD_CLEANUP(base_free) = explain(it);
-    bool ascii = is_ascii(text);
+    char *text OD_CLEANUP(base_free) = plain_text(it);
+    bool ascii = g_str_is_ascii(text);
     g_string_append_printf(out, "--%s\nContent-Type: text/plain; charset=%s\nContent-Transfer-Encoding: %s\n\n",
                            EXPLANATION_BOUNDARY, ascii ? "us-ascii" : "utf-8", ascii ? "7bit" : "base64");
     if (ascii) {

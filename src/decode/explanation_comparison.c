@@ -44,7 +44,7 @@ static void decode_line(struct explanation_comparison *comparison)
     message_comparison_feed(comparison->content, bytes, size);
 }
 
-static void take_line(struct explanation_comparison *comparison)
+static void end_line(struct explanation_comparison *comparison)
 {
     bool boundary = is_boundary(comparison, "--" EXPLANATION_BOUNDARY);
     switch (comparison->step) {
@@ -78,7 +78,7 @@ void explanation_comparison_feed(struct explanation_comparison *comparison, cons
     const char *at = bytes;
     for (size_t i = 0; i < size; i++) {
         if (at[i] == '\n')
-            take_line(comparison);
+            end_line(comparison);
         else if (at[i] != '\r' && comparison->length < LINE_MOST)
             comparison->line[comparison->length++] = at[i];
         else if (at[i] != '\r')
@@ -89,7 +89,7 @@ void explanation_comparison_feed(struct explanation_comparison *comparison, cons
 bool explanation_comparison_end(struct explanation_comparison *comparison)
 {
     if (comparison->length > 0)
-        take_line(comparison);
+        end_line(comparison);
     bool whole = comparison->step == STEP_AFTER;
     comparison->step = STEP_BEFORE;
     comparison->state = 0;

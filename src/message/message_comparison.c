@@ -102,15 +102,20 @@ static const char **forgiven_of(const char *const *ignore)
     return all;
 }
 
+static void begin_content(struct message_comparison *comparison)
+{
+    comparison->strict = message_digest_new(comparison->ignore);
+    begin_loose(&comparison->loose, comparison->forgiven, false);
+}
+
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore)
 {
     struct message_comparison *comparison = base_alloc(sizeof(*comparison));
 
     comparison->message = message;
     comparison->ignore = ignore;
-    comparison->strict = message_digest_new(ignore);
     comparison->forgiven = forgiven_of(ignore);
-    begin_loose(&comparison->loose, comparison->forgiven, false);
+    begin_content(comparison);
     return comparison;
 }
 
@@ -158,9 +163,8 @@ static enum message_likeness end_content(struct message_comparison *comparison)
 
     message_digest_end(comparison->strict, strict);
     message_digest_free(&comparison->strict);
-    comparison->strict = message_digest_new(comparison->ignore);
     end_loose(&comparison->loose, loose);
-    begin_loose(&comparison->loose, comparison->forgiven, false);
+    begin_content(comparison);
     if (memcmp(strict, comparison->message->digest, sizeof(strict)) == 0)
         return MESSAGE_SAME;
     expect(comparison);

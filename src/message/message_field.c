@@ -37,7 +37,7 @@ bool message_field_next(const unsigned char **cursor, const unsigned char *end, 
     const unsigned char *next = *cursor, *value = *cursor;
     struct message_scan scan = {0};
 
-    while (next < end && (next == *cursor || !message_scan_at_line(&scan) || message_is_blank((char)*next))) {
+    while (next < end && (next == *cursor || scan.state != SCAN_LINE || message_is_blank((char)*next))) {
         enum message_span span;
 
         next += message_scan_take(&scan, next, (size_t)(end - next), &span);

@@ -3,7 +3,7 @@
  * Values of header fields, and the message without some of them. */
 #include "message/message.h"
 
-#include <stdlib.h>
+#include <glib.h>
 #include <string.h>
 
 #include "message/message_field.h"
@@ -34,26 +34,15 @@ char *message_header(const struct message *message, const char *name, size_t *re
     return text;
 }
 
-struct pieces {
-    struct iovec *array;
-    size_t count, allocated, size;
-};
-
-static void add_piece(struct pieces *pieces, const unsigned char *start, const unsigned char *end)
+/* Returns the size of the piece. */
+static size_t add_piece(GArray *pieces, const unsigned char *start, const unsigned char *end)
 {
-    size_t size = (size_t)(end - start);
+    struct iovec piece = {.iov_len = (size_t)(end - start)};
 
-    if (size == 0)
-        return;
-    if (pieces->count == pieces->allocated) {
-        pieces->allocated *= 2;
-        pieces->array = base_realloc(pieces->array, pieces->allocated * sizeof(*pieces->array));
-    }
-    /* struct iovec has no const pointer */
-    memcpy(&pieces->array[pieces->count].iov_base, &start, sizeof(start));
-    pieces->array[pieces->count].iov_len = size;
-    pieces->count++;
-    pieces->size += size;
+    memcpy(&piece.iov_base, &start, sizeof(start)); /* struct iovec has no const pointer */
+    if (piece.iov_len > 0)
+        g_array_append_val(pieces, piece);
+    return piece.iov_len;
 }
 
 static bool names_envelope(const struct message_field *field)
@@ -65,19 +54,19 @@ static bool names_envelope(const struct message_field *field)
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
                              size_t *ret_size)
 {
-    struct pieces pieces = {.array = base_alloc(4 * sizeof(*pieces.array)), .allocated = 4};
+    GArray *pieces = g_array_sized_new(FALSE, FALSE, sizeof(struct iovec), 4);
     const unsigned char *kept = message->data, *at = message->data;
     struct message_field field;
 
-    while (fields == MESSAGE_NO_ENVELOPE && pieces.count < PIECES_MAX &&
+    *ret_size = 0;
+    while (fields == MESSAGE_NO_ENVELOPE && pieces->len < PIECES_MAX &&
            message_field_next(&at, message->data + message->header_size, &field)) {
         if (names_envelope(&field)) {
-            add_piece(&pieces, kept, field.start);
+            *ret_size += add_piece(pieces, kept, field.start);
             kept = at;
         }
     }
-    add_piece(&pieces, kept, message->data + message->size);
-    *ret_count = pieces.count;
-    *ret_size = pieces.size;
-    return pieces.array;
+    *ret_size += add_piece(pieces, kept, message->data + message->size);
+    *ret_count = pieces->len;
+    return (void *)g_array_free(pieces, FALSE);
 }

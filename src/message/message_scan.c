@@ -40,7 +40,7 @@ static size_t take_rest(struct message_scan *scan, const unsigned char *bytes, s
     return (size_t)(lf - bytes) + 1;
 }
 
-/* 0: the rest of the line is no empty line. */
+/* The rest of an empty line; 0 if it is none. */
 static size_t take_cr(struct message_scan *scan, const unsigned char *bytes, size_t size, enum message_span *ret)
 {
     size_t n = 0;
@@ -55,7 +55,7 @@ static size_t take_cr(struct message_scan *scan, const unsigned char *bytes, siz
     return 1;
 }
 
-/* 0: the line is no field. */
+/* The rest of a name, or its colon; 0 if the line is no field. */
 static size_t take_name(struct message_scan *scan, const unsigned char *bytes, size_t size, enum message_span *ret)
 {
     size_t n = count_name(scan, bytes, size);

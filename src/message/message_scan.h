@@ -43,10 +43,4 @@ static inline bool message_is_white(char byte)
     return message_is_blank(byte) || byte == '\r' || byte == '\n';
 }
 
-/* Whether the next byte is at the beginning of a header line. */
-static inline bool message_scan_at_line(const struct message_scan *scan)
-{
-    return scan->state == SCAN_LINE;
-}
-
 #endif

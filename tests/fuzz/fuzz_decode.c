@@ -161,7 +161,7 @@ static void check_wire(const struct decoded *decoded)
 static void check_decoded(const struct message *message, enum record_level level)
 {
     struct decode_writer writer = {.wire = &wire};
-    struct decoded *decoded = decode_message_steps(message, level, decode_wire_write, &writer);
+    struct decoded *decoded = decode_message(message, level, decode_wire_write, &writer);
     size_t count = 0;
 
     (void)check_text(decoded->subject, message->header_size);

@@ -12,7 +12,7 @@
 static struct decoded *decoded_of(const char *bytes, size_t size, enum record_level level)
 {
     struct message *message = message_of(bytes, size);
-    struct decoded *decoded = decode_message(message, level);
+    struct decoded *decoded = decode_message(message, level, NULL, NULL);
 
     message_free(&message);
     assert_non_null(decoded);
@@ -198,7 +198,7 @@ static void test_addresses(void **state)
     for (size_t i = 0; i < COUNT(address_cases); i++) {
         const char *header = address_cases[i].header;
         struct message *message = message_of(header, strlen(header));
-        struct decoded *decoded = decode_message(message, RECORD_HEADERS);
+        struct decoded *decoded = decode_message(message, RECORD_HEADERS, NULL, NULL);
         size_t n = 0;
 
         if (!same(decoded->from, address_cases[i].from))

@@ -10,7 +10,7 @@
 #include <glob.h>
 #include <sys/uio.h>
 
-#include "decode/decode.h"
+#include "decode/decoded.h"
 
 static void check_text(const char *text, bool needed)
 {
@@ -71,7 +71,7 @@ static void check(const char *bytes, size_t size)
 
     if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) != MESSAGE_OK)
         return;
-    decoded = decode_message(message, RECORD_TEXT);
+    decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
     check_header(decoded);
     check_parts(decoded);
     decoded_free(&decoded);

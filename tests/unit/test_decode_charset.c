@@ -46,7 +46,7 @@ static char **charset_names(void)
 static void decode_text(const char *text)
 {
     struct message *message = message_of(text, strlen(text));
-    struct decoded *decoded = decode_message(message, RECORD_TEXT);
+    struct decoded *decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
 
     decoded_free(&decoded);
     message_free(&message);

@@ -12,7 +12,7 @@
 static struct decoded *decoded_of(const char *bytes, size_t size)
 {
     struct message *message = message_of(bytes, size);
-    struct decoded *decoded = decode_message(message, RECORD_TEXT);
+    struct decoded *decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
 
     message_free(&message);
     return decoded;
@@ -322,7 +322,7 @@ static void test_memory(void **state)
         struct decoded *decoded;
 
         setrlimit(RLIMIT_DATA, &limit);
-        decoded = decode_message(message, RECORD_TEXT);
+        decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
         status = decoded->part_count == 1 && strlen(decoded->parts[0].text) == 1 << 20 ? 0 : 1;
         decoded_free(&decoded);
         message_free(&message);

@@ -182,7 +182,7 @@ static void test_garbage(void **state)
     struct decode_wire *wire = new_wire(), *damaged = new_wire();
     struct decode_writer writer = {.wire = wire};
     struct message *message = message_of(letter, sizeof(letter) - 1);
-    struct decoded *decoded = decode_message_steps(message, RECORD_TEXT, decode_wire_write, &writer), *result;
+    struct decoded *decoded = decode_message(message, RECORD_TEXT, decode_wire_write, &writer), *result;
     uint64_t seed = 11;
 
     (void)state;

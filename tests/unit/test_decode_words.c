@@ -4,7 +4,7 @@
  * package reads, where it reads them at all. */
 #include "message_fixture.h"
 
-#include "decode/decode.h"
+#include "decode/decoded.h"
 
 static const struct {
     const char *label, *encoded, *text;
@@ -142,7 +142,7 @@ static void test_words(void **state)
             "Subject: %s\nTo: %s <a@b>\nCc: %s: c@d;\nContent-Disposition: attachment; filename=\"%s\"\n\nx\n", encoded,
             encoded, encoded, encoded);
         struct message *message = message_of(bytes, strlen(bytes));
-        struct decoded *decoded = decode_message(message, RECORD_TEXT);
+        struct decoded *decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
 
         assert_int_equal(decoded->address_count, 2);
         assert_int_equal(decoded->part_count, 1);
@@ -168,7 +168,7 @@ static void test_parameters(void **state)
     for (size_t i = 0; i < COUNT(headers); i++) {
         char *bytes OD_CLEANUP(base_free) = base_printf("%s\nx\n", headers[i]);
         struct message *message = message_of(bytes, strlen(bytes));
-        struct decoded *decoded = decode_message(message, RECORD_TEXT);
+        struct decoded *decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
 
         expect(headers[i], "file", decoded->parts[0].filename, "AB.png");
         decoded_free(&decoded);
@@ -186,7 +186,7 @@ static void test_no_words(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         char *bytes OD_CLEANUP(base_free) = base_printf("Subject: %s\n\n", texts[i]);
         struct message *message = message_of(bytes, strlen(bytes));
-        struct decoded *decoded = decode_message(message, RECORD_ENVELOPE);
+        struct decoded *decoded = decode_message(message, RECORD_ENVELOPE, NULL, NULL);
 
         expect(texts[i], "subject", decoded->subject, texts[i]);
         decoded_free(&decoded);

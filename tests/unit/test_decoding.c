@@ -99,7 +99,7 @@ static void test_same(void **state)
 
     (void)state;
     for (int level = RECORD_ENVELOPE; level <= RECORD_RAW; level++) {
-        struct decoded *here = decode_message(message, (enum record_level)level);
+        struct decoded *here = decode_message(message, (enum record_level)level, NULL, NULL);
         struct decoding *decoding = decoding_start(message, (enum record_level)level, &fault);
         const struct decoded *there = decoding_result(decoding);
 
@@ -555,7 +555,7 @@ static void work_forbidden(struct decode_writer *writer, const struct message *m
     memset(shared->forbidden, 0xff, sizeof(shared->forbidden));
     shared->confined = decode_confine(message);
     try_forbidden(shared->forbidden);
-    decoded = decode_module.steps(message, level, decode_wire_write, writer);
+    decoded = decode_module.decode(message, level, decode_wire_write, writer);
     decoded_free(&decoded);
 }
 
