@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/privilege.h"
 #include "base/terminal.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
@@ -33,7 +32,7 @@
 
 /* Input of the steps, and what one finds out for another: shared between their processes. */
 struct check {
-    const struct config *config;
+    struct cmd *cmd;
     const char *address;  /* NULL: none given */
     const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
     bool connected, fits; /* the database answers; it has the right schema version */
@@ -41,13 +40,13 @@ struct check {
 };
 
 /* Root has already read the file; a delivery must be able to read it, too. */
-static void check_configuration(const struct cmd_options *options, const struct config *config)
+static void check_configuration(const struct cmd *cmd)
 {
     struct fault fault;
-    struct config *own OD_CLEANUP(config_free) = config_load(options->config_file, options->overrides, &fault);
-    check_item(own != NULL, "configuration", "%s", own != NULL ? options->config_file : fault.text);
-    const char *user = config->service.user;
-    if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(config) && getpwnam(user) == NULL)
+    struct config *own OD_CLEANUP(config_free) = config_load(cmd->config_file, cmd->overrides, &fault);
+    check_item(own != NULL, "configuration", "%s", own != NULL ? cmd->config_file : fault.text);
+    const char *user = cmd->config->service.user;
+    if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(cmd->config) && getpwnam(user) == NULL)
         check_warning("user",
                       "service.user = %s: there is no such user, so this check runs as root; set it to the user that"
                       " deliveries run as",
@@ -107,7 +106,7 @@ static void step_database(void *context)
 {
     struct check *check = context;
     struct fault fault;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
     if (!check_item(version != NULL, "database", version != NULL ? "PostgreSQL %s" : "%s",
                     version != NULL ? version : fault.text))
@@ -124,7 +123,7 @@ static void step_lock(void *context)
     const struct check *check = context;
     struct ledger_check_lock lock;
     struct fault fault;
-    if (!ledger_check_lock(check->config, &lock, &fault))
+    if (!ledger_check_lock(check->cmd->config, &lock, &fault))
         check_item(false, "lock", "%s", fault.text);
     else if (lock.hosts > 1)
         check_item(true, "lock", "excludes a second session, also between %zu hosts, and ends with its transaction",
@@ -140,7 +139,7 @@ static void step_ledger(void *context)
 {
     const struct check *check = context;
     struct fault fault;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     if (ledger != NULL && ledger_check_write(ledger, &fault))
         check_item(true, "ledger", "a record and a claim were written and rolled back");
     else
@@ -160,24 +159,22 @@ static void note_route(const struct route *route, struct check_place *place)
 static void step_route(void *context)
 {
     struct check *check = context;
-    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct cmd *cmd = check->cmd;
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct fault fault;
-    char *clean OD_CLEANUP(base_free) = address_clean(check->address);
-    bool good = address_parse(clean, &address, &fault);
-    if (good && check->config->route.account_query[0] != '\0')
-        good = (ledger = ledger_open(check->config, NULL, &fault)) != NULL;
-    if (good && route_find(check->config, ledger, &address, &route, &fault) == ROUTE_OK)
+    bool asks = cmd->config->route.account_query[0] != '\0';
+    if (asks)
+        cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    if ((cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK)
         note_route(&route, &check->place);
     else
-        check_item(false, "route", "%s", fault.text);
+        check_item(false, "route", "%s", cmd->fault.text);
+    ledger_close(&cmd->ledger);
 }
 
 static void step_imap(void *context)
 {
     const struct check *check = context;
-    struct config config = *check->config;
+    struct config config = *check->cmd->config;
     if (config.imap.timeout > IMAP_ANSWER_MS)
         config.imap.timeout = IMAP_ANSWER_MS; /* a delivery waits longer */
     check_imap(&config, &check->place, check->fits);
@@ -186,20 +183,20 @@ static void step_imap(void *context)
 static void step_service(void *context)
 {
     const struct check *check = context;
-    check_service(check->config);
+    check_service(check->cmd->config);
 }
 
 static void step_postfix(void *context)
 {
     const struct check *check = context;
     const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
-    check_postfix(check->config, check->postfix, at != NULL ? at + 1 : NULL);
+    check_postfix(check->cmd->config, check->postfix, at != NULL ? at + 1 : NULL);
 }
 
 /* Without an address, login can only be tested if imap.user names an account. */
 static void run_route(struct check *check)
 {
-    const struct config *config = check->config;
+    const struct config *config = check->cmd->config;
     check->place.asked = check->address != NULL;
     if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
         check_warning("route", "not tried: route.account_query needs the database");
@@ -244,25 +241,24 @@ static void run_steps(struct check *check)
     check_step("postfix", POSTFIX_MS, "postconf does not finish", step_postfix, check);
 }
 
-int cmd_check(const struct cmd_options *options, int argc, char **argv)
+int cmd_check(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
     struct check *check = check_shared(sizeof(*check));
     bool json = false, colour = terminal_coloured(STDOUT_FILENO);
     const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    if (!cmd_parse(argc, argv, words, 0, 1, NULL))
+    if (!cmd_parse(cmd, words, 0, 1, NULL))
         return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    privilege_clear_environment(cmd_environment); /* as for a delivery: libpq must not use PGHOST either */
-    int status = cmd_open(options, &config, NULL);
+    cmd_clear_environment(); /* libpq must not use PGHOST either */
+    int status = cmd_open(cmd);
     if (status == 0)
-        status = cmd_become_service(config, false);
+        status = cmd_become_service(cmd, false);
     if (status != 0)
         return status;
     check_begin(json, colour);
-    check_configuration(options, config);
-    check_times(config);
-    *check = (struct check){.config = config, .address = optind < argc ? argv[optind] : NULL, .postfix = postfix};
+    check_configuration(cmd);
+    check_times(cmd->config);
+    *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     run_steps(check);
     return check_end();
 }

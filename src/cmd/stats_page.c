@@ -17,6 +17,7 @@
 
 enum { HOUR, HOUR_STORED, HOUR_BYTES, HOUR_RETRIED, HOUR_P50, HOUR_P95, HOUR_P99 };
 
+#define INDENT 14 /* behind the word that begins a line */
 #define TEXT 64
 
 /* "374 bytes", "45.6 GiB". */
@@ -37,27 +38,21 @@ static void print_bar(double part, double whole, int width)
     printf("%s%.*s\n", filled > 0 ? "  " : "", filled, "########################################");
 }
 
-static void print_line(char *line)
-{
-    terminal_print(stdout, 14, line);
-    base_free(&line);
-}
-
 static void print_record(const struct ledger_table *totals)
 {
     char text[TEXT];
     double unfinished = stats_number(totals, "unfinished");
-    print_line(base_printf("messages      %.0f, %s", stats_number(totals, "messages"),
-                           size_text(stats_number(totals, "bytes"), text)));
-    print_line(base_printf("copies        %.0f stored, %.0f pending, %.0f appending, %.0f failed, %.0f abandoned",
-                           stats_number(totals, "stored"), stats_number(totals, "pending"),
-                           stats_number(totals, "appending"), stats_number(totals, "failed"),
-                           stats_number(totals, "abandoned")));
+    terminal_print(stdout, INDENT, "messages      %.0f, %s", stats_number(totals, "messages"),
+                   size_text(stats_number(totals, "bytes"), text));
+    terminal_print(stdout, INDENT,
+                   "copies        %.0f stored, %.0f pending, %.0f appending, %.0f failed, %.0f abandoned",
+                   stats_number(totals, "stored"), stats_number(totals, "pending"), stats_number(totals, "appending"),
+                   stats_number(totals, "failed"), stats_number(totals, "abandoned"));
     if (unfinished > 0)
-        print_line(base_printf("unfinished    %.0f, the oldest for %s", unfinished,
-                               times_duration(stats_number(totals, "oldest_unfinished") * 1000, text)));
+        terminal_print(stdout, INDENT, "unfinished    %.0f, the oldest for %s", unfinished,
+                       times_duration(stats_number(totals, "oldest_unfinished") * 1000, text));
     else
-        print_line(base_strdup("unfinished    none"));
+        terminal_print(stdout, INDENT, "unfinished    none");
 }
 
 /* All outcomes so far, with the reasons below. */
@@ -80,10 +75,10 @@ static void print_outcomes(const struct stats *stats)
                                    ledger_cell(stats->ever, row, TOTAL_LABEL),
                                    ledger_cell(stats->ever, row, TOTAL_VALUE));
     if (reasons->len > 0)
-        print_line(base_printf("deferred for  %s", reasons->str));
+        terminal_print(stdout, INDENT, "deferred for  %s", reasons->str);
     double searches = stats_count(stats, "searches", NULL);
     if (searches > 0)
-        print_line(base_printf("in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es"));
+        terminal_print(stdout, INDENT, "in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es");
     g_string_free(reasons, TRUE);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
+#include "replay/replay_answer.h"
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
@@ -150,10 +151,8 @@ static void print_layout(const struct ledger_table *table, const struct column *
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
                 print_cell(cell_text(table, row, column, text), &columns[column], column == last);
-        if (note != NO_COLUMN && !is_empty(table, row, note)) {
-            char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, note, text));
-            terminal_print(stdout, 4, line);
-        }
+        if (note != NO_COLUMN && !is_empty(table, row, note))
+            terminal_print(stdout, 4, "    %s", cell_text(table, row, note, text));
     }
 }
 
@@ -186,7 +185,7 @@ void table_blank(struct ledger_table *table, const char *name)
 void table_heading(const char *text)
 {
     printf("\n%s", terminal_coloured(STDOUT_FILENO) ? BOLD : "");
-    terminal_print(stdout, 0, text);
+    terminal_print(stdout, 0, "%s", text);
     fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
 }
 
@@ -201,14 +200,14 @@ static void print_filled(const struct ledger_table *table, size_t row, int room)
         char *cell OD_CLEANUP(base_free) =
             base_printf("%s: %s", table->names[column], cell_text(table, row, column, text));
         if (line->len > 0 && terminal_columns(line->str) + GAP + terminal_columns(cell) > room) {
-            terminal_print(stdout, 2 * GAP, line->str);
+            terminal_print(stdout, 2 * GAP, "%s", line->str);
             g_string_assign(line, "  ");
             g_string_append(line, cell);
         } else {
             g_string_append_printf(line, "%s%s", line->len > 0 ? "  " : "", cell);
         }
     }
-    terminal_print(stdout, 2 * GAP, line->str);
+    terminal_print(stdout, 2 * GAP, "%s", line->str);
     g_string_free(line, TRUE);
 }
 
@@ -258,17 +257,14 @@ void table_print_list(const struct ledger_table *table)
     if (table->rows > 0)
         print_layout(table, columns, note);
     if (left_out != NULL && left_out[0] != '\0') {
-        char *line OD_CLEANUP(base_free) =
-            base_printf("Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);
         fflush(stdout);
-        terminal_print(stderr, 0, line);
+        terminal_print(stderr, 0, "Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);
     }
 }
 
 void table_print_line(const char *name, const char *value)
 {
-    char *line OD_CLEANUP(base_free) = base_printf("%s: %s", name, value);
-    terminal_print(stdout, 2, line);
+    terminal_print(stdout, 2, "%s: %s", name, value);
 }
 
 void table_print_row(const struct ledger_table *table, size_t row)
@@ -277,14 +273,6 @@ void table_print_row(const struct ledger_table *table, size_t row)
     for (size_t column = 0; column < table->columns; column++)
         if (!is_empty(table, row, column))
             table_print_line(table->names[column], cell_text(table, row, column, text));
-}
-
-json_t *table_json_text(const char *text)
-{
-    char *valid = g_utf8_make_valid(text, -1);
-    json_t *json = json_string(valid);
-    g_free(valid);
-    return json;
 }
 
 static json_t *cell_json(const struct ledger_table *table, size_t row, size_t column)
@@ -305,7 +293,7 @@ static json_t *cell_json(const struct ledger_table *table, size_t row, size_t co
     case LEDGER_TEXT:
         break;
     }
-    return value != NULL ? value : table_json_text(cell);
+    return value != NULL ? value : replay_json_text(cell);
 }
 
 json_t *table_row_json(const struct ledger_table *table, size_t row)

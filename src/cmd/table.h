@@ -33,9 +33,6 @@ void table_print_line(const char *name, const char *value);
 /* Prints a heading, after an empty line. */
 void table_heading(const char *text);
 
-/* A JSON string from any bytes: invalid UTF-8 is replaced by U+FFFD. */
-json_t *table_json_text(const char *text) OD_MUST;
-
 /* The rows as objects with the columns' names; a cell without a value is null. */
 json_t *table_json(const struct ledger_table *table) OD_MUST;
 json_t *table_row_json(const struct ledger_table *table, size_t row) OD_MUST;

@@ -3,9 +3,8 @@
  * Text, JSON and the progress bar. */
 #include "replay/replay_output.h"
 
-#include <jansson.h>
+#include <glib.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -77,8 +76,8 @@ static enum replay_count count_of(enum outcome outcome)
 }
 
 /* Prints one line about a recipient ("": about the whole message); failures are also kept for the summary. */
-static void tell(struct replay_output *output, enum replay_count count, const char *name, const char *recipient,
-                 const char *text)
+static void print_result(struct replay_output *output, enum replay_count count, const char *name, const char *recipient,
+                         const char *text)
 {
     char escaped_name[8192], escaped_recipient[2048], escaped_text[4096];
     char *line = g_strdup_printf("%-10s%s%s%s%s: %s", count_names[count],
@@ -88,68 +87,47 @@ static void tell(struct replay_output *output, enum replay_count count, const ch
                                  recipient[0] != '\0' ? ">" : "", log_escape(text, escaped_text, sizeof(escaped_text)));
     output->counts[count]++;
     if (tells_all(output))
-        terminal_print(stdout, INDENT, line);
+        terminal_print(stdout, INDENT, "%s", line);
     if (count == REPLAY_DEFERRED || count == REPLAY_FAILED)
         g_ptr_array_add(output->problems, line);
     else
         g_free(line);
 }
 
-static json_t *json_text(const char *text)
+static void print_answer(const char *name, json_t *answer)
 {
-    char *valid = g_utf8_make_valid(text, -1);
-    json_t *json = json_string(valid);
-    g_free(valid);
-    return json;
-}
-
-static void print_json(const char *name, const char *error, const struct replay_answer *answer)
-{
-    json_t *recipients = json_array();
-    for (guint i = 0; answer != NULL && i < answer->verdicts->len; i++) {
-        const struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        json_array_append_new(recipients,
-                              json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:I}", "recipient",
-                                        json_text(verdict->recipient), "status",
-                                        count_names[count_of(verdict->outcome)], "dsn",
-                                        outcome_row(verdict->outcome)->dsn, "text", json_text(verdict->text), "account",
-                                        json_text(verdict->account), "mailbox", json_text(verdict->mailbox), "uid",
-                                        (json_int_t)verdict->uid));
+    size_t i;
+    json_t *recipient;
+    json_object_set_new(answer, "name", replay_json_text(name));
+    json_object_del(answer, "load");
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        enum outcome outcome = replay_answer_outcome(recipient);
+        json_object_set_new(recipient, "status", json_string(count_names[count_of(outcome)]));
+        json_object_set_new(recipient, "dsn", json_string(outcome_row(outcome)->dsn));
+        json_object_del(recipient, "outcome");
     }
-    const struct replay_answer *loaded = answer != NULL && answer->digest[0] != '\0' ? answer : NULL;
-    json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "error",
-                  error != NULL ? json_text(error) : json_null(), "message_id",
-                  loaded != NULL && loaded->message_id[0] != '\0' ? json_text(loaded->message_id) : json_null(),
-                  "digest", loaded != NULL ? json_text(loaded->digest) : json_null(), "size",
-                  (json_int_t)(loaded != NULL ? loaded->size : 0), "recipients", recipients);
-    json_dumpf(object, stdout, JSON_COMPACT);
+    json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
-    json_decref(object);
 }
 
-void replay_output_trouble(struct replay_output *output, const char *name, const char *reason)
+void replay_output_message(struct replay_output *output, const char *name, json_t *answer)
 {
+    enum replay_load load = replay_answer_load(answer);
+    size_t i;
+    json_t *recipient;
     erase_bar(output);
     output->done++;
-    tell(output, REPLAY_DEFERRED, name, "", reason);
-    if (output->json)
-        print_json(name, reason, NULL);
-}
-
-void replay_output_message(struct replay_output *output, const char *name, const struct replay_answer *answer)
-{
-    bool failed = answer->load == REPLAY_BAD || answer->load == REPLAY_TROUBLE;
-    erase_bar(output);
-    output->done++;
-    if (failed)
-        tell(output, answer->load == REPLAY_BAD ? REPLAY_FAILED : REPLAY_DEFERRED, name, "", answer->text);
-    for (guint i = 0; !failed && i < answer->verdicts->len; i++) {
-        const struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        tell(output, count_of(verdict->outcome), name, verdict->recipient, verdict->text);
+    if (load == REPLAY_BAD || load == REPLAY_TROUBLE)
+        print_result(output, load == REPLAY_BAD ? REPLAY_FAILED : REPLAY_DEFERRED, name, "",
+                     replay_answer_text(answer, "error"));
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        print_result(output, count_of(replay_answer_outcome(recipient)), name,
+                     replay_answer_text(recipient, "recipient"), replay_answer_text(recipient, "text"));
     }
-    if (output->json && answer->load != REPLAY_NOTHING)
-        print_json(name, failed ? answer->text : NULL, answer);
+    if (output->json && load != REPLAY_NOTHING)
+        print_answer(name, answer);
 }
 
 static void add_remaining(GString *line, const struct replay_output *output, double rate)
@@ -191,45 +169,22 @@ void replay_output_progress(struct replay_output *output, size_t waiting)
     g_string_free(line, TRUE);
 }
 
-static void print_problems(const struct replay_output *output)
-{
-    if (tells_all(output) || output->problems->len == 0)
-        return;
-    for (guint i = 0; i < output->problems->len; i++)
-        terminal_print(stderr, INDENT, output->problems->pdata[i]);
-}
-
-static void output_free(struct replay_output **output)
-{
-    erase_bar(*output);
-    g_ptr_array_unref((*output)->problems);
-    base_free(output);
-}
-
-void replay_output_end(struct replay_output **output_ptr, const char *again)
+void replay_output_end(struct replay_output **output_ptr, const char *again, bool failed)
 {
     struct replay_output *output = *output_ptr;
-    FILE *out = output->json ? stderr : stdout;
     erase_bar(output);
-    print_problems(output);
-    GString *line = g_string_new(NULL);
-    g_string_append_printf(line, "%s%s: %zu message%s:", output->command, output->dry_run ? " --dry-run" : "",
-                           output->done, output->done == 1 ? "" : "s");
+    for (guint i = 0; !tells_all(output) && i < output->problems->len; i++)
+        terminal_print(stderr, INDENT, "%s", (char *)output->problems->pdata[i]);
+    g_autoptr(GString) counts = g_string_new(NULL);
     for (int i = 0; i < REPLAY_COUNTS; i++)
-        g_string_append_printf(line, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
-    g_string_append_printf(line, " (by recipient), in %.1f s", (double)(base_now_ms() - output->started_ms) / 1000);
-    terminal_print(out, 2, line->str);
-    g_string_free(line, TRUE);
+        g_string_append_printf(counts, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
+    if (output->done > 0 || !failed)
+        terminal_print(output->json ? stderr : stdout, 2, "%s%s: %zu message%s:%s (by recipient), in %.1f s",
+                       output->command, output->dry_run ? " --dry-run" : "", output->done, output->done == 1 ? "" : "s",
+                       counts->str, (double)(base_now_ms() - output->started_ms) / 1000);
     if (again != NULL)
-        terminal_print(stderr, 0, again);
+        terminal_print(stderr, 0, "%s", again);
     fflush(stdout);
-    output_free(output_ptr);
-}
-
-void replay_output_cancel(struct replay_output **output)
-{
-    if ((*output)->done > 0)
-        replay_output_end(output, NULL);
-    else
-        output_free(output);
+    g_ptr_array_unref(output->problems);
+    base_free(output_ptr);
 }
