@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,14 @@ static void reset_signals(bool delivers)
 }
 
 /* Under Postfix a wrong command line must always defer the mail, never bounce it. */
-static int refuse_usage(const char *text)
+OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
 {
     struct report report;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
     if (output_is_typed())
         return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
@@ -53,21 +59,17 @@ static int refuse_usage(const char *text)
 /* Reports an option before the command that getopt_long rejected. */
 static int refuse_word(int c, char **argv)
 {
-    const char *word = argv[optind - 1];
     char letter[] = {'-', (char)optopt, '\0'};
-    char *text OD_CLEANUP(base_free) =
-        c == ':' ? base_printf("option -%c before the command needs a value", optopt)
-                 : base_printf("unknown option %.80s before the command", optopt != 0 ? letter : word);
-    return refuse_usage(text);
+    if (c == ':')
+        return refuse_usage("option -%c before the command needs a value", optopt);
+    return refuse_usage("unknown option %.80s before the command", optopt != 0 ? letter : argv[optind - 1]);
 }
 
 static int refuse_command(const char *name)
 {
     const char *nearest = command_nearest(name);
-    char *text OD_CLEANUP(base_free) = base_printf("no such command: %.80s%s%s", name,
-                                                   nearest != NULL ? "; nearest: " : "",
-                                                   nearest != NULL ? nearest : "");
-    return refuse_usage(text);
+    return refuse_usage("no such command: %.80s%s%s", name, nearest != NULL ? "; nearest: " : "",
+                        nearest != NULL ? nearest : "");
 }
 
 static bool is_sent_something(void)
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
     umask(077);
     setlocale(LC_CTYPE, "C.UTF-8");
     if (base_excess_rights() != NULL)
-        return refuse_usage(base_excess_rights());
+        return refuse_usage("%s", base_excess_rights());
     const char *name = parse_options(argc, argv, &cmd, overrides, &status);
     if (name == NULL)
         return status;

@@ -152,11 +152,11 @@ const struct command *command_find(const char *name)
 const char *command_nearest(const char *name)
 {
     const char *nearest[NEAREST_MOST];
-    char *names[sizeof(commands) / sizeof(commands[0])];
-    struct ledger_table table = {.columns = 1, .cells = names};
+    const char *names[G_N_ELEMENTS(commands)];
+    size_t count = 0;
     for (const struct command *command = commands; command->name != NULL; command++)
-        names[table.rows++] = (char *)(uintptr_t)command->name; /* not modified */
-    return nearest_find(&table, name, nearest) > 0 ? nearest[0] : NULL;
+        names[count++] = command->name;
+    return nearest_find(names, count, name, nearest) > 0 ? nearest[0] : NULL;
 }
 
 int command_usage(const struct command *command)

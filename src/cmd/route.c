@@ -57,8 +57,10 @@ static int report_routes(struct cmd *cmd, bool json)
 {
     int worst = 0;
     json_t *list = json ? json_array() : NULL;
-    for (char **address = cmd->operands; *address != NULL && worst != EX_UNAVAILABLE; address++)
-        worst = MAX(report_route(cmd, *address, address == cmd->operands, list), worst);
+    for (char **address = cmd->operands; *address != NULL && worst != EX_UNAVAILABLE; address++) {
+        int status = report_route(cmd, *address, address == cmd->operands, list);
+        worst = MAX(status, worst);
+    }
     if (list != NULL)
         table_print_json(list);
     return worst;

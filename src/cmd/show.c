@@ -69,16 +69,14 @@ static bool parse_show(struct cmd *cmd, struct question *question)
 }
 
 /* The why is text to be read, the rest are tables. */
-static void print_section(const struct section *section, struct ledger_table *table)
+static void print_section(const struct section *section, const struct ledger_table *table)
 {
     char text[4096];
     if (table->rows == 0)
         return;
     table_heading(section->name);
-    if (section->in_why != NULL)
-        table_blank(table, section->in_why);
     if (strcmp(section->name, "why") != 0) {
-        table_print(table);
+        table_print(table, section->in_why);
         return;
     }
     for (size_t row = 0; row < table->rows; row++)
@@ -122,7 +120,7 @@ static void print_nearest(struct cmd *cmd, const struct question *question)
     char text[2048];
     const char *nearest[NEAREST_MOST];
     struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(cmd->ledger, question->id, &cmd->fault);
-    size_t count = near != NULL ? nearest_find(near, question->id, nearest) : 0;
+    size_t count = near != NULL ? nearest_find((const char *const *)near->cells, near->rows, question->id, nearest) : 0;
     struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->fault);
     g_autoptr(GString) line = g_string_new("oncedrop: no such message");
     if (oldest != NULL && oldest->rows > 0)

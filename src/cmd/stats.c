@@ -5,13 +5,11 @@
 
 #include <glib.h>
 #include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "ledger/ledger_list.h"
-#include "ledger/ledger_total.h"
 
 #define HOURS 24
 
@@ -19,10 +17,9 @@
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
-    for (size_t row = 0; row < stats->ever->rows; row++)
-        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), name) == 0)
-            json_object_set_new(object, ledger_cell(stats->ever, row, TOTAL_LABEL),
-                                json_integer(g_ascii_strtoll(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL, 10)));
+    for (size_t row = 0; stats_next(stats, name, NULL, &row); row++)
+        json_object_set_new(object, stats_cell(stats, row, TOTAL_LABEL),
+                            json_integer(g_ascii_strtoll(stats_cell(stats, row, TOTAL_VALUE), NULL, 10)));
     return object;
 }
 

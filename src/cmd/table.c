@@ -43,6 +43,11 @@ static const struct {
     {"appending", "\033[33m"}, {"held", "\033[33m"},      {"failed", "\033[31m"},
 };
 
+static void print_style(const char *style)
+{
+    fputs(terminal_coloured(STDOUT_FILENO) ? style : "", stdout);
+}
+
 static const char *colour_of(const char *text)
 {
     for (size_t i = 0; terminal_coloured(STDOUT_FILENO) && i < G_N_ELEMENTS(colours); i++)
@@ -142,11 +147,11 @@ static void print_layout(const struct ledger_table *table, const struct column *
     size_t last = 0;
     for (size_t column = 0; column < table->columns; column++)
         last = columns[column].width > 0 ? column : last;
-    fputs(terminal_coloured(STDOUT_FILENO) ? BOLD : "", stdout);
+    print_style(BOLD);
     for (size_t column = 0; column < table->columns; column++)
         if (columns[column].width > 0)
             print_cell(table->names[column], &columns[column], column == last);
-    fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
+    print_style(PLAIN);
     for (size_t row = 0; row < table->rows; row++) {
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
@@ -175,60 +180,61 @@ static struct column *measure(const struct ledger_table *table)
     return columns;
 }
 
-void table_blank(struct ledger_table *table, const char *name)
-{
-    for (size_t column = 0; column < table->columns; column++)
-        for (size_t row = 0; strcmp(table->names[column], name) == 0 && row < table->rows; row++)
-            base_free(&table->cells[row * table->columns + column]);
-}
-
 void table_heading(const char *text)
 {
-    printf("\n%s", terminal_coloured(STDOUT_FILENO) ? BOLD : "");
+    putchar('\n');
+    print_style(BOLD);
     terminal_print(stdout, 0, "%s", text);
-    fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
+    print_style(PLAIN);
 }
 
 /* As many "name: value" on a line as fit. */
-static void print_filled(const struct ledger_table *table, size_t row, int room)
+static void print_filled(const struct ledger_table *table, const struct column *columns, size_t row, int room)
 {
     char text[CELL_BYTES];
-    GString *line = g_string_new(NULL);
+    g_autoptr(GString) line = g_string_new(NULL);
     for (size_t column = 0; column < table->columns; column++) {
-        if (is_empty(table, row, column))
+        if (columns[column].width == 0 || is_empty(table, row, column))
             continue;
         char *cell OD_CLEANUP(base_free) =
             base_printf("%s: %s", table->names[column], cell_text(table, row, column, text));
         if (line->len > 0 && terminal_columns(line->str) + GAP + terminal_columns(cell) > room) {
             terminal_print(stdout, 2 * GAP, "%s", line->str);
-            g_string_assign(line, "  ");
-            g_string_append(line, cell);
+            g_string_printf(line, "  %s", cell);
         } else {
             g_string_append_printf(line, "%s%s", line->len > 0 ? "  " : "", cell);
         }
     }
     terminal_print(stdout, 2 * GAP, "%s", line->str);
-    g_string_free(line, TRUE);
 }
 
-void table_print(const struct ledger_table *table)
+static size_t find_column(const struct ledger_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (strcmp(table->names[i], name) == 0)
+            return i;
+    return NO_COLUMN;
+}
+
+void table_print(const struct ledger_table *table, const char *without)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
+    size_t hidden = without != NULL ? find_column(table, without) : NO_COLUMN;
+    if (hidden != NO_COLUMN)
+        columns[hidden].width = 0;
     bool fits = room == 0 || sum_of(columns, table->columns, false) <= room;
     if (fits && table->rows > 0)
         print_layout(table, columns, NO_COLUMN);
     for (size_t row = 0; !fits && row < table->rows; row++)
-        print_filled(table, row, room);
+        print_filled(table, columns, row, room);
 }
 
 /* Why something is as it is: cut to a column's width it says nothing. */
 static size_t find_note(const struct ledger_table *table)
 {
-    for (size_t i = 0; i < table->columns; i++)
-        if (strcmp(table->names[i], "error") == 0 || strcmp(table->names[i], "reason") == 0)
-            return i;
-    return NO_COLUMN;
+    size_t error = find_column(table, "error");
+    return error != NO_COLUMN ? error : find_column(table, "reason");
 }
 
 /* Leaves out columns that do not fit beside those before them; returns their names. */
