@@ -146,14 +146,12 @@ static void step_ledger(void *context)
         check_item(false, "ledger", "%s", fault.text);
 }
 
-static void note_route(const struct route *route, struct check_place *place)
+static void set_place(struct check_place *place, const char *account, const char *inbox, const char *sent)
 {
     place->known = true;
-    snprintf(place->account, sizeof(place->account), "%s", route->account);
-    snprintf(place->inbox, sizeof(place->inbox), "%s", route->inbox);
-    snprintf(place->sent, sizeof(place->sent), "%s", route->sent);
-    check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route->account,
-               route->account_by, route->inbox, route->inbox_by, route->sent, route->sent_by);
+    snprintf(place->account, sizeof(place->account), "%s", account);
+    snprintf(place->inbox, sizeof(place->inbox), "%s", inbox);
+    snprintf(place->sent, sizeof(place->sent), "%s", sent);
 }
 
 static void step_route(void *context)
@@ -164,10 +162,14 @@ static void step_route(void *context)
     bool asks = cmd->config->route.account_query[0] != '\0';
     if (asks)
         cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
-    if ((cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK)
-        note_route(&route, &check->place);
-    else
+    bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
+    if (found) {
+        set_place(&check->place, route.account, route.inbox, route.sent);
+        check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route.account,
+                   route.account_by, route.inbox, route.inbox_by, route.sent, route.sent_by);
+    } else {
         check_item(false, "route", "%s", cmd->fault.text);
+    }
     ledger_close(&cmd->ledger);
 }
 
@@ -203,7 +205,7 @@ static void run_route(struct check *check)
     else if (check->address != NULL)
         check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
     else if (config->imap.user[0] != '\0' && !config_is_shared(config))
-        check->place = check_place_of(config, config->imap.user);
+        set_place(&check->place, config->imap.user, config->route.inbox, config->route.sent);
 }
 
 /* In a process of its own: the libraries that it loads are kept away from everything else. */

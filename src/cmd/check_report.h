@@ -34,9 +34,6 @@ struct check_place {
     char account[1024], inbox[1024], sent[1024];
 };
 
-/* The place of an account, with the mailboxes from the settings. */
-struct check_place check_place_of(const struct config *config, const char *account) OD_MUST;
-
 /* Examines the IMAP server and, if the place is known, logs in to its account and looks for its mailboxes. fits: the
  * database can record the result. */
 void check_imap(const struct config *config, const struct check_place *place, bool fits);

@@ -8,13 +8,7 @@
 #include "replay/replay_files.h"
 #include "replay/replay_run.h"
 
-struct options {
-    size_t jobs;
-    enum delivery_again again;
-    bool dry_run, json;
-};
-
-static bool parse_replay(struct cmd *cmd, struct options *options, struct replay_envelope *envelope)
+static bool parse_replay(struct cmd *cmd, struct replay_setup *setup, struct replay_envelope *envelope)
 {
     const char *jobs = NULL;
     bool verify = false, force = false;
@@ -22,46 +16,33 @@ static bool parse_replay(struct cmd *cmd, struct options *options, struct replay
         {"d", .list = envelope->recipients},
         {"f", .text = &envelope->sender},
         {"j", .text = &jobs},
-        {"dry-run", .flag = &options->dry_run},
+        {"dry-run", .flag = &setup->dry_run},
         {"verify", .flag = &verify},
         {"force", .flag = &force},
-        {"json", .flag = &options->json},
+        {"json", .flag = &setup->json},
         {.name = NULL},
     };
-    if (!cmd_parse(cmd, words, 1, INT_MAX, "PATH") || !cmd_parse_jobs(cmd, jobs, &options->jobs))
+    if (!cmd_parse(cmd, words, 1, INT_MAX, "PATH") || !cmd_parse_jobs(cmd, jobs, &setup->jobs))
         return false;
     if (verify && force)
         return cmd_wrong(cmd, "give only one of --verify and --force");
-    options->again = verify ? AGAIN_VERIFY : force ? AGAIN_FORCE : AGAIN_NO;
+    setup->again = verify ? AGAIN_VERIFY : force ? AGAIN_FORCE : AGAIN_NO;
+    if (force)
+        setup->hint = "to continue, run it again with only the messages listed here: --force delivers everything again";
     return true;
-}
-
-static int replay_all(const struct config *config, const struct options *options, struct replay_files *files)
-{
-    const struct replay_setup setup = {
-        .config = config,
-        .next = replay_files_next,
-        .load = replay_files_load,
-        .context = files,
-        .jobs = options->jobs,
-        .again = options->again,
-        .dry_run = options->dry_run,
-    };
-    struct replay_output *output = replay_output_new("replay", options->json, options->dry_run, files->items->len);
-    int status = replay_run(&setup, output);
-    const char *again = options->again == AGAIN_FORCE ? "to continue, run it again with only the messages listed here:"
-                                                        " --force delivers everything again"
-                                                      : "to continue, run it again: messages in place are not"
-                                                        " delivered twice";
-    replay_output_end(&output, status == EX_TEMPFAIL ? again : NULL, false);
-    return status;
 }
 
 int cmd_replay(struct cmd *cmd)
 {
     struct replay_files *files OD_CLEANUP(replay_files_free) = replay_files_new();
-    struct options options = {.jobs = 1};
-    if (!parse_replay(cmd, &options, &files->envelope))
+    struct replay_setup setup = {
+        .command = "replay",
+        .hint = "to continue, run it again: messages in place are not delivered twice",
+        .next = replay_files_next,
+        .load = replay_files_load,
+        .context = files,
+    };
+    if (!parse_replay(cmd, &setup, &files->envelope))
         return CMD_USAGE;
     for (char **path = cmd->operands; *path != NULL; path++)
         if (!replay_files_add(files, *path, &cmd->fault))
@@ -69,5 +50,9 @@ int cmd_replay(struct cmd *cmd)
     int status = cmd_open(cmd);
     if (status == 0)
         status = cmd_become_service(cmd, true);
-    return status != 0 ? status : replay_all(cmd->config, &options, files);
+    if (status != 0)
+        return status;
+    setup.config = cmd->config;
+    setup.total = files->items->len;
+    return replay_run(&setup, &cmd->fault);
 }

@@ -29,23 +29,25 @@ static void report_others(struct cmd *cmd)
 int cmd_resume(struct cmd *cmd)
 {
     const char *jobs = NULL;
-    bool json = false;
-    struct replay_setup setup = {.next = replay_ledger_next, .load = replay_ledger_load};
-    const struct cmd_option words[] = {{"j", .text = &jobs}, {"json", .flag = &json}, {.name = NULL}};
+    struct replay_ledger messages = {.ledger = NULL};
+    struct replay_setup setup = {
+        .command = "resume",
+        .hint = "to continue, run it again",
+        .next = replay_ledger_next,
+        .load = replay_ledger_load,
+        .context = &messages,
+    };
+    const struct cmd_option words[] = {{"j", .text = &jobs}, {"json", .flag = &setup.json}, {.name = NULL}};
     if (!cmd_parse(cmd, words, 0, 0, NULL) || !cmd_parse_jobs(cmd, jobs, &setup.jobs))
         return CMD_USAGE;
     int status = cmd_connect(cmd);
     if (status != 0)
         return status;
-    struct replay_ledger messages = {.ledger = cmd->ledger};
+    messages.ledger = cmd->ledger;
     setup.config = cmd->config;
-    setup.context = &messages;
-    struct replay_output *output = replay_output_new("resume", json, false, 0);
-    status = replay_run(&setup, output);
-    bool failed = messages.fault.text[0] != '\0';
-    replay_output_end(&output, status == EX_TEMPFAIL && !failed ? "to continue, run it again" : NULL, failed);
-    if (failed)
-        return cmd_fail(EX_UNAVAILABLE, "%s", messages.fault.text);
+    status = replay_run(&setup, &cmd->fault);
+    if (cmd->fault.text[0] != '\0')
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     report_others(cmd);
     return status;
 }

@@ -185,8 +185,9 @@ bool replay_files_add(struct replay_files *files, const char *path, struct fault
     return files->items->len > before || fault_set(fault, "%s: contains no message", path);
 }
 
-bool replay_files_next(void *context, char **ret_name, int64_t *ret_number)
+bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault)
 {
+    (void)fault;
     struct replay_files *files = context;
     if (files->next == files->items->len)
         return false;

@@ -49,7 +49,7 @@ void replay_files_free(struct replay_files **files);
 /* For struct replay_setup. replay_files_load reads the message, and its envelope from its header. If an mbox message has
  * lines that look quoted, the reading that the ledger knows is preferred, so that a message that was delivered before is
  * recognised. */
-bool replay_files_next(void *context, char **ret_name, int64_t *ret_number);
+bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
 enum replay_load replay_files_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                    struct fault *fault) OD_MUST;
 

@@ -9,14 +9,14 @@
 #include "ledger/ledger_resume.h"
 #include "message/message_builder.h"
 
-bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number)
+bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault)
 {
     struct replay_ledger *source = context;
     if (source->at == source->count) {
         int64_t last = source->count > 0 ? source->ids[source->count - 1] : 0;
         source->at = source->count = 0;
         if (!ledger_unfinished_ids(source->ledger, last, G_N_ELEMENTS(source->ids), source->ids, &source->count,
-                                   &source->fault) ||
+                                   fault) ||
             source->count == 0)
             return false;
     }

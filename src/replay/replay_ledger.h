@@ -13,10 +13,9 @@ struct replay_ledger {
     struct ledger *ledger;
     int64_t ids[500]; /* of a batch */
     size_t count, at;
-    struct fault fault; /* why replay_ledger_next ended early; "": it did not */
 };
 
-bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number);
+bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
 
 /* Reads the message and its unfinished recipients again, so that whatever others finished meanwhile is left alone. The
  * bytes must match the digest. */

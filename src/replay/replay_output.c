@@ -15,12 +15,10 @@
 #define INDENT 10 /* of continuation lines: the width of the outcome column */
 
 struct replay_output {
-    const char *command;
-    bool json;
-    bool dry_run;
-    bool lines; /* also print a line for each success */
+    const struct replay_setup *setup;
+    bool all_lines; /* print a line for each recipient, not only failures, at the end */
     bool bar;
-    size_t total, done; /* messages */
+    size_t done; /* messages */
     size_t counts[REPLAY_COUNTS];
     GPtrArray *problems; /* a line for each failure */
     int64_t started_ms, drawn_ms;
@@ -33,15 +31,12 @@ static const char *const count_names[REPLAY_COUNTS] = {
     [REPLAY_FAILED] = "failed",
 };
 
-struct replay_output *replay_output_new(const char *command, bool json, bool dry_run, size_t total)
+struct replay_output *replay_output_new(const struct replay_setup *setup)
 {
     struct replay_output *output = base_alloc(sizeof(*output));
-    output->command = command;
-    output->json = json;
-    output->dry_run = dry_run;
-    output->lines = !json && !isatty(STDOUT_FILENO);
+    output->setup = setup;
+    output->all_lines = !setup->json && (setup->dry_run || !isatty(STDOUT_FILENO));
     output->bar = isatty(STDERR_FILENO);
-    output->total = total;
     output->problems = g_ptr_array_new_with_free_func(g_free);
     output->started_ms = base_now_ms();
     return output;
@@ -50,12 +45,6 @@ struct replay_output *replay_output_new(const char *command, bool json, bool dry
 size_t replay_output_count(const struct replay_output *output, enum replay_count count)
 {
     return output->counts[count];
-}
-
-/* In a dry run every line is wanted. */
-static bool tells_all(const struct replay_output *output)
-{
-    return output->lines || (output->dry_run && !output->json);
 }
 
 static void erase_bar(struct replay_output *output)
@@ -86,7 +75,7 @@ static void print_result(struct replay_output *output, enum replay_count count, 
                                  log_escape(recipient, escaped_recipient, sizeof(escaped_recipient)),
                                  recipient[0] != '\0' ? ">" : "", log_escape(text, escaped_text, sizeof(escaped_text)));
     output->counts[count]++;
-    if (tells_all(output))
+    if (output->all_lines)
         terminal_print(stdout, INDENT, "%s", line);
     if (count == REPLAY_DEFERRED || count == REPLAY_FAILED)
         g_ptr_array_add(output->problems, line);
@@ -126,15 +115,16 @@ void replay_output_message(struct replay_output *output, const char *name, json_
         print_result(output, count_of(replay_answer_outcome(recipient)), name,
                      replay_answer_text(recipient, "recipient"), replay_answer_text(recipient, "text"));
     }
-    if (output->json && load != REPLAY_NOTHING)
+    if (output->setup->json && load != REPLAY_NOTHING)
         print_answer(name, answer);
 }
 
 static void add_remaining(GString *line, const struct replay_output *output, double rate)
 {
-    if (rate <= 0 || output->total <= output->done)
+    size_t total = output->setup->total;
+    if (rate <= 0 || total <= output->done)
         return;
-    long left = (long)((double)(output->total - output->done) / rate) + 1;
+    long left = (long)((double)(total - output->done) / rate) + 1;
     g_string_append_printf(line, left >= 3600 ? ", %ld:%02ld:%02ld left" : ", %.0ld%ld:%02ld left", left / 3600,
                            left / 60 % 60, left % 60);
 }
@@ -142,17 +132,16 @@ static void add_remaining(GString *line, const struct replay_output *output, dou
 void replay_output_progress(struct replay_output *output, size_t waiting)
 {
     int64_t now = base_now_ms();
+    size_t total = output->setup->total;
     if (!output->bar || (output->drawn_ms != 0 && now - output->drawn_ms < REDRAW_MS))
         return;
     double seconds = (double)(now - output->started_ms) / 1000;
     double rate = seconds > 0.5 ? (double)output->done / seconds : 0;
-    GString *line = g_string_new(NULL);
-    if (output->total > 0) {
-        int filled = (int)(output->done * BAR_WIDTH / output->total);
-        g_string_append_c(line, '[');
-        for (int i = 0; i < BAR_WIDTH; i++)
-            g_string_append_c(line, i < filled ? '#' : '.');
-        g_string_append_printf(line, "] %zu/%zu", output->done, output->total);
+    g_autoptr(GString) line = g_string_new(NULL);
+    if (total > 0) {
+        int filled = (int)(output->done * BAR_WIDTH / total);
+        g_string_append_printf(line, "[%.*s%.*s] %zu/%zu", filled, "####################", BAR_WIDTH - filled,
+                               "....................", output->done, total);
     } else {
         g_string_append_printf(line, "%zu", output->done);
     }
@@ -166,24 +155,23 @@ void replay_output_progress(struct replay_output *output, size_t waiting)
     fprintf(stderr, "\r%.*s\033[K", terminal_width(STDERR_FILENO) - 1, line->str);
     fflush(stderr);
     output->drawn_ms = now;
-    g_string_free(line, TRUE);
 }
 
-void replay_output_end(struct replay_output **output_ptr, const char *again, bool failed)
+void replay_output_end(struct replay_output **output_ptr, bool left, bool failed)
 {
     struct replay_output *output = *output_ptr;
     erase_bar(output);
-    for (guint i = 0; !tells_all(output) && i < output->problems->len; i++)
+    for (guint i = 0; !output->all_lines && i < output->problems->len; i++)
         terminal_print(stderr, INDENT, "%s", (char *)output->problems->pdata[i]);
     g_autoptr(GString) counts = g_string_new(NULL);
     for (int i = 0; i < REPLAY_COUNTS; i++)
         g_string_append_printf(counts, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
     if (output->done > 0 || !failed)
-        terminal_print(output->json ? stderr : stdout, 2, "%s%s: %zu message%s:%s (by recipient), in %.1f s",
-                       output->command, output->dry_run ? " --dry-run" : "", output->done, output->done == 1 ? "" : "s",
-                       counts->str, (double)(base_now_ms() - output->started_ms) / 1000);
-    if (again != NULL)
-        terminal_print(stderr, 0, "%s", again);
+        terminal_print(output->setup->json ? stderr : stdout, 2, "%s%s: %zu message%s:%s (by recipient), in %.1f s",
+                       output->setup->command, output->setup->dry_run ? " --dry-run" : "", output->done,
+                       output->done == 1 ? "" : "s", counts->str, (double)(base_now_ms() - output->started_ms) / 1000);
+    if (left && !failed)
+        terminal_print(stderr, 0, "%s", output->setup->hint);
     fflush(stdout);
     g_ptr_array_unref(output->problems);
     base_free(output_ptr);

@@ -5,15 +5,14 @@
 #ifndef ONCEDROP_REPLAY_OUTPUT_H
 #define ONCEDROP_REPLAY_OUTPUT_H
 
-#include "replay/replay_answer.h"
+#include "replay/replay_task.h"
 
 /* Recipients by result. */
 enum replay_count { REPLAY_STORED, REPLAY_DUPLICATE, REPLAY_DEFERRED, REPLAY_FAILED, REPLAY_COUNTS };
 
 struct replay_output;
 
-/* command: its name. json: print one object per message. total: number of messages; 0: unknown. */
-struct replay_output *replay_output_new(const char *command, bool json, bool dry_run, size_t total) OD_MUST;
+struct replay_output *replay_output_new(const struct replay_setup *setup) OD_MUST;
 
 /* Reports what became of a message; completes the answer. */
 void replay_output_message(struct replay_output *output, const char *name, json_t *answer);
@@ -25,8 +24,8 @@ size_t replay_output_count(const struct replay_output *output, enum replay_count
 
 /* Prints the summary, and frees the output.
  *
- * again   how to continue; NULL: everything was tried
- * failed  the run ended by an error that is reported otherwise: nothing is said if no message was done with */
-void replay_output_end(struct replay_output **output, const char *again, bool failed);
+ * left    not everything was tried, or is in place: prints how to continue
+ * failed  an error that is reported otherwise ended the run: nothing is said if no message was done with */
+void replay_output_end(struct replay_output **output, bool left, bool failed);
 
 #endif

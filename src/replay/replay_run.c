@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "replay/replay_output.h"
 #include "replay/replay_workers.h"
 
 #define RETRY_FIRST_MS 250
@@ -43,6 +44,7 @@ struct run {
     GQueue waiting;      /* of struct item, by due_ms */
     int64_t patience_ms; /* how long to retry one message */
     bool all_begun;
+    struct fault *fault;     /* of setup->next */
     GHashTable *would_store; /* copies that this dry run would have made, and would not make again */
 };
 
@@ -80,7 +82,7 @@ static struct item *next_item(struct run *run)
     struct item new = {.left = json_null()};
     if (waiting != NULL && waiting->due_ms <= base_now_ms())
         return g_queue_pop_head(&run->waiting);
-    run->all_begun = run->all_begun || !run->setup->next(run->setup->context, &new.name, &new.number);
+    run->all_begun = run->all_begun || !run->setup->next(run->setup->context, &new.name, &new.number, run->fault);
     if (run->all_begun)
         return NULL;
     struct item *item = base_alloc(sizeof(*item));
@@ -236,28 +238,37 @@ static void install_stop(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-int replay_run(const struct replay_setup *setup, struct replay_output *output)
+static int exit_status(const struct run *run)
+{
+    if (replay_output_count(run->output, REPLAY_FAILED) > 0)
+        return EX_DATAERR;
+    bool all_tried = run->all_begun && stops == 0;
+    return replay_output_count(run->output, REPLAY_DEFERRED) > 0 || !all_tried ? EX_TEMPFAIL : 0;
+}
+
+int replay_run(const struct replay_setup *setup, struct fault *fault)
 {
     struct run run = {
         .setup = setup,
-        .output = output,
+        .output = replay_output_new(setup),
         .waiting = G_QUEUE_INIT,
         .workers = workers_new(setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .patience_ms = setup->dry_run ? DRY_PATIENCE_MS
                                       : setup->config->delivery.hold_off + setup->config->delivery.deadline,
+        .fault = fault,
     };
+    fault->text[0] = '\0';
     install_stop();
     while (give_out(&run), is_to_do(&run)) {
         wait_for_answer(&run);
-        replay_output_progress(output, g_queue_get_length(&run.waiting));
+        replay_output_progress(run.output, g_queue_get_length(&run.waiting));
     }
     while (!g_queue_is_empty(&run.waiting)) /* we were asked to stop */
         finish_item(&run, g_queue_pop_head(&run.waiting));
     workers_free(&run.workers);
     g_hash_table_unref(run.would_store);
-    if (replay_output_count(output, REPLAY_FAILED) > 0)
-        return EX_DATAERR;
-    bool all_tried = run.all_begun && stops == 0;
-    return replay_output_count(output, REPLAY_DEFERRED) > 0 || !all_tried ? EX_TEMPFAIL : 0;
+    int status = exit_status(&run);
+    replay_output_end(&run.output, status == EX_TEMPFAIL, fault->text[0] != '\0');
+    return status;
 }

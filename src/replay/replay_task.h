@@ -26,10 +26,13 @@ struct replay_worker;
 
 /* What to deliver, and how. */
 struct replay_setup {
+    const char *command; /* its name */
+    const char *hint;    /* how to continue if something is left to do */
     const struct config *config;
+    size_t total; /* number of messages; 0: unknown */
     /* The next message: its name for display, a new string, and the number by which `load` knows it. False: there are no
-     * more. */
-    bool (*next)(void *context, char **ret_name, int64_t *ret_number);
+     * more, or the fault is set. */
+    bool (*next)(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
     /* Called in a worker's process, which is a copy of the one that calls `next`, from when the worker was started. Sets
      * *ret on REPLAY_LOADED only. */
     enum replay_load (*load)(struct replay_worker *worker, int64_t number, struct replay_message *ret,
@@ -38,6 +41,7 @@ struct replay_setup {
     size_t jobs;   /* number of workers, at least 1 */
     enum delivery_again again;
     bool dry_run;
+    bool json; /* print an object for each message */
 };
 
 /* The state of a worker; its connections outlive a message. */
