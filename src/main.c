@@ -31,7 +31,7 @@ static void fill_standard_descriptors(void)
 
 /* What whoever started us ignores or blocks is inherited. With SIGCHLD ignored no child could be waited for. A delivery
  * unblocks what ends it when it has an answer for that (base/deadline.h). */
-static void reset_signals(bool delivers)
+static void reset_inherited_signals(bool delivers)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -112,7 +112,7 @@ static int end_output(int status)
 
 /* Reads the options before the command into cmd, whose overrides have room for all of them. Returns the name of the command,
  * which an option may stand for, or NULL with the exit status: the command line is wrong, as was reported. */
-static const char *parse_options(int argc, char **argv, struct cmd *cmd, const char **overrides, int *ret_status)
+static const char *parse_global_options(int argc, char **argv, struct cmd *cmd, const char **overrides, int *ret_status)
 {
     static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
     const char *name = NULL;
@@ -147,7 +147,7 @@ static const char *parse_options(int argc, char **argv, struct cmd *cmd, const c
 
 static int run_command(const struct command *command, struct cmd *cmd)
 {
-    reset_signals(command->delivers);
+    reset_inherited_signals(command->delivers);
     if (asks_help(cmd, command->delivers)) {
         command_print_help(command);
         return end_output(0);
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     setlocale(LC_CTYPE, "C.UTF-8");
     if (base_excess_rights() != NULL)
         return refuse_usage("%s", base_excess_rights());
-    const char *name = parse_options(argc, argv, &cmd, overrides, &status);
+    const char *name = parse_global_options(argc, argv, &cmd, overrides, &status);
     if (name == NULL)
         return status;
     const struct command *command = command_find(name);

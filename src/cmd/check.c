@@ -53,7 +53,7 @@ static void check_configuration(const struct cmd *cmd)
                       user);
 }
 
-static void check_times(const struct config *config)
+static void check_time_limits(const struct config *config)
 {
     bool outlives = config->delivery.hold_off >= config->delivery.deadline + 200000;
     bool explains = config->lock.wait + config->imap.timeout < config->delivery.deadline;
@@ -75,7 +75,7 @@ static void check_times(const struct config *config)
                       " queue run; set it to some seconds");
 }
 
-static bool check_schema(struct ledger *ledger)
+static bool check_version(struct ledger *ledger)
 {
     struct fault fault;
     int version, needed = ledger_schema_needed();
@@ -102,9 +102,8 @@ static void check_transport(const struct ledger *ledger)
         check_warning("transport", "%s", text);
 }
 
-static void step_database(void *context)
+static void step_database(struct check *check)
 {
-    struct check *check = context;
     struct fault fault;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
@@ -115,12 +114,11 @@ static void step_database(void *context)
     if (!ledger_schema_encoding(ledger, &fault))
         check_item(false, "encoding", "%s", fault.text);
     check_transport(ledger);
-    check->fits = check_schema(ledger);
+    check->fits = check_version(ledger);
 }
 
-static void step_lock(void *context)
+static void step_lock(struct check *check)
 {
-    const struct check *check = context;
     struct ledger_check_lock lock;
     struct fault fault;
     if (!ledger_check_lock(check->cmd->config, &lock, &fault))
@@ -135,9 +133,8 @@ static void step_lock(void *context)
     base_free(&lock.left_out);
 }
 
-static void step_ledger(void *context)
+static void step_ledger(struct check *check)
 {
-    const struct check *check = context;
     struct fault fault;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     if (ledger != NULL && ledger_check_write(ledger, &fault))
@@ -154,9 +151,8 @@ static void set_place(struct check_place *place, const char *account, const char
     snprintf(place->sent, sizeof(place->sent), "%s", sent);
 }
 
-static void step_route(void *context)
+static void step_route(struct check *check)
 {
-    struct check *check = context;
     struct cmd *cmd = check->cmd;
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     bool asks = cmd->config->route.account_query[0] != '\0';
@@ -173,24 +169,21 @@ static void step_route(void *context)
     ledger_close(&cmd->ledger);
 }
 
-static void step_imap(void *context)
+static void step_imap(struct check *check)
 {
-    const struct check *check = context;
     struct config config = *check->cmd->config;
     if (config.imap.timeout > IMAP_ANSWER_MS)
         config.imap.timeout = IMAP_ANSWER_MS; /* a delivery waits longer */
     check_imap(&config, &check->place, check->fits);
 }
 
-static void step_service(void *context)
+static void step_service(struct check *check)
 {
-    const struct check *check = context;
     check_service(check->cmd->config);
 }
 
-static void step_postfix(void *context)
+static void step_postfix(struct check *check)
 {
-    const struct check *check = context;
     const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
     check_postfix(check->cmd->config, check->postfix, at != NULL ? at + 1 : NULL);
 }
@@ -209,10 +202,10 @@ static void run_route(struct check *check)
 }
 
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
-static void step_decoder(void *context)
+static void step_decoder(struct check *check)
 {
     struct fault fault;
-    (void)context;
+    (void)check;
     const struct decode_module *module = decode_module_load(&fault);
     if (module == NULL) {
         check_item(false, "decoder", "%s", fault.text);
@@ -230,7 +223,7 @@ static void step_decoder(void *context)
 
 static void run_steps(struct check *check)
 {
-    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, NULL);
+    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, check);
     check_step("database", DATABASE_MS, "it accepts connections but does not answer", step_database, check);
     if (check->connected)
         check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);
@@ -259,7 +252,7 @@ int cmd_check(struct cmd *cmd)
         return status;
     check_begin(json, colour);
     check_configuration(cmd);
-    check_times(cmd->config);
+    check_time_limits(cmd->config);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     run_steps(check);
     return check_end();

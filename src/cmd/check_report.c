@@ -136,25 +136,25 @@ static void end_step(int signal)
     _exit(signal == SIGALRM ? TIME_OVER : 128 + signal);
 }
 
-static _Noreturn void run_step(int64_t ms, void (*run)(void *context), void *context)
+static _Noreturn void run_step(int64_t ms, void (*run)(struct check *check), struct check *check)
 {
     struct fault fault;
     in_step = true;
     deadline_install(end_step);
     if (deadline_arm(ms, &fault))
-        run(context);
+        run(check);
     else
         check_item(false, "step", "%s", fault.text);
     _exit(0);
 }
 
-void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context)
+void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check)
 {
     int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        run_step(ms, run, context);
+        run_step(ms, run, check);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (child < 0)

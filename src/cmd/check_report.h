@@ -19,9 +19,11 @@ void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 /* Zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
+struct check;
+
 /* Runs a step in a separate process, which is killed after this many milliseconds: what it has reported by then is
  * kept, and the item `name` fails with `late`. Its only other effect is what it writes to check_shared memory. */
-void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context);
+void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
 
 /* Ends the report, with a line that counts its items unless it is JSON. Returns the exit status: 1 if an item failed,
  * else 0. */

@@ -59,7 +59,7 @@ static bool take_values(const struct cmd *cmd, struct options *options, const ch
     return true;
 }
 
-static bool parse_list(struct cmd *cmd, struct options *options)
+static bool parse_listing(struct cmd *cmd, struct options *options)
 {
     const char *since = NULL, *delay = NULL, *limit = NULL;
     struct ledger_filter *filter = &options->filter;
@@ -99,7 +99,7 @@ static int print_list(struct cmd *cmd, const struct options *options)
 int cmd_list(struct cmd *cmd)
 {
     struct options options = {.filter = {.limit = DEFAULT_LIMIT}};
-    int status = parse_list(cmd, &options) ? print_list(cmd, &options) : CMD_USAGE;
+    int status = parse_listing(cmd, &options) ? print_list(cmd, &options) : CMD_USAGE;
     base_free(&options.recipient);
     return status;
 }

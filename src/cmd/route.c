@@ -37,7 +37,7 @@ static json_t *route_json(const char *text, const struct route *route)
 }
 
 /* Reports on one address; list is NULL unless the output is JSON. Returns the exit status. */
-static int report_route(struct cmd *cmd, const char *text, bool first, json_t *list)
+static int report_address(struct cmd *cmd, const char *text, bool first, json_t *list)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     enum route_result result = cmd_find_route(cmd, text, &route);
@@ -53,12 +53,12 @@ static int report_route(struct cmd *cmd, const char *text, bool first, json_t *l
     return cmd_fault(result == ROUTE_NONE ? 1 : EX_UNAVAILABLE, cmd);
 }
 
-static int report_routes(struct cmd *cmd, bool json)
+static int report_addresses(struct cmd *cmd, bool json)
 {
     int worst = 0;
     json_t *list = json ? json_array() : NULL;
     for (char **address = cmd->operands; *address != NULL && worst != EX_UNAVAILABLE; address++) {
-        int status = report_route(cmd, *address, address == cmd->operands, list);
+        int status = report_address(cmd, *address, address == cmd->operands, list);
         worst = MAX(status, worst);
     }
     if (list != NULL)
@@ -81,5 +81,5 @@ int cmd_route(struct cmd *cmd)
     if (cmd->config->route.account_query[0] != '\0' &&
         (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
         return cmd_fault(EX_UNAVAILABLE, cmd);
-    return report_routes(cmd, json);
+    return report_addresses(cmd, json);
 }

@@ -54,7 +54,7 @@ static void erase_bar(struct replay_output *output)
     output->drawn_ms = 0;
 }
 
-static enum replay_count count_of(enum outcome outcome)
+static enum replay_count counted_as(enum outcome outcome)
 {
     const struct outcome_row *row = outcome_row(outcome);
     if (outcome == OUTCOME_STORED || outcome == OUTCOME_QUARANTINED)
@@ -92,7 +92,7 @@ static void print_answer(const char *name, json_t *answer)
     json_array_foreach(replay_answer_recipients(answer), i, recipient)
     {
         enum outcome outcome = replay_answer_outcome(recipient);
-        json_object_set_new(recipient, "status", json_string(count_names[count_of(outcome)]));
+        json_object_set_new(recipient, "status", json_string(count_names[counted_as(outcome)]));
         json_object_set_new(recipient, "dsn", json_string(outcome_row(outcome)->dsn));
         json_object_del(recipient, "outcome");
     }
@@ -112,7 +112,7 @@ void replay_output_message(struct replay_output *output, const char *name, json_
                      replay_answer_text(answer, "error"));
     json_array_foreach(replay_answer_recipients(answer), i, recipient)
     {
-        print_result(output, count_of(replay_answer_outcome(recipient)), name,
+        print_result(output, counted_as(replay_answer_outcome(recipient)), name,
                      replay_answer_text(recipient, "recipient"), replay_answer_text(recipient, "text"));
     }
     if (output->setup->json && load != REPLAY_NOTHING)
