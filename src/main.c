@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void fill_standard_descriptors(void)
 
 /* What whoever started us ignores or blocks is inherited. With SIGCHLD ignored no child could be waited for. A delivery
  * unblocks what ends it when it has an answer for that (base/deadline.h). */
-static void reset_signals(bool delivers)
+static void reset_inherited_signals(bool delivers)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -40,9 +41,14 @@ static void reset_signals(bool delivers)
 }
 
 /* Under Postfix a wrong command line must always defer the mail, never bounce it. */
-static int refuse_usage(const char *text)
+OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
 {
     struct report report;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
     if (output_is_typed())
         return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
@@ -51,31 +57,38 @@ static int refuse_usage(const char *text)
 }
 
 /* Reports an option before the command that getopt_long rejected. */
-static int refuse_option(int c, char **argv)
+static int refuse_word(int c, char **argv)
 {
-    const char *word = argv[optind - 1];
     char letter[] = {'-', (char)optopt, '\0'};
-    char *text OD_CLEANUP(base_free) =
-        c == ':' ? base_printf("option -%c before the command needs a value", optopt)
-                 : base_printf("unknown option %.80s before the command", optopt != 0 ? letter : word);
-    return refuse_usage(text);
+    if (c == ':')
+        return refuse_usage("option -%c before the command needs a value", optopt);
+    return refuse_usage("unknown option %.80s before the command", optopt != 0 ? letter : argv[optind - 1]);
 }
 
 static int refuse_command(const char *name)
 {
     const char *nearest = command_nearest(name);
-    char *text OD_CLEANUP(base_free) = base_printf("no such command: %.80s%s%s", name,
-                                                   nearest != NULL ? "; nearest: " : "",
-                                                   nearest != NULL ? nearest : "");
-    return refuse_usage(text);
+    return refuse_usage("no such command: %.80s%s%s", name, nearest != NULL ? "; nearest: " : "",
+                        nearest != NULL ? nearest : "");
 }
 
-static const char **add_override(const char **overrides, size_t count, const char *text)
+static bool is_sent_something(void)
 {
-    overrides = base_realloc(overrides, (count + 2) * sizeof(*overrides));
-    overrides[count] = text;
-    overrides[count + 1] = NULL;
-    return overrides;
+    struct stat input;
+    return fstat(STDIN_FILENO, &input) != 0 || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode) ||
+           (S_ISREG(input.st_mode) && input.st_size > 0);
+}
+
+/* Whether the arguments ask for the help of a command with --help. For a command that delivers, it must be the only
+ * argument, and there must be no message on standard input: exit status 0 would mean that the message was delivered. */
+static bool asks_help(const struct cmd *cmd, bool delivers)
+{
+    if (delivers)
+        return cmd->argc == 2 && strcmp(cmd->argv[1], "--help") == 0 && !is_sent_something();
+    for (int i = 1; i < cmd->argc && strcmp(cmd->argv[i], "--") != 0; i++)
+        if (strcmp(cmd->argv[i], "--help") == 0)
+            return true;
+    return false;
 }
 
 /* Reports what could not be written to standard output, which a script would take for complete; but not to one that
@@ -97,32 +110,23 @@ static int end_output(int status)
                  : status;
 }
 
-int main(int argc, char **argv)
+/* Reads the options before the command into cmd, whose overrides have room for all of them. Returns the name of the command,
+ * which an option may stand for, or NULL with the exit status: the command line is wrong, as was reported. */
+static const char *parse_global_options(int argc, char **argv, struct cmd *cmd, const char **overrides, int *ret_status)
 {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
-                                                 {"version", no_argument, NULL, 'V'},
-                                                 {0}};
-    struct cmd_options options = {.config_file = CONFIG_DEFAULT_FILE};
-    const char **overrides OD_CLEANUP(base_free) = NULL;
+    static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
     const char *name = NULL;
-    size_t count = 0;
-
-    fill_standard_descriptors();
-    umask(077);
-    setlocale(LC_CTYPE, "C.UTF-8");
     opterr = 0;
-    if (base_excess_rights() != NULL)
-        return refuse_usage(base_excess_rights());
-    for (int c; (c = getopt_long(argc, argv, "+:c:o:vhV", long_options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "+:c:o:vhV", words, NULL)) != -1;) {
         switch (c) {
         case 'c':
-            options.config_file = optarg;
+            cmd->config_file = optarg;
             break;
         case 'o':
-            overrides = add_override(overrides, count++, optarg);
+            *overrides++ = optarg;
             break;
         case 'v':
-            options.verbose = true;
+            cmd->verbose = true;
             break;
         case 'h':
             name = "help";
@@ -131,30 +135,52 @@ int main(int argc, char **argv)
             name = "version";
             break;
         default:
-            return refuse_option(c, argv);
+            *ret_status = refuse_word(c, argv);
+            return NULL;
         }
     }
-    options.overrides = overrides;
-    if (name == NULL && optind >= argc)
-        return refuse_usage("no command");
-    if (name == NULL)
-        name = argv[optind];
-    const struct command *command = command_find(name);
-    if (command == NULL)
-        return refuse_command(name);
-    reset_signals(command->delivers);
-    char *own_name OD_CLEANUP(base_free) = base_strdup(command->name);
-    char *own_argv[] = {own_name, NULL};
-    bool given = optind < argc && strcmp(argv[optind], command->name) == 0; /* false for --help and --version */
-    int cmd_argc = given ? argc - optind : 1;
-    char **cmd_argv = given ? argv + optind : own_argv;
-    if (cmd_asks_help(cmd_argc, cmd_argv, command->delivers)) {
+    if (name != NULL || optind < argc)
+        return name != NULL ? name : argv[optind];
+    *ret_status = refuse_usage("no command");
+    return NULL;
+}
+
+static int run_command(const struct command *command, struct cmd *cmd)
+{
+    reset_inherited_signals(command->delivers);
+    if (asks_help(cmd, command->delivers)) {
         command_print_help(command);
         return end_output(0);
     }
     optind = 0; /* glibc: restarts getopt(3) */
-    int status = command->run(&options, cmd_argc, cmd_argv);
+    int status = command->run(cmd);
+    ledger_close(&cmd->ledger);
+    config_free(&cmd->config);
     if (status == CMD_USAGE)
         status = command_usage(command);
     return command->delivers ? status : end_output(status);
+}
+
+int main(int argc, char **argv)
+{
+    const char **overrides OD_CLEANUP(base_free) = base_alloc(((size_t)argc + 1) * sizeof(*overrides));
+    struct cmd cmd = {.config_file = CONFIG_DEFAULT_FILE, .overrides = overrides};
+    int status = EX_USAGE;
+    fill_standard_descriptors();
+    umask(077);
+    setlocale(LC_CTYPE, "C.UTF-8");
+    if (base_excess_rights() != NULL)
+        return refuse_usage("%s", base_excess_rights());
+    const char *name = parse_global_options(argc, argv, &cmd, overrides, &status);
+    if (name == NULL)
+        return status;
+    const struct command *command = command_find(name);
+    if (command == NULL)
+        return refuse_command(name);
+    char *own_name OD_CLEANUP(base_free) = base_strdup(command->name);
+    char *own_argv[] = {own_name, NULL};
+    bool given = optind < argc && strcmp(argv[optind], command->name) == 0; /* false for --help and --version */
+    cmd.argc = given ? argc - optind : 1;
+    cmd.argv = given ? argv + optind : own_argv;
+    return run_command(command, &cmd);
 }

@@ -78,6 +78,19 @@ char *base_printf(const char *format, ...)
     return or_abort(length < 0 ? NULL : text);
 }
 
+bool base_write(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size > 0) {
+        ssize_t n = TEMP_FAILURE_RETRY(write(fd, at, size));
+        if (n < 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
 /* Returns the length without a UTF-8 sequence that the cut at `length` left incomplete. Bytes that are not UTF-8
  * stay. */
 static size_t whole_characters(const char *text, size_t length)

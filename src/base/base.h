@@ -25,6 +25,9 @@ char *base_strdup(const char *text) OD_MUST; /* NULL gives NULL */
 char *base_strndup(const char *text, size_t length) OD_MUST;
 char *base_printf(const char *format, ...) OD_PRINTF(1, 2) OD_MUST;
 
+/* Writes all the bytes, in as many calls as it takes; false with errno set. */
+bool base_write(int fd, const void *bytes, size_t size) OD_MUST;
+
 /* Size of the process's data in bytes; 0 if the kernel does not report it. Limits are relative to it: under a sanitizer
  * it is terabytes. */
 size_t base_data_size(void) OD_MUST;

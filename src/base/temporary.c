@@ -38,19 +38,6 @@ int temporary_open(void)
     return fd;
 }
 
-bool temporary_write(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t n = TEMP_FAILURE_RETRY(write(fd, at, size));
-        if (n < 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 bool temporary_fault(struct fault *fault, const char *what, int error)
 {
     const char *remedy = "";

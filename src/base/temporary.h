@@ -13,9 +13,6 @@ int temporary_open(void) OD_MUST;
 /* The same in memory (memfd_create(2)). */
 int temporary_memory(void) OD_MUST;
 
-/* Writes all the bytes at the file's offset; false with errno set. */
-bool temporary_write(int fd, const void *bytes, size_t size) OD_MUST;
-
 /* Sets the fault, with the remedy if there is one. what: "make a", "write the"; error: of errno. Always false. */
 bool temporary_fault(struct fault *fault, const char *what, int error);
 

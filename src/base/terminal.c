@@ -4,6 +4,7 @@
 #include "base/terminal.h"
 
 #include <glib.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -103,8 +104,13 @@ static size_t break_at(const char *text, int room, int next_room)
     return fits > 0 && is_wide_around(text, fits) ? fits : MAX(end, char_length(text));
 }
 
-void terminal_print(FILE *out, int indent, const char *text)
+void terminal_print(FILE *out, int indent, const char *format, ...)
 {
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *whole = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    const char *text = whole;
     int columns = terminal_width(fileno(out)), room = columns;
     int pad = columns >= indent + NARROWEST ? indent : 0;
     while (columns > 0 && terminal_columns(text) > room) {
@@ -146,7 +152,7 @@ void terminal_print_prose(FILE *out, const char *text)
                        at[1][0] != ' ';
         if (goes_on)
             continue;
-        terminal_print(out, right_column(line->str), line->str);
+        terminal_print(out, right_column(line->str), "%s", line->str);
         g_string_truncate(line, 0);
     }
 }

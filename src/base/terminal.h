@@ -20,9 +20,9 @@ int terminal_columns(const char *text) OD_MUST;
 /* How many bytes of the text fit into this many columns, in whole characters. */
 size_t terminal_fit(const char *text, int columns) OD_MUST;
 
-/* Prints the text and a newline. On a terminal that is too narrow, the line is broken at blanks or between wide characters,
+/* Prints a line; the newline is added. On a terminal that is too narrow, it is broken at blanks or between wide characters,
  * and continuation lines are indented. A word that is too long, such as an id, is not broken, so that it can be copied. */
-void terminal_print(FILE *out, int indent, const char *text);
+void terminal_print(FILE *out, int indent, const char *format, ...) OD_PRINTF(3, 4);
 
 /* Prints lines of prose and tables. On a terminal that is too narrow, prose is refilled, and the right column of a
  * table is continued below itself. */

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/privilege.h"
 #include "base/terminal.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
@@ -33,7 +32,7 @@
 
 /* Input of the steps, and what one finds out for another: shared between their processes. */
 struct check {
-    const struct config *config;
+    struct cmd *cmd;
     const char *address;  /* NULL: none given */
     const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
     bool connected, fits; /* the database answers; it has the right schema version */
@@ -41,20 +40,20 @@ struct check {
 };
 
 /* Root has already read the file; a delivery must be able to read it, too. */
-static void check_configuration(const struct cmd_options *options, const struct config *config)
+static void check_configuration(const struct cmd *cmd)
 {
     struct fault fault;
-    struct config *own OD_CLEANUP(config_free) = config_load(options->config_file, options->overrides, &fault);
-    check_item(own != NULL, "configuration", "%s", own != NULL ? options->config_file : fault.text);
-    const char *user = config->service.user;
-    if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(config) && getpwnam(user) == NULL)
+    struct config *own OD_CLEANUP(config_free) = config_load(cmd->config_file, cmd->overrides, &fault);
+    check_item(own != NULL, "configuration", "%s", own != NULL ? cmd->config_file : fault.text);
+    const char *user = cmd->config->service.user;
+    if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(cmd->config) && getpwnam(user) == NULL)
         check_warning("user",
                       "service.user = %s: there is no such user, so this check runs as root; set it to the user that"
                       " deliveries run as",
                       user);
 }
 
-static void check_times(const struct config *config)
+static void check_time_limits(const struct config *config)
 {
     bool outlives = config->delivery.hold_off >= config->delivery.deadline + 200000;
     bool explains = config->lock.wait + config->imap.timeout < config->delivery.deadline;
@@ -76,7 +75,7 @@ static void check_times(const struct config *config)
                       " queue run; set it to some seconds");
 }
 
-static bool check_schema(struct ledger *ledger)
+static bool check_version(struct ledger *ledger)
 {
     struct fault fault;
     int version, needed = ledger_schema_needed();
@@ -103,11 +102,10 @@ static void check_transport(const struct ledger *ledger)
         check_warning("transport", "%s", text);
 }
 
-static void step_database(void *context)
+static void step_database(struct check *check)
 {
-    struct check *check = context;
     struct fault fault;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
     if (!check_item(version != NULL, "database", version != NULL ? "PostgreSQL %s" : "%s",
                     version != NULL ? version : fault.text))
@@ -116,15 +114,14 @@ static void step_database(void *context)
     if (!ledger_schema_encoding(ledger, &fault))
         check_item(false, "encoding", "%s", fault.text);
     check_transport(ledger);
-    check->fits = check_schema(ledger);
+    check->fits = check_version(ledger);
 }
 
-static void step_lock(void *context)
+static void step_lock(struct check *check)
 {
-    const struct check *check = context;
     struct ledger_check_lock lock;
     struct fault fault;
-    if (!ledger_check_lock(check->config, &lock, &fault))
+    if (!ledger_check_lock(check->cmd->config, &lock, &fault))
         check_item(false, "lock", "%s", fault.text);
     else if (lock.hosts > 1)
         check_item(true, "lock", "excludes a second session, also between %zu hosts, and ends with its transaction",
@@ -136,84 +133,79 @@ static void step_lock(void *context)
     base_free(&lock.left_out);
 }
 
-static void step_ledger(void *context)
+static void step_ledger(struct check *check)
 {
-    const struct check *check = context;
     struct fault fault;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->config, NULL, &fault);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     if (ledger != NULL && ledger_check_write(ledger, &fault))
         check_item(true, "ledger", "a record and a claim were written and rolled back");
     else
         check_item(false, "ledger", "%s", fault.text);
 }
 
-static void note_route(const struct route *route, struct check_place *place)
+static void set_place(struct check_place *place, const char *account, const char *inbox, const char *sent)
 {
     place->known = true;
-    snprintf(place->account, sizeof(place->account), "%s", route->account);
-    snprintf(place->inbox, sizeof(place->inbox), "%s", route->inbox);
-    snprintf(place->sent, sizeof(place->sent), "%s", route->sent);
-    check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route->account,
-               route->account_by, route->inbox, route->inbox_by, route->sent, route->sent_by);
+    snprintf(place->account, sizeof(place->account), "%s", account);
+    snprintf(place->inbox, sizeof(place->inbox), "%s", inbox);
+    snprintf(place->sent, sizeof(place->sent), "%s", sent);
 }
 
-static void step_route(void *context)
+static void step_route(struct check *check)
 {
-    struct check *check = context;
-    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct cmd *cmd = check->cmd;
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct fault fault;
-    char *clean OD_CLEANUP(base_free) = address_clean(check->address);
-    bool good = address_parse(clean, &address, &fault);
-    if (good && check->config->route.account_query[0] != '\0')
-        good = (ledger = ledger_open(check->config, NULL, &fault)) != NULL;
-    if (good && route_find(check->config, ledger, &address, &route, &fault) == ROUTE_OK)
-        note_route(&route, &check->place);
-    else
-        check_item(false, "route", "%s", fault.text);
+    bool asks = cmd->config->route.account_query[0] != '\0';
+    if (asks)
+        cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
+    if (found) {
+        set_place(&check->place, route.account, route.inbox, route.sent);
+        check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route.account,
+                   route.account_by, route.inbox, route.inbox_by, route.sent, route.sent_by);
+    } else {
+        check_item(false, "route", "%s", cmd->fault.text);
+    }
+    ledger_close(&cmd->ledger);
 }
 
-static void step_imap(void *context)
+static void step_imap(struct check *check)
 {
-    const struct check *check = context;
-    struct config config = *check->config;
+    struct config config = *check->cmd->config;
     if (config.imap.timeout > IMAP_ANSWER_MS)
         config.imap.timeout = IMAP_ANSWER_MS; /* a delivery waits longer */
     check_imap(&config, &check->place, check->fits);
 }
 
-static void step_service(void *context)
+static void step_service(struct check *check)
 {
-    const struct check *check = context;
-    check_service(check->config);
+    check_service(check->cmd->config);
 }
 
-static void step_postfix(void *context)
+static void step_postfix(struct check *check)
 {
-    const struct check *check = context;
     const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
-    check_postfix(check->config, check->postfix, at != NULL ? at + 1 : NULL);
+    check_postfix(check->cmd->config, check->postfix, at != NULL ? at + 1 : NULL);
 }
 
 /* Without an address, login can only be tested if imap.user names an account. */
 static void run_route(struct check *check)
 {
-    const struct config *config = check->config;
+    const struct config *config = check->cmd->config;
     check->place.asked = check->address != NULL;
     if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
         check_warning("route", "not tried: route.account_query needs the database");
     else if (check->address != NULL)
         check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
     else if (config->imap.user[0] != '\0' && !config_is_shared(config))
-        check->place = check_place_of(config, config->imap.user);
+        set_place(&check->place, config->imap.user, config->route.inbox, config->route.sent);
 }
 
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
-static void step_decoder(void *context)
+static void step_decoder(struct check *check)
 {
     struct fault fault;
-    (void)context;
+    (void)check;
     const struct decode_module *module = decode_module_load(&fault);
     if (module == NULL) {
         check_item(false, "decoder", "%s", fault.text);
@@ -231,7 +223,7 @@ static void step_decoder(void *context)
 
 static void run_steps(struct check *check)
 {
-    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, NULL);
+    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, check);
     check_step("database", DATABASE_MS, "it accepts connections but does not answer", step_database, check);
     if (check->connected)
         check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);
@@ -244,25 +236,24 @@ static void run_steps(struct check *check)
     check_step("postfix", POSTFIX_MS, "postconf does not finish", step_postfix, check);
 }
 
-int cmd_check(const struct cmd_options *options, int argc, char **argv)
+int cmd_check(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
     struct check *check = check_shared(sizeof(*check));
     bool json = false, colour = terminal_coloured(STDOUT_FILENO);
     const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    if (!cmd_parse(argc, argv, words, 0, 1, NULL))
+    if (!cmd_parse(cmd, words, 0, 1, NULL))
         return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    privilege_clear_environment(cmd_environment); /* as for a delivery: libpq must not use PGHOST either */
-    int status = cmd_open(options, &config, NULL);
+    cmd_clear_environment(); /* libpq must not use PGHOST either */
+    int status = cmd_open(cmd);
     if (status == 0)
-        status = cmd_become_service(config, false);
+        status = cmd_become_service(cmd, false);
     if (status != 0)
         return status;
     check_begin(json, colour);
-    check_configuration(options, config);
-    check_times(config);
-    *check = (struct check){.config = config, .address = optind < argc ? argv[optind] : NULL, .postfix = postfix};
+    check_configuration(cmd);
+    check_time_limits(cmd->config);
+    *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     run_steps(check);
     return check_end();
 }

@@ -79,38 +79,31 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
-/* APPEND needs the right i, the search in doubt r, and the flag \\Seen of Sent copies s (RFC 4314, 4). */
-static bool check_rights(const struct mailbox_rights *rights, const char *item, const char *name, bool sent)
+/* APPEND needs the right i, the search in doubt r, and the flag \\Seen of Sent copies s (RFC 4314, 4). No more is claimed
+ * than the server tells. */
+static void check_present(const struct mailbox_rights *rights, const char *item, const char *name)
 {
-    if (!rights->known)
-        return true;
-    if (strchr(rights->letters, 'i') == NULL || strchr(rights->letters, 'r') == NULL)
-        return check_item(false, item,
-                          "the login has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
-                          rights->letters, name);
-    if (sent && strchr(rights->letters, 's') == NULL)
+    const char *letters = rights->letters;
+    if (rights->known && (strchr(letters, 'i') == NULL || strchr(letters, 'r') == NULL)) {
+        check_item(false, item, "the login has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
+                   letters, name);
+        return;
+    }
+    if (rights->known && strcmp(item, "sent") == 0 && strchr(letters, 's') == NULL)
         check_warning(item, "the login does not have the right s in mailbox %s: copies there will be unread", name);
-    return true;
-}
-
-/* No more is claimed than the server tells. */
-static void check_present(const struct mailbox_rights *rights, const char *item, const char *name, bool sent)
-{
-    if (check_rights(rights, item, name, sent))
-        check_item(true, item, "mailbox %s exists%s", name, rights->known ? ", and the login may use it" : "");
+    check_item(true, item, "mailbox %s exists%s", name, rights->known ? ", and the login may use it" : "");
 }
 
 /* Where one login opens everybody's mailboxes. */
-static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
-                        bool inbox)
+static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_rights rights;
     struct fault fault;
     if (!mailbox_rights(mailbox, name, &rights, &fault))
         check_item(false, item, "%s: %s", name, fault.text);
     else if (rights.exists)
-        check_present(&rights, item, name, !inbox);
-    else if (inbox)
+        check_present(&rights, item, name);
+    else if (strcmp(item, "inbox") == 0)
         check_item(false, item,
                    "mailbox %s does not exist, or imap.user has no rights there; oncedrop never creates an inbox",
                    name);
@@ -145,8 +138,7 @@ static void check_missing(const struct config *config, struct mailbox *mailbox, 
         check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, fault.text);
 }
 
-static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name,
-                         bool sent)
+static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_folder folder;
     struct mailbox_rights rights;
@@ -164,7 +156,7 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
     if (!mailbox_rights(mailbox, name, &rights, &fault))
         check_item(false, item, "%s", fault.text);
     else if (rights.exists)
-        check_present(&rights, item, folder.name, sent);
+        check_present(&rights, item, folder.name);
     else
         check_missing(config, mailbox, item, folder.name);
 }
@@ -202,15 +194,6 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
-struct check_place check_place_of(const struct config *config, const char *account)
-{
-    struct check_place place = {.known = true};
-    snprintf(place.account, sizeof(place.account), "%s", account);
-    snprintf(place.inbox, sizeof(place.inbox), "%s", config->route.inbox);
-    snprintf(place.sent, sizeof(place.sent), "%s", config->route.sent);
-    return place;
-}
-
 void check_imap(const struct config *config, const struct check_place *place, bool fits)
 {
     struct mailbox_probe probe = {.certificate.shown = false};
@@ -231,16 +214,12 @@ void check_imap(const struct config *config, const struct check_place *place, bo
     check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : place->account);
     check_identity(config, place->account, fits);
     check_capabilities(config, mailbox, &probe);
-    bool copies = config->route.sent_copy != SENT_COPY_OFF;
-    if (config_is_shared(config)) {
-        check_owned(config, mailbox, "inbox", place->inbox, true);
-        if (copies)
-            check_owned(config, mailbox, "sent", place->sent, false);
-        return;
-    }
-    check_folder(config, mailbox, "inbox", place->inbox, false);
-    if (copies)
-        check_folder(config, mailbox, "sent", place->sent, true);
-    if (config->route.detail == DETAIL_FOLDER)
+    bool shared = config_is_shared(config);
+    void (*check_mailbox)(const struct config *config, struct mailbox *mailbox, const char *item, const char *name) =
+        shared ? check_owned : check_folder;
+    check_mailbox(config, mailbox, "inbox", place->inbox);
+    if (config->route.sent_copy != SENT_COPY_OFF)
+        check_mailbox(config, mailbox, "sent", place->sent);
+    if (!shared && config->route.detail == DETAIL_FOLDER)
         check_details(config, mailbox);
 }

@@ -210,9 +210,9 @@ static char *find_wrong(const struct rule *rule, const struct setting *setting)
     return found != NULL && g_regex_match_simple(rule->must, found, 0, 0) ? NULL : base_strdup("");
 }
 
-static void apply(const struct rule *rule, struct setting setting, const struct postconf_service *service)
+static void apply_rule(const struct rule *rule, struct setting setting, const struct postconf_service *service)
 {
-    char **names = g_strsplit(rule->settings, " ", -1);
+    g_auto(GStrv) names = g_strsplit(rule->settings, " ", -1);
     for (char **name = names; *name != NULL; name++) {
         char *whole OD_CLEANUP(base_free) = base_printf("%s%s", **name == '_' ? service->name : "", *name);
         setting.name = whole;
@@ -225,10 +225,9 @@ static void apply(const struct rule *rule, struct setting setting, const struct 
         else if (wrong != NULL)
             check_warning("postfix", "%s%s%.200s%s: %s%s", whole, is, setting.value, more, wrong, rule->text);
     }
-    g_strfreev(names);
 }
 
-static const char *class_of(const struct postconf *postconf, const char *domain)
+static const char *domain_class(const struct postconf *postconf, const char *domain)
 {
     const char *of_tables[] = {"transport_maps", "mailbox_transport_maps", "mailbox_command_maps"};
     for (size_t i = 0; i < G_N_ELEMENTS(of_tables); i++)
@@ -252,13 +251,13 @@ void check_postfix(const struct config *config, const char *directory, const cha
     bool leads = setting.command;
     for (const struct postconf_service *service = postconf->services; service->line != NULL; service++)
         leads = leads || is_ours(service);
-    setting.class = domain != NULL && leads ? class_of(postconf, domain) : NULL;
+    setting.class = domain != NULL && leads ? domain_class(postconf, domain) : NULL;
     for (const struct rule *rule = rules; rule < rules + G_N_ELEMENTS(rules); rule++) {
         if (strcmp(rule->of, ANY) == 0 || (strcmp(rule->of, OURS) == 0 && setting.command))
-            apply(rule, setting, NULL);
+            apply_rule(rule, setting, NULL);
         for (const struct postconf_service *service = postconf->services; service->line != NULL; service++)
             if (is_ours(service) && strcmp(service->daemon, rule->of) == 0)
-                apply(rule, setting, service);
+                apply_rule(rule, setting, service);
     }
     check_item(true, "postfix", "settings read%s", leads ? "" : "; none of them leads to oncedrop yet");
 }

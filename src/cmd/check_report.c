@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/table.h"
+#include "replay/replay_answer.h"
 
 #define ITEMS_MAX 256
 #define TIME_OVER 100 /* exit status of a step that took too long */
@@ -29,9 +30,9 @@ static const struct {
     const char *name;
     const char *colour; /* SGR, ECMA-48 */
 } statuses[] = {
-    [STATUS_OK] = {"ok", "32"},
-    [STATUS_WARNING] = {"warning", "33"},
-    [STATUS_FAILED] = {"failed", "31"},
+    [STATUS_OK] = {"ok", "\033[32m"},
+    [STATUS_WARNING] = {"warning", "\033[33m"},
+    [STATUS_FAILED] = {"failed", "\033[31m"},
 };
 
 struct item {
@@ -69,10 +70,8 @@ static void print_line(const struct item *item)
     char escaped[2 * sizeof(item->text)];
     const char *status = statuses[item->status].name;
     log_escape(item->text, escaped, sizeof(escaped));
-    char *line OD_CLEANUP(base_free) =
-        coloured ? base_printf("\033[%sm%-8s\033[0m%-14s%s", statuses[item->status].colour, status, item->name, escaped)
-                 : base_printf("%-8s%-14s%s", status, item->name, escaped);
-    terminal_print(stdout, 22, line);
+    terminal_print(stdout, 22, "%s%-8s%s%-14s%s", coloured ? statuses[item->status].colour : "", status,
+                   coloured ? "\033[0m" : "", item->name, escaped);
 }
 
 static void print_new(void)
@@ -137,25 +136,25 @@ static void end_step(int signal)
     _exit(signal == SIGALRM ? TIME_OVER : 128 + signal);
 }
 
-static _Noreturn void run_step(int64_t ms, void (*run)(void *context), void *context)
+static _Noreturn void run_step(int64_t ms, void (*run)(struct check *check), struct check *check)
 {
     struct fault fault;
     in_step = true;
     deadline_install(end_step);
     if (deadline_arm(ms, &fault))
-        run(context);
+        run(check);
     else
         check_item(false, "step", "%s", fault.text);
     _exit(0);
 }
 
-void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context)
+void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check)
 {
     int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        run_step(ms, run, context);
+        run_step(ms, run, check);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (child < 0)
@@ -175,7 +174,7 @@ static void print_json(void)
     for (size_t i = 0; i < report->count; i++) {
         const struct item *item = &report->items[i];
         json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "item", item->name, "status",
-                                               statuses[item->status].name, "text", table_json_text(item->text)));
+                                               statuses[item->status].name, "text", replay_json_text(item->text)));
     }
     table_print_json(array);
 }

@@ -19,9 +19,11 @@ void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 /* Zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
+struct check;
+
 /* Runs a step in a separate process, which is killed after this many milliseconds: what it has reported by then is
  * kept, and the item `name` fails with `late`. Its only other effect is what it writes to check_shared memory. */
-void check_step(const char *name, int64_t ms, const char *late, void (*run)(void *context), void *context);
+void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
 
 /* Ends the report, with a line that counts its items unless it is JSON. Returns the exit status: 1 if an item failed,
  * else 0. */
@@ -33,9 +35,6 @@ struct check_place {
     bool known; /* and leads to an account */
     char account[1024], inbox[1024], sent[1024];
 };
-
-/* The place of an account, with the mailboxes from the settings. */
-struct check_place check_place_of(const struct config *config, const char *account) OD_MUST;
 
 /* Examines the IMAP server and, if the place is known, logs in to its account and looks for its mailboxes. fits: the
  * database can record the result. */

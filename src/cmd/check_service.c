@@ -22,7 +22,7 @@ static void check_clients(const struct config *config)
 }
 
 /* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
-static ssize_t read_line(int fd, char *line, size_t size)
+static ssize_t read_reply_line(int fd, char *line, size_t size)
 {
     ssize_t n;
     do
@@ -39,7 +39,7 @@ static void check_in_force(const struct config *config, int fd)
     char line[512];
     char *digest OD_CLEANUP(base_free) = config_digest(config);
     char *question OD_CLEANUP(base_free) = base_printf("XCONFIG %s\r\n", digest);
-    if (write(fd, question, strlen(question)) > 0 && read_line(fd, line, sizeof(line)) > 0 &&
+    if (write(fd, question, strlen(question)) > 0 && read_reply_line(fd, line, sizeof(line)) > 0 &&
         strcmp(line, LMTP_OTHER_CONFIG) == 0)
         check_warning("service",
                       "it runs with another configuration or password than this one: after a change, "
@@ -60,7 +60,7 @@ void check_service(const struct config *config)
                    strerror(errno));
         return;
     }
-    if (read_line(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
+    if (read_reply_line(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
         check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
     else
         check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,

@@ -8,44 +8,54 @@
 
 #include "base/config.h"
 #include "ledger/ledger.h"
+#include "route/route.h"
 
-/* The options before the name of the command. */
-struct cmd_options {
-    const char *config_file;
+/* A command, its options and operands, and what it uses. */
+struct cmd {
+    const char *config_file;      /* the options before its name */
     const char *const *overrides; /* NULL-terminated */
     bool verbose;
+    int argc; /* from its name on */
+    char **argv;
+    char **operands;       /* NULL-terminated; set by cmd_parse */
+    struct config *config; /* set by cmd_open and cmd_connect, closed by main() */
+    struct ledger *ledger;
+    struct fault fault;
 };
 
 #define CMD_USAGE (-1) /* instead of an exit status: the command line is wrong, as was reported */
 
-int cmd_deliver(const struct cmd_options *options, int argc, char **argv);
-int cmd_lmtp(const struct cmd_options *options, int argc, char **argv);
-int cmd_serve(const struct cmd_options *options, int argc, char **argv);
-int cmd_schema(const struct cmd_options *options, int argc, char **argv);
-int cmd_check(const struct cmd_options *options, int argc, char **argv);
-int cmd_route(const struct cmd_options *options, int argc, char **argv);
-int cmd_replay(const struct cmd_options *options, int argc, char **argv);
-int cmd_resume(const struct cmd_options *options, int argc, char **argv);
-int cmd_show(const struct cmd_options *options, int argc, char **argv);
-int cmd_list(const struct cmd_options *options, int argc, char **argv);
-int cmd_stats(const struct cmd_options *options, int argc, char **argv);
-int cmd_abandon(const struct cmd_options *options, int argc, char **argv);
-int cmd_purge(const struct cmd_options *options, int argc, char **argv);
-int cmd_locks(const struct cmd_options *options, int argc, char **argv);
+int cmd_deliver(struct cmd *cmd);
+int cmd_lmtp(struct cmd *cmd);
+int cmd_serve(struct cmd *cmd);
+int cmd_schema(struct cmd *cmd);
+int cmd_check(struct cmd *cmd);
+int cmd_route(struct cmd *cmd);
+int cmd_replay(struct cmd *cmd);
+int cmd_resume(struct cmd *cmd);
+int cmd_show(struct cmd *cmd);
+int cmd_list(struct cmd *cmd);
+int cmd_stats(struct cmd *cmd);
+int cmd_abandon(struct cmd *cmd);
+int cmd_purge(struct cmd *cmd);
+int cmd_locks(struct cmd *cmd);
 
-/* The environment variables that a delivery keeps (privilege_clear_environment): those set by Postfix, and some that
- * cannot be turned against us. TMPDIR is where a large message is kept. */
-extern const char *const cmd_environment[];
+/* Clears the environment, as for a delivery, except for the variables that Postfix sets, and some that cannot be turned
+ * against us. TMPDIR is where a large message is kept. */
+void cmd_clear_environment(void);
 
 /* For commands that people use: prints "oncedrop: text" on stderr. Returns status. */
 int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 
-/* The same for an error in the arguments: "oncedrop: COMMAND: text", which the command answers with CMD_USAGE. argv is that of
- * the command. Always false. */
-bool cmd_wrong(char **argv, const char *format, ...) OD_PRINTF(2, 3);
+/* The same with the text of the command's fault. */
+int cmd_fault(int status, const struct cmd *cmd);
+
+/* The same for an error in the arguments, "oncedrop: COMMAND: text", which the command answers with CMD_USAGE. Always
+ * false. */
+bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
 
 /* The same for the value of an option: says what is allowed. */
-bool cmd_wrong_value(char **argv, const char *option, const char *value, const char *allowed);
+bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *value, const char *allowed);
 
 /* An option of a command. One of the pointers is where it goes; its last value counts, or all if they are added to a list. */
 struct cmd_option {
@@ -55,31 +65,31 @@ struct cmd_option {
     GPtrArray *list;
 };
 
-/* Reads options, which end with one without a name, and may be NULL; then optind is the index of the first operand.
+/* Reads options, which end with one without a name, and may be NULL, and operands.
  * least, most  number of operands, and what they are: "the id of a message"
  * False: an option or an operand is wrong, as was reported. */
-bool cmd_parse(int argc, char **argv, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
+bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
 
 /* The value of -j, a number of workers; NULL: 1. False: it is wrong, as was reported. */
-bool cmd_parse_jobs(char **argv, const char *text, size_t *ret) OD_MUST;
+bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
 
 /* An id that may be enclosed in <>, without them; a new string. */
 char *cmd_strip_brackets(const char *id) OD_MUST;
 
-/* Whether the arguments ask for the help of a command with --help. For a command that delivers, it must be the only
- * argument, and there must be no message on standard input: exit status 0 would mean that the message was delivered. */
-bool cmd_asks_help(int argc, char **argv, bool delivers) OD_MUST;
-
 /* Loads and checks the configuration and opens the log; NULL with the fault set. log_fd: as stderr_fd of log_open. */
-struct config *cmd_config_load(const struct cmd_options *options, int log_fd, struct fault *fault) OD_MUST;
+struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault) OD_MUST;
 
-/* For commands that people use: loads the configuration and, unless `ledger` is NULL, connects to the database. Returns
- * 0; on failure prints the reason on stderr and returns EX_CONFIG or EX_UNAVAILABLE. */
-int cmd_open(const struct cmd_options *options, struct config **config, struct ledger **ledger) OD_MUST;
+/* For commands that people use: loads the configuration. cmd_connect: also connects to the database. Return 0; on failure
+ * print the reason on stderr and return EX_CONFIG or EX_UNAVAILABLE. */
+int cmd_open(struct cmd *cmd) OD_MUST;
+int cmd_connect(struct cmd *cmd) OD_MUST;
 
 /* For commands that do what a delivery does: root becomes service.user for good, unless conninfo names another database
  * user. reads_all: keep root's right to read any file. Returns 0; on failure prints the reason on stderr and returns
  * the exit status. */
-int cmd_become_service(const struct config *config, bool reads_all) OD_MUST;
+int cmd_become_service(struct cmd *cmd, bool reads_all) OD_MUST;
+
+/* Finds where an address leads to, as a delivery does; cmd->ledger is open if route.account_query needs it. */
+enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret) OD_MUST;
 
 #endif

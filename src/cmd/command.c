@@ -11,39 +11,40 @@
 #include "base/terminal.h"
 #include "cmd/nearest.h"
 
-static int run_config(const struct cmd_options *options, int argc, char **argv)
+static int run_config(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
     bool own = false, defaults = false, test = false;
     const struct cmd_option words[] = {{"n", .flag = &own},
                                        {"d", .flag = &defaults},
                                        {"test", .flag = &test},
                                        {.name = NULL}};
-    if (!cmd_parse(argc, argv, words, 0, 0, NULL))
+    bool good = cmd_parse(cmd, words, 0, 0, NULL);
+    if (good && own + defaults + test > 1)
+        good = cmd_wrong(cmd, "give only one of -n, -d and --test");
+    if (!good)
         return CMD_USAGE;
-    if (own + defaults + test > 1) {
-        cmd_wrong(argv, "give only one of -n, -d and --test");
-        return CMD_USAGE;
-    }
-    int status = defaults ? 0 : cmd_open(options, &config, NULL);
-    if (status != 0 || test)
-        return status;
+    int status = 0;
     if (defaults)
-        config = config_defaults();
-    config_print(stdout, config, defaults ? CONFIG_PRINT_DEFAULTS : own ? CONFIG_PRINT_NON_DEFAULT : CONFIG_PRINT_ALL);
-    return 0;
+        cmd->config = config_defaults();
+    else
+        status = cmd_open(cmd);
+    if (status == 0 && !test)
+        config_print(stdout, cmd->config,
+                     defaults ? CONFIG_PRINT_DEFAULTS
+                     : own    ? CONFIG_PRINT_NON_DEFAULT
+                              : CONFIG_PRINT_ALL);
+    return status;
 }
 
-static int run_version(const struct cmd_options *options, int argc, char **argv)
+static int run_version(struct cmd *cmd)
 {
-    (void)options;
-    if (!cmd_parse(argc, argv, NULL, 0, 0, NULL))
+    if (!cmd_parse(cmd, NULL, 0, 0, NULL))
         return CMD_USAGE;
     puts("oncedrop " VERSION);
     return 0;
 }
 
-static int run_help(const struct cmd_options *options, int argc, char **argv);
+static int run_help(struct cmd *cmd);
 
 static const struct command commands[] = {
     {"deliver", cmd_deliver, true,
@@ -151,19 +152,17 @@ const struct command *command_find(const char *name)
 const char *command_nearest(const char *name)
 {
     const char *nearest[NEAREST_MOST];
-    char *names[sizeof(commands) / sizeof(commands[0])];
-    struct ledger_table table = {.columns = 1, .cells = names};
+    const char *names[G_N_ELEMENTS(commands)];
+    size_t count = 0;
     for (const struct command *command = commands; command->name != NULL; command++)
-        names[table.rows++] = (char *)(uintptr_t)command->name; /* not modified */
-    return nearest_find(&table, name, nearest) > 0 ? nearest[0] : NULL;
+        names[count++] = command->name;
+    return nearest_find(names, count, name, nearest) > 0 ? nearest[0] : NULL;
 }
 
 int command_usage(const struct command *command)
 {
-    char *line OD_CLEANUP(base_free) = base_printf("usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s%s%s",
-                                                   command->name, command->arguments[0] != '\0' ? " " : "",
-                                                   command->arguments);
-    terminal_print(stderr, 2, line);
+    terminal_print(stderr, 2, "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... %s%s%s", command->name,
+                   command->arguments[0] != '\0' ? " " : "", command->arguments);
     return EX_USAGE;
 }
 
@@ -175,25 +174,24 @@ static void print_summary(const struct command *command)
 
 void command_print_help(const struct command *command)
 {
-    char *usage OD_CLEANUP(base_free) =
-        base_printf("oncedrop %s%s%s", command->name, command->arguments[0] != '\0' ? " " : "", command->arguments);
     char *summary OD_CLEANUP(base_free) =
         base_printf("\n%c%s.\n", g_ascii_toupper(command->summary[0]), command->summary + 1);
-    terminal_print(stdout, 4, usage);
+    terminal_print(stdout, 4, "oncedrop %s%s%s", command->name, command->arguments[0] != '\0' ? " " : "",
+                   command->arguments);
     terminal_print_prose(stdout, summary);
     fputs(command->help[0] != '\0' ? "\n" : "", stdout);
     terminal_print_prose(stdout, command->help);
 }
 
-static int run_help(const struct cmd_options *options, int argc, char **argv)
+static int run_help(struct cmd *cmd)
 {
-    (void)options;
-    if (!cmd_parse(argc, argv, NULL, 0, 1, NULL))
+    if (!cmd_parse(cmd, NULL, 0, 1, NULL))
         return CMD_USAGE;
-    const struct command *command = optind < argc ? command_find(argv[optind]) : NULL;
-    if (optind < argc && command == NULL) {
-        const char *nearest = command_nearest(argv[optind]);
-        return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", argv[optind],
+    const char *name = cmd->operands[0];
+    const struct command *command = name != NULL ? command_find(name) : NULL;
+    if (name != NULL && command == NULL) {
+        const char *nearest = command_nearest(name);
+        return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", name,
                         nearest != NULL ? "; nearest: " : "", nearest != NULL ? nearest : "");
     }
     if (command != NULL) {

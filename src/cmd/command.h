@@ -8,7 +8,7 @@
 
 struct command {
     const char *name;
-    int (*run)(const struct cmd_options *options, int argc, char **argv); /* argv[0] is the command's name */
+    int (*run)(struct cmd *cmd);
     bool delivers;         /* run by Postfix: every failure defers the mail, even a usage error */
     const char *arguments; /* for the usage line */
     const char *summary;   /* one line */

@@ -12,14 +12,13 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/answer.h"
 #include "delivery/envelope.h"
 
 /* On the deadline, or a signal that asks us to end. The ledger keeps track of what was begun: a claim ends with its
  * hold-off. */
-static void end_by_signal(int signal)
+static void end_delivery(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
     static const char asked[] = "4.3.0 ended by a signal\n";
@@ -29,7 +28,7 @@ static void end_by_signal(int signal)
     output_exit(asked, sizeof(asked) - 1);
 }
 
-static void refuse_option(struct report *report, int c, char **argv)
+static void report_option(struct report *report, int c, char **argv)
 {
     const char letter[] = {'-', (char)(c == 's' ? c : optopt), '\0'};
     bool is_word = c == '?' && optopt == '-'; /* getopt(3) has taken "--word" for letters */
@@ -40,10 +39,10 @@ static void refuse_option(struct report *report, int c, char **argv)
                           : "is unknown");
 }
 
-static bool parse_arguments(int argc, char **argv, struct envelope *envelope, struct report *report)
+static bool parse_envelope(const struct cmd *cmd, struct envelope *envelope, struct report *report)
 {
     opterr = 0;
-    for (int c; (c = getopt(argc, argv, "+:f:d:a:q:s:u:S:")) != -1;) {
+    for (int c; (c = getopt(cmd->argc, cmd->argv, "+:f:d:a:q:s:u:S:")) != -1;) {
         char **field = c == 'f'   ? &envelope->sender
                        : c == 'd' ? &envelope->recipient
                        : c == 'a' ? &envelope->original
@@ -56,14 +55,14 @@ static bool parse_arguments(int argc, char **argv, struct envelope *envelope, st
         } else if (c == 'S') {
             /* The socket of the service is for the front; we were executed because the service was not to be had. */
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
-            refuse_option(report, c, argv);
+            report_option(report, c, cmd->argv);
             return false;
         }
     }
-    if (optind < argc)
+    if (optind < cmd->argc)
         report_set(report, OUTCOME_CONFIG, "deliver: unexpected argument '%s'; see oncedrop help deliver",
-                   argv[optind]);
-    return optind == argc;
+                   cmd->argv[optind]);
+    return optind == cmd->argc;
 }
 
 static void from_environment(char **field, const char *name, bool empty_counts)
@@ -82,13 +81,12 @@ static void begin_envelope(struct envelope *envelope)
     from_environment(&envelope->sasl_user, "SASL_USERNAME", true);
 }
 
-static struct message *read_message(const struct config *config, const struct envelope *envelope, struct report *report)
+static struct message *read_input(struct cmd *cmd, const struct envelope *envelope, struct report *report)
 {
     struct message *message = NULL;
-    struct fault fault;
-    enum message_result result = message_read(STDIN_FILENO, (size_t)config->delivery.size_limit,
-                                              (const char *const *)config->identity.ignore, &message, &fault);
-    if (envelope_check(envelope, result, message, &fault, report)) {
+    enum message_result result = message_read(STDIN_FILENO, (size_t)cmd->config->delivery.size_limit,
+                                              (const char *const *)cmd->config->identity.ignore, &message, &cmd->fault);
+    if (envelope_check(envelope, result, message, &cmd->fault, report)) {
         if (!output_reader_gone())
             return message;
         report_set(report, OUTCOME_TROUBLE, OUTPUT_CUT);
@@ -98,8 +96,8 @@ static struct message *read_message(const struct config *config, const struct en
 }
 
 /* Answers and logs a delivery that ends before delivery_run; message may be NULL. */
-static void refuse(const struct envelope *envelope, const struct message *message, int64_t started_ms,
-                   const struct report *report)
+static void refuse_message(const struct envelope *envelope, const struct message *message, int64_t started_ms,
+                           const struct report *report)
 {
     struct delivery_recipient recipient;
     const struct delivery_request request = envelope_request(envelope, message, &recipient);
@@ -117,77 +115,71 @@ static bool is_reader_gone(void *context)
 }
 
 /* Everything between reading the message and its report. */
-static void deliver_message(const struct config *config, const struct envelope *envelope, const struct message *message,
+static void deliver_message(struct cmd *cmd, const struct envelope *envelope, const struct message *message,
                             int64_t started_ms, struct report *report)
 {
-    struct fault fault;
     struct delivery_recipient recipient;
-    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config, 1);
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
+    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(cmd->config, 1);
     struct delivery_request request = envelope_request(envelope, message, &recipient);
-    request.config = config;
+    request.config = cmd->config;
     request.sessions = sessions;
     request.reader_gone = is_reader_gone;
-    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
+    struct delivery delivery = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
-    delivery_begin(&delivery, &fault);
-    ledger = ledger_open(config, envelope->queue_id, &fault);
-    delivery.ledger = ledger;
-    if (ledger == NULL)
-        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
+    delivery_begin(&delivery, &cmd->fault);
+    cmd->ledger = delivery.ledger = ledger_open(cmd->config, envelope->queue_id, &cmd->fault);
+    if (delivery.ledger == NULL)
+        delivery_refuse(&delivery, OUTCOME_DATABASE, cmd->fault.text);
     else
         delivery_run(&delivery);
     *report = delivery.answers[0].report;
     answer_give(report); /* from here on nothing can change the answer */
     delivery_log(&delivery);
+    delivery_clear(&delivery);
+    ledger_close(&cmd->ledger);
 }
 
-/* Loads the configuration, sets limits and deadline. NULL with the report set on trouble. */
-static struct config *begin(const struct cmd_options *options, int log_fd, struct report *report)
+/* Loads the configuration, sets limits and deadline. False with the report set on trouble. */
+static bool begin_delivery(struct cmd *cmd, int log_fd, struct report *report)
 {
-    struct fault fault;
-    struct config *config = cmd_config_load(options, log_fd, &fault);
-    if (config == NULL) {
-        report_set(report, OUTCOME_CONFIG, "%s", fault.text);
-        return NULL;
+    cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
+    if (cmd->config == NULL) {
+        report_set(report, OUTCOME_CONFIG, "%s", cmd->fault.text);
+        return false;
     }
-    if (config->delivery.memory > 0)
-        base_limit_memory(config->delivery.memory);
-    if (!deadline_arm(config->delivery.deadline, &fault)) {
-        report_set(report, OUTCOME_TROUBLE, "%s", fault.text);
-        config_free(&config);
+    if (cmd->config->delivery.memory > 0)
+        base_limit_memory(cmd->config->delivery.memory);
+    if (!deadline_arm(cmd->config->delivery.deadline, &cmd->fault)) {
+        report_set(report, OUTCOME_TROUBLE, "%s", cmd->fault.text);
+        return false;
     }
-    return config;
+    return true;
 }
 
-static void read_and_deliver(const struct cmd_options *options, int argc, char **argv, int log_fd,
-                             struct report *report)
+static void read_and_deliver(struct cmd *cmd, int log_fd, struct report *report)
 {
     struct envelope envelope OD_CLEANUP(envelope_clear) = {.size = 0};
-    struct config *config OD_CLEANUP(config_free) = NULL;
     struct message *message OD_CLEANUP(message_free) = NULL;
     int64_t started_ms = base_now_ms();
-    bool understood = parse_arguments(argc, argv, &envelope, report);
+    bool understood = parse_envelope(cmd, &envelope, report);
     begin_envelope(&envelope);
-    if (understood)
-        config = begin(options, log_fd, report);
-    if (config != NULL)
-        message = read_message(config, &envelope, report);
+    if (understood && begin_delivery(cmd, log_fd, report))
+        message = read_input(cmd, &envelope, report);
     if (message != NULL && envelope_complete(&envelope, message, report))
-        deliver_message(config, &envelope, message, started_ms, report);
+        deliver_message(cmd, &envelope, message, started_ms, report);
     else
-        refuse(&envelope, message, started_ms, report);
+        refuse_message(&envelope, message, started_ms, report);
 }
 
-int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
+int cmd_deliver(struct cmd *cmd)
 {
     struct report report = {.text = ""};
-    privilege_clear_environment(cmd_environment);
+    cmd_clear_environment();
     close_range(3, ~0U, 0);
     int log_fd = output_open();
-    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */
-    deadline_install(end_by_signal);
-    read_and_deliver(options, argc, argv, log_fd, &report);
+    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, cmd->verbose, log_fd); /* until the configuration is read */
+    deadline_install(end_delivery);
+    read_and_deliver(cmd, log_fd, &report);
     answer_give(&report);
     return outcome_row(report.outcome)->exit_status;
 }

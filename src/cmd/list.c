@@ -38,18 +38,19 @@ static bool take_delay(struct options *options, const char *text)
 }
 
 /* Takes the values over as the filter has them. */
-static bool take_values(char **argv, struct options *options, const char *since, const char *delay, const char *limit)
+static bool take_values(const struct cmd *cmd, struct options *options, const char *since, const char *delay,
+                        const char *limit)
 {
     struct ledger_filter *filter = &options->filter;
     if (filter->state != NULL && !is_state(filter->state))
-        return cmd_wrong_value(argv, "--state", filter->state,
+        return cmd_wrong_value(cmd, "--state", filter->state,
                                "pending, appending, stored, failed, abandoned or unfinished (pending or appending)");
     if (since != NULL && !times_parse_since(since, options->since))
-        return cmd_wrong_value(argv, "--since", since, TIMES_SINCE_ALLOWED);
+        return cmd_wrong_value(cmd, "--since", since, TIMES_SINCE_ALLOWED);
     if (delay != NULL && !take_delay(options, delay))
-        return cmd_wrong_value(argv, "--delay", delay, "a number and ms, s, m, h or d, such as 5m");
+        return cmd_wrong_value(cmd, "--delay", delay, "a number and ms, s, m, h or d, such as 5m");
     if (limit != NULL && !g_ascii_string_to_signed(limit, 10, 1, INT64_MAX, &filter->limit, NULL))
-        return cmd_wrong_value(argv, "--limit", limit, "a number from 1");
+        return cmd_wrong_value(cmd, "--limit", limit, "a number from 1");
     filter->since = since != NULL ? options->since : NULL;
     if (filter->sender != NULL && strcmp(filter->sender, "<>") == 0)
         filter->sender = "";
@@ -58,7 +59,7 @@ static bool take_values(char **argv, struct options *options, const char *since,
     return true;
 }
 
-static bool parse_arguments(int argc, char **argv, struct options *options)
+static bool parse_listing(struct cmd *cmd, struct options *options)
 {
     const char *since = NULL, *delay = NULL, *limit = NULL;
     struct ledger_filter *filter = &options->filter;
@@ -73,35 +74,32 @@ static bool parse_arguments(int argc, char **argv, struct options *options)
         {"json", .flag = &options->json},
         {.name = NULL},
     };
-    return cmd_parse(argc, argv, words, 0, 0, NULL) && take_values(argv, options, since, delay, limit);
+    return cmd_parse(cmd, words, 0, 0, NULL) && take_values(cmd, options, since, delay, limit);
 }
 
-static int print_list(const struct cmd_options *options, const struct options *own)
+static int print_list(struct cmd *cmd, const struct options *options)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct fault fault;
-    int status = cmd_open(options, &config, &ledger);
+    int status = cmd_connect(cmd);
     if (status != 0)
         return status;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(ledger, &own->filter, &fault);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(cmd->ledger, &options->filter, &cmd->fault);
     if (table == NULL)
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    if (own->json)
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (options->json)
         table_print_json(table_json(table));
     else if (table->rows == 0)
         puts("no matching copies");
     else
         table_print_list(table);
-    if (!own->json && (int64_t)table->rows == own->filter.limit)
+    if (!options->json && (int64_t)table->rows == options->filter.limit)
         fprintf(stderr, "These are the newest %zu; --limit shows more.\n", table->rows);
     return 0;
 }
 
-int cmd_list(const struct cmd_options *options, int argc, char **argv)
+int cmd_list(struct cmd *cmd)
 {
-    struct options own = {.filter = {.limit = DEFAULT_LIMIT}};
-    int status = parse_arguments(argc, argv, &own) ? print_list(options, &own) : CMD_USAGE;
-    base_free(&own.recipient);
+    struct options options = {.filter = {.limit = DEFAULT_LIMIT}};
+    int status = parse_listing(cmd, &options) ? print_list(cmd, &options) : CMD_USAGE;
+    base_free(&options.recipient);
     return status;
 }

@@ -7,16 +7,13 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
 
-int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
+int cmd_lmtp(struct cmd *cmd)
 {
-    struct fault fault;
-    (void)argv;
-    privilege_clear_environment(cmd_environment);
+    cmd_clear_environment();
     deadline_install(lmtp_end_by_signal);
     /* Under spawn(8) and inetd, stdin, stdout and stderr are one socket: nothing but replies may be written to it. */
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -25,16 +22,16 @@ int cmd_lmtp(const struct cmd_options *options, int argc, char **argv)
         return outcome_row(OUTCOME_TROUBLE)->exit_status;
     }
     int log_fd = output_open();
-    if (argc != 1) {
+    if (cmd->argc != 1) {
         lmtp_refuse(out, "4.3.5 oncedrop lmtp takes no arguments");
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }
-    struct config *config OD_CLEANUP(config_free) = cmd_config_load(options, log_fd, &fault);
+    struct config *config = cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
     if (config == NULL) {
         struct report report;
         char line[1024];
-        report_set(&report, OUTCOME_CONFIG, "%s", fault.text);
-        log_error("%s", fault.text);
+        report_set(&report, OUTCOME_CONFIG, "%s", cmd->fault.text);
+        log_error("%s", cmd->fault.text);
         lmtp_refuse(out, report_line(&report, line, sizeof(line)));
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }

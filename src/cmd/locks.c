@@ -22,12 +22,6 @@ static const char *cell(const struct ledger_table *table, size_t row, size_t col
     return log_escape(ledger_cell(table, row, column), text, CELL);
 }
 
-static void print_line(char *line)
-{
-    terminal_print(stdout, INDENT, line);
-    base_free(&line);
-}
-
 /* Of a cell with seconds. */
 static const char *age(const char *seconds, char text[TIMES_SIZE])
 {
@@ -38,20 +32,22 @@ static void print_message(const struct ledger_table *table, size_t row)
 {
     char id[CELL];
     bool known = ledger_cell(table, row, LOCKS_MESSAGE_ID)[0] != '\0';
-    char *line OD_CLEANUP(base_free) = known ? base_printf("<%s>", cell(table, row, LOCKS_MESSAGE_ID, id))
-                                             : base_strdup("a message that is not recorded, or has no Message-ID");
     fputs(row > 0 ? "\n" : "", stdout);
-    terminal_print(stdout, 0, line);
-    print_line(base_printf("    key      %s", ledger_cell(table, row, LOCKS_KEY)));
+    if (known)
+        terminal_print(stdout, 0, "<%s>", cell(table, row, LOCKS_MESSAGE_ID, id));
+    else
+        terminal_print(stdout, 0, "a message that is not recorded, or has no Message-ID");
+    terminal_print(stdout, INDENT, "    key      %s", ledger_cell(table, row, LOCKS_KEY));
 }
 
 static void print_claim(const struct ledger_table *table, size_t row)
 {
     char account[CELL], mailbox[CELL], host[CELL], ago[TIMES_SIZE];
     if (ledger_cell(table, row, LOCKS_STATE)[0] != '\0')
-        print_line(base_printf("    claim    %s ago by %s[%s] for %s %s", age(ledger_cell(table, row, LOCKS_AGE), ago),
-                               cell(table, row, LOCKS_HOST, host), ledger_cell(table, row, LOCKS_PID),
-                               cell(table, row, LOCKS_ACCOUNT, account), cell(table, row, LOCKS_MAILBOX, mailbox)));
+        terminal_print(stdout, INDENT, "    claim    %s ago by %s[%s] for %s %s",
+                       age(ledger_cell(table, row, LOCKS_AGE), ago), cell(table, row, LOCKS_HOST, host),
+                       ledger_cell(table, row, LOCKS_PID), cell(table, row, LOCKS_ACCOUNT, account),
+                       cell(table, row, LOCKS_MAILBOX, mailbox));
 }
 
 static void print_holder(const struct ledger_table *table, size_t row)
@@ -62,11 +58,11 @@ static void print_holder(const struct ledger_table *table, size_t row)
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
     const char *process = ledger_cell(table, row, LOCKS_BACKEND);
     bool lease = process[0] == '\0';
-    print_line(base_printf("    held     %s%s%sby %s%s (database user %s%s%s%s%s)", held[0] != '\0' ? "for " : "",
-                           held[0] != '\0' ? age(held, since) : "", held[0] != '\0' ? " " : "",
-                           name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is not a delivery",
-                           cell(table, row, LOCKS_USER, user), lease ? ", by a lease" : ", process ", process,
-                           client[0] != '\0' ? ", from " : "", client));
+    terminal_print(stdout, INDENT, "    held     %s%s%sby %s%s (database user %s%s%s%s%s)",
+                   held[0] != '\0' ? "for " : "", held[0] != '\0' ? age(held, since) : "", held[0] != '\0' ? " " : "",
+                   name[0] != '\0' ? name : "a session without a name", ours ? "" : ", which is not a delivery",
+                   cell(table, row, LOCKS_USER, user), lease ? ", by a lease" : ", process ", process,
+                   client[0] != '\0' ? ", from " : "", client);
 }
 
 static void print_lock(const struct ledger_table *table, size_t row)
@@ -75,11 +71,11 @@ static void print_lock(const struct ledger_table *table, size_t row)
     if (strcmp(lock, "held") == 0)
         print_holder(table, row);
     else if (strcmp(lock, "claimed") == 0)
-        print_line(base_strdup("    not held yet: its delivery is about to take the lock"));
+        terminal_print(stdout, INDENT, "    not held yet: its delivery is about to take the lock");
     else
-        print_line(
-            base_strdup("    free     its delivery died, or lost the database; the next one continues after"
-                        " delivery.hold_off"));
+        terminal_print(stdout, INDENT,
+                       "    free     its delivery died, or lost the database; the next one continues after"
+                       " delivery.hold_off");
 }
 
 static void print_waiting(const struct ledger_table *table, size_t row)
@@ -92,19 +88,18 @@ static void print_waiting(const struct ledger_table *table, size_t row)
         const char *name = json_string_value(json_object_get(one, "session"));
         const char *login = json_string_value(json_object_get(one, "user"));
         double seconds = json_number_value(json_object_get(one, "seconds"));
-        print_line(
-            base_printf("    waiting  for %s: %s (database user %s, process %lld)",
-                        times_duration(1000 * seconds, since),
-                        log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
-                        log_escape(login != NULL ? login : "unknown", user, CELL),
-                        (long long)json_integer_value(json_object_get(one, "backend"))));
+        terminal_print(stdout, INDENT, "    waiting  for %s: %s (database user %s, process %lld)",
+                       times_duration(1000 * seconds, since),
+                       log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
+                       log_escape(login != NULL ? login : "unknown", user, CELL),
+                       (long long)json_integer_value(json_object_get(one, "backend")));
     }
     json_decref(list);
 }
 
 /* Rows with the same key are adjacent: the message is printed before the first of them, and the waiting sessions after
  * the last. */
-static void print_text(const struct config *config, const struct ledger_table *table)
+static void print_locks(const struct config *config, const struct ledger_table *table)
 {
     bool hidden = false;
     for (size_t row = 0; row < table->rows; row++) {
@@ -122,34 +117,30 @@ static void print_text(const struct config *config, const struct ledger_table *t
     }
     if (!hidden)
         return;
-    char *line OD_CLEANUP(base_free) = base_printf(
-        "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
-        " to see it: GRANT pg_read_all_stats TO %s_operator;",
-        config->database.schema);
     fflush(stdout);
-    terminal_print(stderr, 0, line);
+    terminal_print(stderr, 0,
+                   "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
+                   " to see it: GRANT pg_read_all_stats TO %s_operator;",
+                   config->database.schema);
 }
 
-int cmd_locks(const struct cmd_options *options, int argc, char **argv)
+int cmd_locks(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct fault fault;
     bool json = false;
     const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    if (!cmd_parse(argc, argv, words, 0, 0, NULL))
+    if (!cmd_parse(cmd, words, 0, 0, NULL))
         return CMD_USAGE;
-    int status = cmd_open(options, &config, &ledger);
+    int status = cmd_connect(cmd);
     if (status != 0)
         return status;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(ledger, &fault);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(cmd->ledger, &cmd->fault);
     if (table == NULL)
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (json)
         table_print_json(table_json(table));
     else if (table->rows == 0)
         puts("no delivery is in progress");
     else
-        print_text(config, table);
+        print_locks(cmd->config, table);
     return 0;
 }

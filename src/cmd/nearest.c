@@ -39,23 +39,22 @@ static size_t distance_of(const char *candidate, const char *text)
     return changes < enough ? changes : SIZE_MAX;
 }
 
-size_t nearest_find(const struct ledger_table *table, const char *text, const char *ret[NEAREST_MOST])
+size_t nearest_find(const char *const *candidates, size_t count, const char *text, const char *ret[NEAREST_MOST])
 {
-    size_t distances[NEAREST_MOST], count = 0;
-    for (size_t row = 0; row < table->rows; row++) {
-        const char *candidate = ledger_cell(table, row, 0);
-        size_t changes = distance_of(candidate, text), place = count;
+    size_t distances[NEAREST_MOST], found = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t changes = distance_of(candidates[i], text), to = found;
         if (changes == SIZE_MAX)
             continue;
-        while (place > 0 && changes < distances[place - 1])
-            place--;
-        if (place == NEAREST_MOST)
+        while (to > 0 && changes < distances[to - 1])
+            to--;
+        if (to == NEAREST_MOST)
             continue;
-        count = MIN(count + 1, NEAREST_MOST);
-        memmove(&ret[place + 1], &ret[place], (count - place - 1) * sizeof(*ret));
-        memmove(&distances[place + 1], &distances[place], (count - place - 1) * sizeof(*distances));
-        ret[place] = candidate;
-        distances[place] = changes;
+        found = MIN(found + 1, NEAREST_MOST);
+        memmove(&ret[to + 1], &ret[to], (found - to - 1) * sizeof(*ret));
+        memmove(&distances[to + 1], &distances[to], (found - to - 1) * sizeof(*distances));
+        ret[to] = candidates[i];
+        distances[to] = changes;
     }
-    return count;
+    return found;
 }

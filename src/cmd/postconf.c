@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* The output of PROGRAM -c directory OPTION [KEY TABLE] without its last line end; a new string or NULL. */
-static char *run(const char *directory, const char *program, const char *option, const char *key, const char *table)
+static char *run_postfix(const char *directory, const char *program, const char *option, const char *key,
+                         const char *table)
 {
     const char *words[] = {program, directory != NULL ? "-c" : NULL, directory, option, key, table};
     char *argv[G_N_ELEMENTS(words) + 1] = {NULL}, **to = argv, *output = NULL;
@@ -28,10 +29,10 @@ static char *run(const char *directory, const char *program, const char *option,
 /* Adds lines "name = value" to the settings; false if postconf(1) fails. */
 static bool read_settings(const char *directory, const char *option, GHashTable *settings)
 {
-    char *text OD_CLEANUP(base_free) = run(directory, "postconf", option, NULL, NULL);
+    char *text OD_CLEANUP(base_free) = run_postfix(directory, "postconf", option, NULL, NULL);
     if (text == NULL)
         return false;
-    char **lines = g_strsplit(text, "\n", -1);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; *line != NULL; line++) {
         char *equals = strchr(*line, '=');
         if (equals == NULL)
@@ -39,20 +40,18 @@ static bool read_settings(const char *directory, const char *option, GHashTable 
         *equals = '\0';
         g_hash_table_insert(settings, g_strdup(g_strchomp(*line)), g_strdup(g_strchug(equals + 1)));
     }
-    g_strfreev(lines);
     return true;
 }
 
 /* A line: name type private unpriv chroot wakeup maxproc daemon arguments. */
 static struct postconf_service *read_services(const char *directory)
 {
-    char *text OD_CLEANUP(base_free) = run(directory, "postconf", "-M", NULL, NULL);
-    char **lines = g_strsplit(text != NULL ? text : "", "\n", -1);
+    char *text OD_CLEANUP(base_free) = run_postfix(directory, "postconf", "-M", NULL, NULL);
+    g_auto(GStrv) lines = g_strsplit(text != NULL ? text : "", "\n", -1);
     struct postconf_service *services = base_alloc((g_strv_length(lines) + 1) * sizeof(*services)), *to = services;
     for (char **line = lines; *line != NULL; line++)
         if (sscanf(*line, "%127s %15s %*s %*s %*s %*s %*s %63s", to->name, to->type, to->daemon) == 3)
             to++->line = base_strdup(*line);
-    g_strfreev(lines);
     return services;
 }
 
@@ -104,27 +103,26 @@ static char **words_of(const char *list)
 /* proxymap(8) answers only root and Postfix, but we can read its tables directly. */
 char *postconf_find(const struct postconf *postconf, const char *list, const char *key)
 {
-    char *found = NULL, **words = words_of(list);
-    for (char **word = words; *word != NULL && found == NULL; word++)
+    g_auto(GStrv) words = words_of(list);
+    char *found = NULL;
+    for (char **word = words; *word != NULL; word++)
         if (g_ascii_strcasecmp(*word, key) == 0)
-            found = base_strdup(*word);
+            return base_strdup(*word);
     for (char **word = words; *word != NULL && found == NULL; word++)
         if (strchr(*word, ':') != NULL)
-            found = run(postconf->directory, "postmap", "-q", key,
-                        g_str_has_prefix(*word, "proxy:") ? *word + strlen("proxy:") : *word);
-    g_strfreev(words);
+            found = run_postfix(postconf->directory, "postmap", "-q", key,
+                                g_str_has_prefix(*word, "proxy:") ? *word + strlen("proxy:") : *word);
     return found;
 }
 
 char *postconf_shared(const struct postconf *postconf, const char *list, const char *other)
 {
-    char *found = NULL, **words = words_of(list);
-    for (char **word = words; *word != NULL && found == NULL; word++) {
+    g_auto(GStrv) words = words_of(list);
+    for (char **word = words; *word != NULL; word++) {
         bool empty = **word == '\0', table = strchr(*word, ':') != NULL;
         char *there OD_CLEANUP(base_free) = empty || table ? NULL : postconf_find(postconf, other, *word);
         if (there != NULL)
-            found = base_strdup(*word);
+            return base_strdup(*word);
     }
-    g_strfreev(words);
-    return found;
+    return NULL;
 }

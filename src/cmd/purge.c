@@ -3,6 +3,7 @@
  * abandon: marks unfinished messages that Postfix does not retry any more. purge: does the same, and deletes old records. */
 #include <glib.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +42,14 @@ static void log_abandoned(const struct ledger_table *table)
 
 /* Abandons the messages that `expire` selects, batch by batch, and logs each; if dry_run, only finds them. Returns them as a
  * new table (ledger_expire.h), or NULL with the fault set: what was abandoned before stays so. */
-static struct ledger_table *abandon(struct ledger *ledger, const struct options *options, struct ledger_expire expire,
-                                    struct fault *fault)
+static struct ledger_table *abandon_selected(struct cmd *cmd, const struct options *options,
+                                             struct ledger_expire expire)
 {
     struct ledger_table *all = NULL;
     if (options->dry_run)
-        return ledger_expire_preview(ledger, &expire, fault);
+        return ledger_expire_preview(cmd->ledger, &expire, &cmd->fault);
     while (!expire.ended) {
-        struct ledger_table *batch = ledger_expire_batch(ledger, &expire, fault);
+        struct ledger_table *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->fault);
         if (batch == NULL) {
             ledger_table_free(&all);
             return NULL;
@@ -59,11 +60,10 @@ static struct ledger_table *abandon(struct ledger *ledger, const struct options 
     return all;
 }
 
-static struct ledger_table *abandon_old(const struct config *config, struct ledger *ledger,
-                                        const struct options *options, struct fault *fault)
+static struct ledger_table *abandon_old(struct cmd *cmd, const struct options *options)
 {
-    const struct ledger_expire expire = {.older_than_ms = config->record.abandon_after, .upto = INT64_MAX};
-    return abandon(ledger, options, expire, fault);
+    const struct ledger_expire expire = {.older_than_ms = cmd->config->record.abandon_after, .upto = INT64_MAX};
+    return abandon_selected(cmd, options, expire);
 }
 
 static void print_abandoned(const struct options *options, const struct ledger_table *table)
@@ -79,38 +79,36 @@ static void print_abandoned(const struct options *options, const struct ledger_t
 }
 
 /* The messages with this Message-ID or queue id. */
-static struct ledger_table *find_messages(const struct config *config, struct ledger *ledger, const char *text,
-                                          struct fault *fault)
+static struct ledger_table *find_named(struct cmd *cmd, const char *text)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     char *id OD_CLEANUP(base_free) = cmd_strip_brackets(text);
-    message_identity(config->lock.namespace, id, strlen(id), identity);
-    return ledger_find_messages(ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, fault);
+    message_identity(cmd->config->lock.namespace, id, strlen(id), identity);
+    return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->fault);
 }
 
 /* Abandons one message, whatever its age, and adds it to *all. Returns the exit status; EX_UNAVAILABLE with the fault
  * set. */
-static int abandon_message(struct ledger *ledger, const struct options *options, const char *id, int64_t number,
-                           struct ledger_table **all, struct fault *fault)
+static int abandon_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
+                           struct ledger_table **all)
 {
     const struct ledger_expire expire = {.after = number - 1, .upto = number};
-    struct ledger_table *table = abandon(ledger, options, expire, fault);
+    struct ledger_table *table = abandon_selected(cmd, options, expire);
+    bool unfinished = false;
     if (table == NULL)
         return EX_UNAVAILABLE;
     size_t rows = table->rows;
-    bool unfinished = false;
     ledger_table_join(all, &table);
-    if (rows == 0 && !ledger_expire_is_open(ledger, number, &unfinished, fault))
+    if (rows == 0 && !ledger_expire_is_open(cmd->ledger, number, &unfinished, &cmd->fault))
         return EX_UNAVAILABLE;
-    return !unfinished ? 0
-                       : cmd_fail(EX_TEMPFAIL,
-                                  "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
+    if (!unfinished)
+        return 0;
+    return cmd_fail(EX_TEMPFAIL, "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
 }
 
-static int abandon_id(const struct config *config, struct ledger *ledger, const struct options *options, const char *id,
-                      struct ledger_table **all, struct fault *fault)
+static int abandon_id(struct cmd *cmd, const struct options *options, const char *id, struct ledger_table **all)
 {
-    struct ledger_table *found OD_CLEANUP(ledger_table_free) = find_messages(config, ledger, id, fault);
+    struct ledger_table *found OD_CLEANUP(ledger_table_free) = find_named(cmd, id);
     int worst = 0;
     if (found == NULL)
         return EX_UNAVAILABLE;
@@ -118,40 +116,39 @@ static int abandon_id(const struct config *config, struct ledger *ledger, const 
         return cmd_fail(1, "%s: no such message", id);
     for (size_t row = 0; row < found->rows && worst != EX_UNAVAILABLE; row++) {
         int64_t number = strtoll(ledger_cell(found, row, FOUND_ID), NULL, 10);
-        int status = abandon_message(ledger, options, id, number, all, fault);
+        int status = abandon_message(cmd, options, id, number, all);
         worst = status != 0 ? status : worst;
     }
     return worst;
 }
 
-/* The messages with these ids, or if there are none, the old ones. */
-static int abandon_all(const struct config *config, struct ledger *ledger, const struct options *options, char **ids)
+/* The messages with the ids of the command line, or if there are none, the old ones. */
+static int abandon_all(struct cmd *cmd, const struct options *options)
 {
-    struct fault fault;
     struct ledger_table *all OD_CLEANUP(ledger_table_free) = NULL;
     int worst = 0;
-    if (*ids == NULL && (all = abandon_old(config, ledger, options, &fault)) == NULL)
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    for (; *ids != NULL && worst != EX_UNAVAILABLE; ids++) {
-        int status = abandon_id(config, ledger, options, *ids, &all, &fault);
+    if (cmd->operands[0] == NULL && (all = abandon_old(cmd, options)) == NULL)
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    for (char **id = cmd->operands; *id != NULL && worst != EX_UNAVAILABLE; id++) {
+        int status = abandon_id(cmd, options, *id, &all);
         worst = status != 0 ? status : worst;
     }
     if (all == NULL)
         all = base_alloc(sizeof(*all)); /* for the case that all of the ids are unknown */
     print_abandoned(options, all);
-    return worst == EX_UNAVAILABLE ? cmd_fail(worst, "%s", fault.text) : worst;
+    return worst == EX_UNAVAILABLE ? cmd_fault(worst, cmd) : worst;
 }
 
-int cmd_abandon(const struct cmd_options *options, int argc, char **argv)
+int cmd_abandon(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct options own = {.json = false};
-    const struct cmd_option words[] = {{"dry-run", .flag = &own.dry_run}, {"json", .flag = &own.json}, {.name = NULL}};
-    if (!cmd_parse(argc, argv, words, 0, argc, NULL))
+    struct options options = {.json = false};
+    const struct cmd_option words[] = {{"dry-run", .flag = &options.dry_run},
+                                       {"json", .flag = &options.json},
+                                       {.name = NULL}};
+    if (!cmd_parse(cmd, words, 0, INT_MAX, NULL))
         return CMD_USAGE;
-    int status = cmd_open(options, &config, &ledger);
-    return status != 0 ? status : abandon_all(config, ledger, &own, argv + optind);
+    int status = cmd_connect(cmd);
+    return status != 0 ? status : abandon_all(cmd, &options);
 }
 
 static void print_purged(const struct options *options, int64_t removed, int64_t abandoned)
@@ -168,38 +165,36 @@ static void print_purged(const struct options *options, int64_t removed, int64_t
 }
 
 /* Batch by batch; if one fails, what was removed before stays removed. */
-static bool remove_old(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault)
+static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 {
     struct ledger_purge state = {.older_than_ms = older_than_ms};
-    if (!ledger_total_up(ledger, fault))
+    if (!ledger_total_up(cmd->ledger, &cmd->fault))
         return false;
-    while (!state.ended && ledger_purge_batch(ledger, &state, fault))
+    while (!state.ended && ledger_purge_batch(cmd->ledger, &state, &cmd->fault))
         ;
     *ret = state.deleted;
     return state.ended;
 }
 
 /* First abandons, for otherwise messages covered by record.abandon_after would never become old enough. */
-static int purge(const struct config *config, struct ledger *ledger, const struct options *options,
-                 int64_t older_than_ms)
+static int purge(struct cmd *cmd, const struct options *options, int64_t older_than_ms)
 {
-    struct fault fault;
     int64_t removed = 0;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = abandon_old(config, ledger, options, &fault);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = abandon_old(cmd, options);
     bool done = table != NULL;
     if (done)
-        done = options->dry_run ? ledger_purge_count(ledger, older_than_ms, &removed, &fault)
-                                : remove_old(ledger, older_than_ms, &removed, &fault);
+        done = options->dry_run ? ledger_purge_count(cmd->ledger, older_than_ms, &removed, &cmd->fault)
+                                : remove_old(cmd, older_than_ms, &removed);
     int64_t abandoned = table != NULL ? (int64_t)table->rows : 0;
     if (!options->dry_run && removed > 0)
         log_info("purge: %" PRId64 " message%s older than %s removed from the record", removed, removed == 1 ? "" : "s",
                  options->older_than);
     if (done || removed > 0 || abandoned > 0)
         print_purged(options, removed, abandoned);
-    return done ? 0 : cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
+    return done ? 0 : cmd_fault(EX_UNAVAILABLE, cmd);
 }
 
-static bool parse_purge(int argc, char **argv, struct options *options, int64_t *ret_ms)
+static bool parse_purge(struct cmd *cmd, struct options *options, int64_t *ret_ms)
 {
     const struct cmd_option words[] = {
         {"older-than", .text = &options->older_than},
@@ -207,27 +202,25 @@ static bool parse_purge(int argc, char **argv, struct options *options, int64_t 
         {"json", .flag = &options->json},
         {.name = NULL},
     };
-    if (!cmd_parse(argc, argv, words, 0, 0, NULL))
+    if (!cmd_parse(cmd, words, 0, 0, NULL))
         return false;
     if (options->older_than == NULL)
-        return cmd_wrong(argv, "--older-than AGE is missing (30d, 90d)");
+        return cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
     return config_parse_duration(options->older_than, ret_ms) ||
-           cmd_wrong_value(argv, "--older-than", options->older_than, "an age of at least 7d (30d, 90d)");
+           cmd_wrong_value(cmd, "--older-than", options->older_than, "an age of at least 7d (30d, 90d)");
 }
 
-int cmd_purge(const struct cmd_options *options, int argc, char **argv)
+int cmd_purge(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct options own = {.json = false};
+    struct options options = {.json = false};
     int64_t older_than_ms;
-    if (!parse_purge(argc, argv, &own, &older_than_ms))
+    if (!parse_purge(cmd, &options, &older_than_ms))
         return CMD_USAGE;
     if (older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
         return cmd_fail(EX_USAGE,
                         "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"
                         " retry it; a number without a unit is seconds",
-                        own.older_than);
-    int status = cmd_open(options, &config, &ledger);
-    return status != 0 ? status : purge(config, ledger, &own, older_than_ms);
+                        options.older_than);
+    int status = cmd_connect(cmd);
+    return status != 0 ? status : purge(cmd, &options, older_than_ms);
 }

@@ -12,112 +12,106 @@
 
 #define WORDS "install, upgrade, method, print or version"
 
-static int print_sql(const struct cmd_options *options)
+static int print_sql(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    int status = cmd_open(options, &config, NULL);
-    if (status != 0)
-        return status;
-    char *sql OD_CLEANUP(base_free) = ledger_schema_script(config);
+    char *sql OD_CLEANUP(base_free) = ledger_schema_script(cmd->config);
     fputs(sql, stdout);
     return 0;
 }
 
-/* The tables belong to their owner, and neither deliveries nor people who read should be that user. word: of the
- * command. */
-static int fail(const struct config *config, const char *word, const struct fault *fault)
+/* The tables belong to their owner, and neither deliveries nor people who read should be that user. */
+static int schema_fail(const struct cmd *cmd)
 {
-    bool no_role = strcmp(fault->code, LEDGER_NO_ROLE) == 0, refused = strcmp(fault->code, "42501") == 0;
+    const char *schema = cmd->config->database.schema;
+    bool no_role = strcmp(cmd->fault.code, LEDGER_NO_ROLE) == 0, refused = strcmp(cmd->fault.code, "42501") == 0;
     if (!no_role && !refused)
-        return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", config->database.schema, fault->text);
+        return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", schema, cmd->fault.text);
     return cmd_fail(EX_UNAVAILABLE,
                     "schema %s: %s; connect as the schema's owner, as in: oncedrop -o"
                     " 'database.conninfo=host=localhost dbname=oncedrop user=oncedrop_owner' schema %s",
-                    config->database.schema, no_role ? "the database does not let this user in" : fault->text, word);
+                    schema, no_role ? "the database does not let this user in" : cmd->fault.text, cmd->operands[0]);
 }
 
 /* A schema is of no use with locks that do not exclude. */
-static int check_lock(const struct config *config)
+static int check_lock(struct cmd *cmd)
 {
     struct ledger_check_lock lock;
-    struct fault fault;
-    bool excludes = ledger_check_lock(config, &lock, &fault);
+    bool excludes = ledger_check_lock(cmd->config, &lock, &cmd->fault);
     base_free(&lock.left_out);
-    return excludes ? 0 : cmd_fail(EX_UNAVAILABLE, "lock: %s", fault.text);
+    return excludes ? 0 : cmd_fail(EX_UNAVAILABLE, "lock: %s", cmd->fault.text);
 }
 
-static int upgrade(struct ledger *ledger, const struct config *config, const char *word)
+static int upgrade(struct cmd *cmd)
 {
-    struct fault fault;
-    bool install = strcmp(word, "install") == 0;
-    int from;
-    if (!ledger_schema_version(ledger, &from, &fault))
-        return fail(config, word, &fault);
+    const char *schema = cmd->config->database.schema;
+    bool install = strcmp(cmd->operands[0], "install") == 0;
+    int from, needed = ledger_schema_needed();
+    if (!ledger_schema_version(cmd->ledger, &from, &cmd->fault))
+        return schema_fail(cmd);
     if (!install && from == 0)
-        return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", config->database.schema);
-    if (from > ledger_schema_needed())
+        return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", schema);
+    if (from > needed)
         return cmd_fail(1, "schema %s: version %d is newer than this program, which needs %d: nothing was changed",
-                        config->database.schema, from, ledger_schema_needed());
-    if (!ledger_schema_upgrade(ledger, &from, &fault))
-        return fail(config, word, &fault);
+                        schema, from, needed);
+    if (!ledger_schema_upgrade(cmd->ledger, &from, &cmd->fault))
+        return schema_fail(cmd);
     if (from == 0)
-        printf("schema %s: version %d installed\n", config->database.schema, ledger_schema_needed());
-    else if (from < ledger_schema_needed())
-        printf("schema %s: upgraded from version %d to %d\n", config->database.schema, from, ledger_schema_needed());
+        printf("schema %s: version %d installed\n", schema, needed);
+    else if (from < needed)
+        printf("schema %s: upgraded from version %d to %d\n", schema, from, needed);
     fflush(stdout);
-    return install ? check_lock(config) : 0;
+    return install ? check_lock(cmd) : 0;
 }
 
-static int method(struct ledger *ledger, const struct config *config)
+static int set_method(struct cmd *cmd)
 {
-    struct fault fault;
     char *previous OD_CLEANUP(base_free) = NULL;
-    int status = check_lock(config);
+    int status = check_lock(cmd);
     if (status != 0)
         return status;
-    if (!ledger_schema_agree(ledger, &previous, &fault))
-        return fail(config, "method", &fault);
-    const char *now = ledger_schema_method(config);
+    if (!ledger_schema_agree(cmd->ledger, &previous, &cmd->fault))
+        return schema_fail(cmd);
+    const char *now = ledger_schema_method(cmd->config);
     if (strcmp(previous, now) != 0)
-        printf("schema %s: lock.method was %s, and is now %s\n", config->database.schema, previous, now);
+        printf("schema %s: lock.method was %s, and is now %s\n", cmd->config->database.schema, previous, now);
     return 0;
 }
 
-static int version(struct ledger *ledger, const struct config *config)
+static int print_version(struct cmd *cmd)
 {
-    struct fault fault;
-    int found;
-    if (!ledger_schema_version(ledger, &found, &fault))
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
-    printf("schema %s: version %d installed, %d needed%s\n", config->database.schema, found, ledger_schema_needed(),
-           found == 0                       ? "; run: oncedrop schema install"
-           : found < ledger_schema_needed() ? "; run: oncedrop schema upgrade"
-                                            : "");
-    return found == ledger_schema_needed() ? 0 : 1;
+    int found, needed = ledger_schema_needed();
+    if (!ledger_schema_version(cmd->ledger, &found, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    printf("schema %s: version %d installed, %d needed%s\n", cmd->config->database.schema, found, needed,
+           found == 0       ? "; run: oncedrop schema install"
+           : found < needed ? "; run: oncedrop schema upgrade"
+                            : "");
+    return found == needed ? 0 : 1;
 }
 
-int cmd_schema(const struct cmd_options *options, int argc, char **argv)
+static const struct {
+    const char *word;
+    int (*run)(struct cmd *cmd);
+} actions[] = {
+    {"install", upgrade}, {"upgrade", upgrade},       {"method", set_method},
+    {"print", print_sql}, {"version", print_version},
+};
+
+int cmd_schema(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct fault fault;
-    if (!cmd_parse(argc, argv, NULL, 1, 1, WORDS))
+    size_t i = 0;
+    if (!cmd_parse(cmd, NULL, 1, 1, WORDS))
         return CMD_USAGE;
-    const char *word = argv[optind];
-    if (strcmp(word, "print") == 0)
-        return print_sql(options);
-    bool tell = strcmp(word, "version") == 0, agree = strcmp(word, "method") == 0;
-    if (!tell && !agree && strcmp(word, "install") != 0 && strcmp(word, "upgrade") != 0) {
-        cmd_wrong(argv, "%.80s: must be " WORDS, word);
+    while (i < G_N_ELEMENTS(actions) && strcmp(cmd->operands[0], actions[i].word) != 0)
+        i++;
+    if (i == G_N_ELEMENTS(actions)) {
+        cmd_wrong(cmd, "%.80s: must be " WORDS, cmd->operands[0]);
         return CMD_USAGE;
     }
-    int status = cmd_open(options, &config, NULL);
+    int status = cmd_open(cmd);
     if (status != 0)
         return status;
-    ledger = ledger_open(config, NULL, &fault);
-    if (ledger == NULL)
-        return fail(config, word, &fault);
-    if (agree)
-        return method(ledger, config);
-    return tell ? version(ledger, config) : upgrade(ledger, config, word);
+    if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
+        return schema_fail(cmd);
+    return actions[i].run(cmd);
 }

@@ -19,7 +19,7 @@ static const char *const environment[] = {
     "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "CREDENTIALS_DIRECTORY", "LANG", "TZ", "TMPDIR", NULL,
 };
 
-static struct config *load(void *context, struct fault *fault)
+static struct config *load_again(void *context, struct fault *fault)
 {
     return cmd_config_load(context, STDERR_FILENO, fault);
 }
@@ -34,9 +34,9 @@ static bool become_user(const char *user, struct fault *fault)
     return privilege_become(user, false, fault);
 }
 
-/* The socket is made and the decoder loaded first, since only root may do so everywhere. The configuration is read again as the user who will
- * read it at a reload. */
-static bool begin(struct lmtp_service *service, struct fault *fault)
+/* The socket is made and the decoder loaded first, since only root may do so everywhere. The configuration is read again
+ * as the user who will read it at a reload. */
+static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
     if (decode_module_load(fault) == NULL ||
         !lmtp_service_socket_open(service->config->service.socket, &service->socket, fault))
@@ -53,24 +53,22 @@ static bool begin(struct lmtp_service *service, struct fault *fault)
     return true;
 }
 
-int cmd_serve(const struct cmd_options *options, int argc, char **argv)
+int cmd_serve(struct cmd *cmd)
 {
-    struct cmd_options kept = *options;
-    struct fault fault;
-    struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load, .context = &kept};
-    if (!cmd_parse(argc, argv, NULL, 0, 0, NULL))
+    struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load_again, .context = cmd};
+    if (!cmd_parse(cmd, NULL, 0, 0, NULL))
         return CMD_USAGE;
     privilege_clear_environment(environment);
     signal(SIGPIPE, SIG_IGN);
-    service.config = load(&kept, &fault);
+    service.config = load_again(cmd, &cmd->fault);
     if (service.config == NULL)
-        return cmd_fail(EX_CONFIG, "%s", fault.text);
-    bool begun = begin(&service, &fault);
+        return cmd_fault(EX_CONFIG, cmd);
+    bool begun = begin_service(&service, &cmd->fault);
     if (begun) {
         log_info("serving on %s with %d workers", service.config->service.socket, (int)service.config->service.workers);
         lmtp_service_run(&service);
     }
     lmtp_service_socket_close(&service.socket);
     config_free(&service.config);
-    return begun ? 0 : cmd_fail(EX_UNAVAILABLE, "serve: %s", fault.text);
+    return begun ? 0 : cmd_fail(EX_UNAVAILABLE, "serve: %s", cmd->fault.text);
 }

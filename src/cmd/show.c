@@ -14,10 +14,10 @@
 #include "cmd/table.h"
 #include "ledger/ledger_show.h"
 #include "message/message.h"
+#include "replay/replay_answer.h"
 
 /* The command's arguments. */
 struct question {
-    const struct config *config;
     char *id; /* without <> */
     bool digest_only;
     bool json;
@@ -55,53 +55,46 @@ static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_S
     return true;
 }
 
-static bool parse_arguments(int argc, char **argv, struct question *question)
+static bool parse_show(struct cmd *cmd, struct question *question)
 {
     const struct cmd_option words[] = {{"json", .flag = &question->json},
                                        {"digest", .flag = &question->digest_only},
                                        {.name = NULL}};
-    if (!cmd_parse(argc, argv, words, 1, 1, "the id of a message"))
+    if (!cmd_parse(cmd, words, 1, 1, "the id of a message"))
         return false;
-    const char *id = argv[optind];
-    question->id = cmd_strip_brackets(id);
+    question->id = cmd_strip_brackets(cmd->operands[0]);
     question->is_digest = parse_digest(question->id, question->digest);
     return !question->digest_only || question->is_digest ||
-           cmd_wrong_value(argv, "--digest", id, "64 hexadecimal digits");
+           cmd_wrong_value(cmd, "--digest", cmd->operands[0], "64 hexadecimal digits");
 }
 
 /* The why is text to be read, the rest are tables. */
-static void print_section(const struct section *section, struct ledger_table *table)
+static void print_section(const struct section *section, const struct ledger_table *table)
 {
     char text[4096];
     if (table->rows == 0)
         return;
     table_heading(section->name);
-    if (section->in_why != NULL)
-        table_blank(table, section->in_why);
     if (strcmp(section->name, "why") != 0) {
-        table_print(table);
+        table_print(table, section->in_why);
         return;
     }
-    for (size_t row = 0; row < table->rows; row++) {
-        char *line OD_CLEANUP(base_free) =
-            base_printf("* %s", log_escape(ledger_cell(table, row, 0), text, sizeof(text)));
-        terminal_print(stdout, 2, line);
-    }
+    for (size_t row = 0; row < table->rows; row++)
+        terminal_print(stdout, 2, "* %s", log_escape(ledger_cell(table, row, 0), text, sizeof(text)));
 }
 
 /* Prints one message, or adds its sections to json. */
-static bool tell_message(struct ledger *ledger, const struct ledger_table *messages, size_t row, json_t *json,
-                         struct fault *fault)
+static bool show_message(struct cmd *cmd, const struct ledger_table *messages, size_t row, json_t *json)
 {
     if (json == NULL) {
         fputs(row > 0 ? "\n" : "", stdout);
         table_print_row(messages, row);
     }
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
         if (json == NULL && sections[i].for_programs)
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
-            ledger_show(ledger, sections[i].name, ledger_cell(messages, row, FOUND_ID), fault);
+            ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FOUND_ID), &cmd->fault);
         if (table == NULL)
             return false;
         if (json == NULL)
@@ -113,7 +106,7 @@ static bool tell_message(struct ledger *ledger, const struct ledger_table *messa
 }
 
 /* For an id without a message: a message has its key among its lines, and a queue id has none. */
-static void tell_key(const struct question *question)
+static void print_key(const struct question *question)
 {
     char escaped[2048];
     table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
@@ -122,87 +115,80 @@ static void tell_key(const struct question *question)
 }
 
 /* The id is unknown: it may be mistyped. */
-static void tell_nearest(struct ledger *ledger, const struct question *question)
+static void print_nearest(struct cmd *cmd, const struct question *question)
 {
-    struct fault fault;
     char text[2048];
     const char *nearest[NEAREST_MOST];
-    struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(ledger, question->id, &fault);
-    size_t count = near != NULL ? nearest_find(near, question->id, nearest) : 0;
-    struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(ledger, &fault);
-    GString *line = g_string_new("oncedrop: no such message");
+    struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(cmd->ledger, question->id, &cmd->fault);
+    size_t count = near != NULL ? nearest_find((const char *const *)near->cells, near->rows, question->id, nearest) : 0;
+    struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->fault);
+    g_autoptr(GString) line = g_string_new("oncedrop: no such message");
     if (oldest != NULL && oldest->rows > 0)
         g_string_append_printf(line, "; the record goes back to %s", ledger_cell(oldest, 0, 0));
     for (size_t i = 0; i < count; i++)
         g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ",
                                log_escape(nearest[i], text, sizeof(text)));
-    terminal_print(stderr, 2, line->str);
-    g_string_free(line, TRUE);
+    terminal_print(stderr, 2, "%s", line->str);
 }
 
-static struct ledger_table *find_messages(struct ledger *ledger, const struct question *question, struct fault *fault)
+static struct ledger_table *find_shown(struct cmd *cmd, const struct question *question)
 {
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
-        return ledger_find_messages(ledger, NULL, digest, NULL, fault);
+        return ledger_find_messages(cmd->ledger, NULL, digest, NULL, &cmd->fault);
     const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
-    return ledger_find_messages(ledger, question->identity, digest, queue_id, fault);
+    return ledger_find_messages(cmd->ledger, question->identity, digest, queue_id, &cmd->fault);
 }
 
-static int answer(struct ledger *ledger, const struct question *question, json_t *json, struct fault *fault)
+/* Prints the messages, or adds them to json. */
+static int show_messages(struct cmd *cmd, const struct question *question, json_t *json)
 {
-    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find_messages(ledger, question, fault);
+    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find_shown(cmd, question);
     if (messages == NULL)
         return EX_UNAVAILABLE;
     json_t *list = json_array();
     if (json != NULL)
         json_object_set(json, "messages", list);
-    bool told = true;
-    for (size_t row = 0; told && row < messages->rows; row++) {
+    bool shown = true;
+    for (size_t row = 0; shown && row < messages->rows; row++) {
         json_t *object = json != NULL ? table_row_json(messages, row) : NULL;
-        told = tell_message(ledger, messages, row, object, fault);
+        shown = show_message(cmd, messages, row, object);
         if (object != NULL)
             json_array_append_new(list, object);
     }
     json_decref(list);
-    if (!told)
+    if (!shown)
         return EX_UNAVAILABLE;
-    if (messages->rows == 0 && json == NULL)
-        tell_key(question);
-    if (messages->rows == 0)
-        tell_nearest(ledger, question);
-    return messages->rows > 0 ? 0 : 1;
+    if (messages->rows > 0)
+        return 0;
+    if (json == NULL)
+        print_key(question);
+    print_nearest(cmd, question);
+    return 1;
 }
 
 /* The key is known whatever the database says. */
-static int show(const struct question *question)
+static int show(struct cmd *cmd, const struct question *question)
 {
-    struct fault fault;
-    json_t *json = question->json ? json_pack("{s:o, s:I}", "id", table_json_text(question->id), "lock_key",
+    json_t *json = question->json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",
                                               (json_int_t)message_lock_key(question->identity))
                                   : NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(question->config, NULL, &fault);
-    int status = ledger != NULL ? answer(ledger, question, json, &fault) : EX_UNAVAILABLE;
+    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    int status = cmd->ledger != NULL ? show_messages(cmd, question, json) : EX_UNAVAILABLE;
     if (json != NULL)
         table_print_json(json);
     else if (status == EX_UNAVAILABLE)
-        tell_key(question);
-    return status == EX_UNAVAILABLE ? cmd_fail(status, "%s", fault.text) : status;
+        print_key(question);
+    return status == EX_UNAVAILABLE ? cmd_fault(status, cmd) : status;
 }
 
-int cmd_show(const struct cmd_options *options, int argc, char **argv)
+int cmd_show(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
     struct question question = {.id = NULL};
-    if (!parse_arguments(argc, argv, &question)) {
-        base_free(&question.id);
-        return CMD_USAGE;
-    }
-    int status = cmd_open(options, &config, NULL);
+    int status = parse_show(cmd, &question) ? cmd_open(cmd) : CMD_USAGE;
     if (status == 0) {
-        question.config = config;
-        message_identity(config->lock.namespace, question.id, strlen(question.id), question.identity);
-        status = show(&question);
+        message_identity(cmd->config->lock.namespace, question.id, strlen(question.id), question.identity);
+        status = show(cmd, &question);
     }
     base_free(&question.id);
     return status;

@@ -5,13 +5,11 @@
 
 #include <glib.h>
 #include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "ledger/ledger_list.h"
-#include "ledger/ledger_total.h"
 
 #define HOURS 24
 
@@ -19,14 +17,13 @@
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
-    for (size_t row = 0; row < stats->ever->rows; row++)
-        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), name) == 0)
-            json_object_set_new(object, ledger_cell(stats->ever, row, TOTAL_LABEL),
-                                json_integer(g_ascii_strtoll(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL, 10)));
+    for (size_t row = 0; stats_next(stats, name, NULL, &row); row++)
+        json_object_set_new(object, stats_cell(stats, row, TOTAL_LABEL),
+                            json_integer(g_ascii_strtoll(stats_cell(stats, row, TOTAL_VALUE), NULL, 10)));
     return object;
 }
 
-static void print_json(const struct stats *stats)
+static void stats_json(const struct stats *stats)
 {
     json_t *json = table_row_json(stats->totals, 0);
     json_object_set_new(json, "deliveries", counts_json(stats, "deliveries"));
@@ -36,13 +33,13 @@ static void print_json(const struct stats *stats)
     table_print_json(json);
 }
 
-static bool ask(struct ledger *ledger, struct stats *stats, struct fault *fault)
+static bool read_figures(struct cmd *cmd, struct stats *stats)
 {
-    stats->totals = ledger_totals(ledger, fault);
+    stats->totals = ledger_totals(cmd->ledger, &cmd->fault);
     if (stats->totals != NULL)
-        stats->ever = ledger_totals_ever(ledger, fault);
+        stats->ever = ledger_totals_ever(cmd->ledger, &cmd->fault);
     if (stats->ever != NULL)
-        stats->hours = ledger_hours(ledger, HOURS, fault);
+        stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->fault);
     return stats->hours != NULL;
 }
 
@@ -54,39 +51,35 @@ static void stats_clear(struct stats *stats)
 }
 
 /* After the answer: the next one comes sooner. No harm if it fails, as on a standby. */
-static void add_up(struct ledger *ledger)
+static void add_up(struct cmd *cmd)
 {
-    struct fault ignored;
     bool due = false;
     fflush(stdout);
-    if (ledger_total_is_due(ledger, &due, &ignored) && due)
-        due = ledger_total_up(ledger, &ignored);
+    if (ledger_total_is_due(cmd->ledger, &due, &cmd->fault) && due)
+        due = ledger_total_up(cmd->ledger, &cmd->fault);
 }
 
-int cmd_stats(const struct cmd_options *options, int argc, char **argv)
+int cmd_stats(struct cmd *cmd)
 {
-    struct config *config OD_CLEANUP(config_free) = NULL;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
     struct stats stats OD_CLEANUP(stats_clear) = {.totals = NULL};
     bool json = false, prometheus = false;
     const struct cmd_option words[] = {{"json", .flag = &json}, {"prometheus", .flag = &prometheus}, {.name = NULL}};
-    struct fault fault;
-    bool good = cmd_parse(argc, argv, words, 0, 0, NULL);
+    bool good = cmd_parse(cmd, words, 0, 0, NULL);
     if (good && json && prometheus)
-        good = cmd_wrong(argv, "give only one of --json and --prometheus");
+        good = cmd_wrong(cmd, "give only one of --json and --prometheus");
     if (!good)
         return CMD_USAGE;
-    int status = cmd_open(options, &config, &ledger);
+    int status = cmd_connect(cmd);
     if (status != 0)
         return status;
-    if (!ask(ledger, &stats, &fault))
-        return cmd_fail(EX_UNAVAILABLE, "%s", fault.text);
+    if (!read_figures(cmd, &stats))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (json)
-        print_json(&stats);
+        stats_json(&stats);
     else if (prometheus)
         stats_prometheus(&stats);
     else
         stats_page(&stats);
-    add_up(ledger);
+    add_up(cmd);
     return 0;
 }

@@ -6,22 +6,31 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ledger/ledger_total.h"
-
-double stats_number(const struct ledger_table *table, const char *column)
+double stats_number(const struct ledger_table *table, size_t row, const char *column)
 {
     for (size_t i = 0; i < table->columns; i++)
         if (strcmp(table->names[i], column) == 0)
-            return g_ascii_strtod(ledger_cell(table, 0, i), NULL);
+            return g_ascii_strtod(ledger_cell(table, row, i), NULL);
     return 0;
+}
+
+const char *stats_cell(const struct stats *stats, size_t row, size_t column)
+{
+    return ledger_cell(stats->ever, row, column);
+}
+
+bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row)
+{
+    while (*row < stats->ever->rows && (strcmp(stats_cell(stats, *row, TOTAL_NAME), name) != 0 ||
+                                        (label != NULL && strcmp(stats_cell(stats, *row, TOTAL_LABEL), label) != 0)))
+        (*row)++;
+    return *row < stats->ever->rows;
 }
 
 double stats_count(const struct stats *stats, const char *name, const char *label)
 {
     double sum = 0;
-    for (size_t row = 0; row < stats->ever->rows; row++)
-        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), name) == 0 &&
-            (label == NULL || strcmp(ledger_cell(stats->ever, row, TOTAL_LABEL), label) == 0))
-            sum += g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL);
+    for (size_t row = 0; stats_next(stats, name, label, &row); row++)
+        sum += g_ascii_strtod(stats_cell(stats, row, TOTAL_VALUE), NULL);
     return sum;
 }

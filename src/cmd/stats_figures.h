@@ -4,17 +4,23 @@
 #ifndef ONCEDROP_STATS_FIGURES_H
 #define ONCEDROP_STATS_FIGURES_H
 
-#include "ledger/ledger_query.h"
+#include "ledger/ledger_total.h"
 
 struct stats {
     struct ledger_table *totals, *hours; /* ledger_list.h */
     struct ledger_table *ever;           /* ledger_total.h */
 };
 
-/* The number in the first row of the column with this name; 0 if there is none. */
-double stats_number(const struct ledger_table *table, const char *column) OD_MUST;
+/* The number in the column with this name; 0 if there is none. */
+double stats_number(const struct ledger_table *table, size_t row, const char *column) OD_MUST;
 
-/* The all-time count with this name and label, or the sum over all labels if label is NULL. */
+/* Goes on from *row to a row of the all-time counts with this name and, unless it is NULL, this label; false at the end. */
+bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row);
+
+/* A cell of such a row (TOTAL_VALUE). */
+const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_MUST;
+
+/* The sum of these rows. */
 double stats_count(const struct stats *stats, const char *name, const char *label) OD_MUST;
 
 void stats_page(const struct stats *stats);

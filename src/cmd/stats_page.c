@@ -9,14 +9,12 @@
 #include "cmd/stats_figures.h"
 #include "cmd/table.h"
 #include "cmd/times.h"
-#include "ledger/ledger_total.h"
 
 #define SHARE_BAR 40 /* the longest bar */
 #define HOUR_BAR 12
 #define HOURS_MOST 48 /* lines */
 
-enum { HOUR, HOUR_STORED, HOUR_BYTES, HOUR_RETRIED, HOUR_P50, HOUR_P95, HOUR_P99 };
-
+#define INDENT 14 /* behind the word that begins a line */
 #define TEXT 64
 
 /* "374 bytes", "45.6 GiB". */
@@ -37,27 +35,22 @@ static void print_bar(double part, double whole, int width)
     printf("%s%.*s\n", filled > 0 ? "  " : "", filled, "########################################");
 }
 
-static void print_line(char *line)
-{
-    terminal_print(stdout, 14, line);
-    base_free(&line);
-}
-
 static void print_record(const struct ledger_table *totals)
 {
+    static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
     char text[TEXT];
-    double unfinished = stats_number(totals, "unfinished");
-    print_line(base_printf("messages      %.0f, %s", stats_number(totals, "messages"),
-                           size_text(stats_number(totals, "bytes"), text)));
-    print_line(base_printf("copies        %.0f stored, %.0f pending, %.0f appending, %.0f failed, %.0f abandoned",
-                           stats_number(totals, "stored"), stats_number(totals, "pending"),
-                           stats_number(totals, "appending"), stats_number(totals, "failed"),
-                           stats_number(totals, "abandoned")));
+    g_autoptr(GString) copies = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(states); i++)
+        g_string_append_printf(copies, "%s%.0f %s", i > 0 ? ", " : "", stats_number(totals, 0, states[i]), states[i]);
+    terminal_print(stdout, INDENT, "messages      %.0f, %s", stats_number(totals, 0, "messages"),
+                   size_text(stats_number(totals, 0, "bytes"), text));
+    terminal_print(stdout, INDENT, "copies        %s", copies->str);
+    double unfinished = stats_number(totals, 0, "unfinished");
     if (unfinished > 0)
-        print_line(base_printf("unfinished    %.0f, the oldest for %s", unfinished,
-                               times_duration(stats_number(totals, "oldest_unfinished") * 1000, text)));
+        terminal_print(stdout, INDENT, "unfinished    %.0f, the oldest for %s", unfinished,
+                       times_duration(stats_number(totals, 0, "oldest_unfinished") * 1000, text));
     else
-        print_line(base_strdup("unfinished    none"));
+        terminal_print(stdout, INDENT, "unfinished    none");
 }
 
 /* All outcomes so far, with the reasons below. */
@@ -65,7 +58,7 @@ static void print_outcomes(const struct stats *stats)
 {
     static const char *const outcomes[] = {"stored", "quarantined", "duplicate", "deferred", "bounced", "died"};
     double all = stats_count(stats, "deliveries", NULL);
-    GString *reasons = g_string_new("");
+    g_autoptr(GString) reasons = g_string_new(NULL);
     if (all > 0)
         table_heading("Tries since the record began, one for each recipient");
     for (size_t i = 0; all > 0 && i < G_N_ELEMENTS(outcomes); i++) {
@@ -73,18 +66,15 @@ static void print_outcomes(const struct stats *stats)
         printf("%-13s %12.0f  %5.1f %%", outcomes[i], count, 100 * count / all);
         print_bar(count, all, SHARE_BAR);
     }
-    for (size_t row = 0; row < stats->ever->rows; row++)
-        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), "deferrals") == 0 &&
-            strcmp(ledger_cell(stats->ever, row, TOTAL_VALUE), "0") != 0)
+    for (size_t row = 0; stats_next(stats, "deferrals", NULL, &row); row++)
+        if (strcmp(stats_cell(stats, row, TOTAL_VALUE), "0") != 0)
             g_string_append_printf(reasons, "%s%s %s", reasons->len > 0 ? ", " : "",
-                                   ledger_cell(stats->ever, row, TOTAL_LABEL),
-                                   ledger_cell(stats->ever, row, TOTAL_VALUE));
+                                   stats_cell(stats, row, TOTAL_LABEL), stats_cell(stats, row, TOTAL_VALUE));
     if (reasons->len > 0)
-        print_line(base_printf("deferred for  %s", reasons->str));
+        terminal_print(stdout, INDENT, "deferred for  %s", reasons->str);
     double searches = stats_count(stats, "searches", NULL);
     if (searches > 0)
-        print_line(base_printf("in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es"));
-    g_string_free(reasons, TRUE);
+        terminal_print(stdout, INDENT, "in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es");
 }
 
 /* The bound below which this share of the tries ended, as text. */
@@ -92,12 +82,9 @@ static const char *quantile(const struct stats *stats, const char *name, const c
                             char text[TEXT])
 {
     double all = stats_count(stats, name, label), below = 0, longest = 0;
-    for (size_t row = 0; row < stats->ever->rows; row++) {
-        if (strcmp(ledger_cell(stats->ever, row, TOTAL_NAME), name) != 0 ||
-            strcmp(ledger_cell(stats->ever, row, TOTAL_LABEL), label) != 0)
-            continue;
-        double ms = g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_LE), NULL);
-        below += g_ascii_strtod(ledger_cell(stats->ever, row, TOTAL_VALUE), NULL);
+    for (size_t row = 0; stats_next(stats, name, label, &row); row++) {
+        double ms = g_ascii_strtod(stats_cell(stats, row, TOTAL_LE), NULL);
+        below += g_ascii_strtod(stats_cell(stats, row, TOTAL_VALUE), NULL);
         longest = MAX(longest, ms);
         if (below >= share * all && ms > 0)
             return times_duration(ms, text);
@@ -115,32 +102,30 @@ static void print_phases(const struct stats *stats)
         {"phase", "read", "reading"}, {"phase", "lock", "lock"}, {"phase", "database", "database"},
         {"phase", "imap", "IMAP"},    {"delay", "", "in all"},
     };
-    char half[TEXT], most[TEXT], nearly[TEXT];
+    static const double shares[] = {0.5, 0.95, 0.99};
+    char text[TEXT];
     if (stats_count(stats, "phase", NULL) == 0)
         return;
     table_heading("Time spent on each phase, and since Postfix received the message");
     printf("%-13s %14s %14s %14s\n", "", "50 % within", "95 % within", "99 % within");
-    for (size_t i = 0; i < G_N_ELEMENTS(phases); i++)
-        if (stats_count(stats, phases[i].name, phases[i].label) > 0)
-            printf("%-13s %14s %14s %14s\n", phases[i].text,
-                   quantile(stats, phases[i].name, phases[i].label, 0.5, half),
-                   quantile(stats, phases[i].name, phases[i].label, 0.95, most),
-                   quantile(stats, phases[i].name, phases[i].label, 0.99, nearly));
-}
-
-static double number(const struct ledger_table *table, size_t row, size_t column)
-{
-    return g_ascii_strtod(ledger_cell(table, row, column), NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(phases); i++) {
+        if (stats_count(stats, phases[i].name, phases[i].label) == 0)
+            continue;
+        printf("%-13s", phases[i].text);
+        for (size_t j = 0; j < G_N_ELEMENTS(shares); j++)
+            printf(" %14s", quantile(stats, phases[i].name, phases[i].label, shares[j], text));
+        putchar('\n');
+    }
 }
 
 static void print_hour(const struct ledger_table *hours, size_t row, double most)
 {
-    char p50[TIMES_SIZE], p95[TIMES_SIZE], p99[TIMES_SIZE];
-    double stored = number(hours, row, HOUR_STORED);
-    printf(" %8.0f %7.0f %11s %11s %11s", stored, number(hours, row, HOUR_RETRIED),
-           times_duration(1000 * number(hours, row, HOUR_P50), p50),
-           times_duration(1000 * number(hours, row, HOUR_P95), p95),
-           times_duration(1000 * number(hours, row, HOUR_P99), p99));
+    static const char *const shares[] = {"p50", "p95", "p99"};
+    char text[TIMES_SIZE];
+    double stored = stats_number(hours, row, "stored");
+    printf(" %8.0f %7.0f", stored, stats_number(hours, row, "retried"));
+    for (size_t i = 0; i < G_N_ELEMENTS(shares); i++)
+        printf(" %11s", times_duration(1000 * stats_number(hours, row, shares[i]), text));
     print_bar(stored, most, HOUR_BAR);
 }
 
@@ -149,16 +134,16 @@ static void print_hours(const struct ledger_table *hours)
 {
     double most = 1;
     for (size_t row = 0; row < hours->rows; row++)
-        most = MAX(most, number(hours, row, HOUR_STORED));
+        most = MAX(most, stats_number(hours, row, "stored"));
     table_heading("Stored for recipients by hour (UTC), and the time since the first attempt");
     printf("%-13s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
-    GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(ledger_cell(hours, 0, HOUR), NULL);
+    GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(ledger_cell(hours, 0, 0), NULL);
     size_t row = 0;
     for (int i = 0; i < HOURS_MOST && at != NULL && (row < hours->rows || g_date_time_compare(at, now) < 0); i++) {
         GDateTime *next = g_date_time_add_hours(at, 1);
         char *hour = g_date_time_format(at, "%Y-%m-%dT%H"); /* a cell is as 2025-08-01T10:00:00Z */
         printf("%.10s %s", hour, hour + strlen("2025-08-01T"));
-        if (row < hours->rows && g_str_has_prefix(ledger_cell(hours, row, HOUR), hour))
+        if (row < hours->rows && g_str_has_prefix(ledger_cell(hours, row, 0), hour))
             print_hour(hours, row++, most);
         else
             printf(" %8d\n", 0);

@@ -4,10 +4,8 @@
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/stats_figures.h"
-#include "ledger/ledger_total.h"
 
 static void print_head(const char *name, const char *type, const char *help)
 {
@@ -28,16 +26,11 @@ static void print_gauges(const struct ledger_table *totals)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++) {
         print_head(gauges[i].name, "gauge", gauges[i].help);
-        printf("oncedrop_%s %.0f\n", gauges[i].name, stats_number(totals, gauges[i].column));
+        printf("oncedrop_%s %.0f\n", gauges[i].name, stats_number(totals, 0, gauges[i].column));
     }
     print_head("copies", "gauge", "Copies in the record by state");
     for (size_t i = 0; i < G_N_ELEMENTS(states); i++)
-        printf("oncedrop_copies{state=\"%s\"} %.0f\n", states[i], stats_number(totals, states[i]));
-}
-
-static const char *cell(const struct stats *stats, size_t row, size_t column)
-{
-    return ledger_cell(stats->ever, row, column);
+        printf("oncedrop_copies{state=\"%s\"} %.0f\n", states[i], stats_number(totals, 0, states[i]));
 }
 
 /* label: NULL if there is none. */
@@ -45,19 +38,17 @@ static void print_counter(const struct stats *stats, const char *count, const ch
                           const char *help)
 {
     print_head(name, "counter", help);
-    for (size_t row = 0; row < stats->ever->rows; row++) {
-        if (strcmp(cell(stats, row, TOTAL_NAME), count) != 0)
-            continue;
+    for (size_t row = 0; stats_next(stats, count, NULL, &row); row++) {
         if (label != NULL)
-            printf("oncedrop_%s{%s=\"%s\"} %s\n", name, label, cell(stats, row, TOTAL_LABEL),
-                   cell(stats, row, TOTAL_VALUE));
+            printf("oncedrop_%s{%s=\"%s\"} %s\n", name, label, stats_cell(stats, row, TOTAL_LABEL),
+                   stats_cell(stats, row, TOTAL_VALUE));
         else
-            printf("oncedrop_%s %s\n", name, cell(stats, row, TOTAL_VALUE));
+            printf("oncedrop_%s %s\n", name, stats_cell(stats, row, TOTAL_VALUE));
     }
 }
 
 /* A time in milliseconds as seconds, whatever the locale. */
-static const char *seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
+static const char *as_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
 {
     return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
 }
@@ -68,19 +59,19 @@ static size_t print_series(const struct stats *stats, size_t row, const char *co
                            const char *label)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
-    const char *value = cell(stats, row, TOTAL_LABEL);
+    const char *value = stats_cell(stats, row, TOTAL_LABEL);
     char *labels OD_CLEANUP(base_free) = label != NULL ? base_printf("%s=\"%s\"", label, value) : base_strdup("");
     const char *comma = label != NULL ? "," : "", *open = label != NULL ? "{" : "", *close = label != NULL ? "}" : "";
     char *sum OD_CLEANUP(base_free) = base_printf("%s_ms", count);
     int64_t below = 0, ms = -1;
     while (ms != 0) {
-        ms = g_ascii_strtoll(cell(stats, row, TOTAL_LE), NULL, 10);
-        below += g_ascii_strtoll(cell(stats, row++, TOTAL_VALUE), NULL, 10);
+        ms = g_ascii_strtoll(stats_cell(stats, row, TOTAL_LE), NULL, 10);
+        below += g_ascii_strtoll(stats_cell(stats, row++, TOTAL_VALUE), NULL, 10);
         printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
-               ms != 0 ? seconds(ms, text) : "+Inf", below);
+               ms != 0 ? as_seconds(ms, text) : "+Inf", below);
     }
     printf("oncedrop_%s_sum%s%s%s %s\n", name, open, labels, close,
-           seconds((int64_t)stats_count(stats, sum, value), text));
+           as_seconds((int64_t)stats_count(stats, sum, value), text));
     printf("oncedrop_%s_count%s%s%s %" PRId64 "\n", name, open, labels, close, below);
     return row;
 }
@@ -89,8 +80,8 @@ static void print_histogram(const struct stats *stats, const char *count, const 
                             const char *help)
 {
     print_head(name, "histogram", help);
-    for (size_t row = 0; row < stats->ever->rows;)
-        row = strcmp(cell(stats, row, TOTAL_NAME), count) == 0 ? print_series(stats, row, count, name, label) : row + 1;
+    for (size_t row = 0; stats_next(stats, count, NULL, &row);)
+        row = print_series(stats, row, count, name, label);
 }
 
 void stats_prometheus(const struct stats *stats)

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
+#include "replay/replay_answer.h"
 
 #define CELL_BYTES 4096
 #define TEXT_LEAST 12    /* texts are not cut below that, */
@@ -41,6 +42,11 @@ static const struct {
     {"stored", "\033[32m"},    {"duplicate", "\033[32m"}, {"pending", "\033[33m"},
     {"appending", "\033[33m"}, {"held", "\033[33m"},      {"failed", "\033[31m"},
 };
+
+static void print_style(const char *style)
+{
+    fputs(terminal_coloured(STDOUT_FILENO) ? style : "", stdout);
+}
 
 static const char *colour_of(const char *text)
 {
@@ -141,19 +147,17 @@ static void print_layout(const struct ledger_table *table, const struct column *
     size_t last = 0;
     for (size_t column = 0; column < table->columns; column++)
         last = columns[column].width > 0 ? column : last;
-    fputs(terminal_coloured(STDOUT_FILENO) ? BOLD : "", stdout);
+    print_style(BOLD);
     for (size_t column = 0; column < table->columns; column++)
         if (columns[column].width > 0)
             print_cell(table->names[column], &columns[column], column == last);
-    fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
+    print_style(PLAIN);
     for (size_t row = 0; row < table->rows; row++) {
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
                 print_cell(cell_text(table, row, column, text), &columns[column], column == last);
-        if (note != NO_COLUMN && !is_empty(table, row, note)) {
-            char *line OD_CLEANUP(base_free) = base_printf("    %s", cell_text(table, row, note, text));
-            terminal_print(stdout, 4, line);
-        }
+        if (note != NO_COLUMN && !is_empty(table, row, note))
+            terminal_print(stdout, 4, "    %s", cell_text(table, row, note, text));
     }
 }
 
@@ -176,60 +180,61 @@ static struct column *measure(const struct ledger_table *table)
     return columns;
 }
 
-void table_blank(struct ledger_table *table, const char *name)
-{
-    for (size_t column = 0; column < table->columns; column++)
-        for (size_t row = 0; strcmp(table->names[column], name) == 0 && row < table->rows; row++)
-            base_free(&table->cells[row * table->columns + column]);
-}
-
 void table_heading(const char *text)
 {
-    printf("\n%s", terminal_coloured(STDOUT_FILENO) ? BOLD : "");
-    terminal_print(stdout, 0, text);
-    fputs(terminal_coloured(STDOUT_FILENO) ? PLAIN : "", stdout);
+    putchar('\n');
+    print_style(BOLD);
+    terminal_print(stdout, 0, "%s", text);
+    print_style(PLAIN);
 }
 
 /* As many "name: value" on a line as fit. */
-static void print_filled(const struct ledger_table *table, size_t row, int room)
+static void print_filled(const struct ledger_table *table, const struct column *columns, size_t row, int room)
 {
     char text[CELL_BYTES];
-    GString *line = g_string_new(NULL);
+    g_autoptr(GString) line = g_string_new(NULL);
     for (size_t column = 0; column < table->columns; column++) {
-        if (is_empty(table, row, column))
+        if (columns[column].width == 0 || is_empty(table, row, column))
             continue;
         char *cell OD_CLEANUP(base_free) =
             base_printf("%s: %s", table->names[column], cell_text(table, row, column, text));
         if (line->len > 0 && terminal_columns(line->str) + GAP + terminal_columns(cell) > room) {
-            terminal_print(stdout, 2 * GAP, line->str);
-            g_string_assign(line, "  ");
-            g_string_append(line, cell);
+            terminal_print(stdout, 2 * GAP, "%s", line->str);
+            g_string_printf(line, "  %s", cell);
         } else {
             g_string_append_printf(line, "%s%s", line->len > 0 ? "  " : "", cell);
         }
     }
-    terminal_print(stdout, 2 * GAP, line->str);
-    g_string_free(line, TRUE);
+    terminal_print(stdout, 2 * GAP, "%s", line->str);
 }
 
-void table_print(const struct ledger_table *table)
+static size_t find_column(const struct ledger_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (strcmp(table->names[i], name) == 0)
+            return i;
+    return NO_COLUMN;
+}
+
+void table_print(const struct ledger_table *table, const char *without)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
+    size_t hidden = without != NULL ? find_column(table, without) : NO_COLUMN;
+    if (hidden != NO_COLUMN)
+        columns[hidden].width = 0;
     bool fits = room == 0 || sum_of(columns, table->columns, false) <= room;
     if (fits && table->rows > 0)
         print_layout(table, columns, NO_COLUMN);
     for (size_t row = 0; !fits && row < table->rows; row++)
-        print_filled(table, row, room);
+        print_filled(table, columns, row, room);
 }
 
 /* Why something is as it is: cut to a column's width it says nothing. */
 static size_t find_note(const struct ledger_table *table)
 {
-    for (size_t i = 0; i < table->columns; i++)
-        if (strcmp(table->names[i], "error") == 0 || strcmp(table->names[i], "reason") == 0)
-            return i;
-    return NO_COLUMN;
+    size_t error = find_column(table, "error");
+    return error != NO_COLUMN ? error : find_column(table, "reason");
 }
 
 /* Leaves out columns that do not fit beside those before them; returns their names. */
@@ -258,17 +263,14 @@ void table_print_list(const struct ledger_table *table)
     if (table->rows > 0)
         print_layout(table, columns, note);
     if (left_out != NULL && left_out[0] != '\0') {
-        char *line OD_CLEANUP(base_free) =
-            base_printf("Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);
         fflush(stdout);
-        terminal_print(stderr, 0, line);
+        terminal_print(stderr, 0, "Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);
     }
 }
 
 void table_print_line(const char *name, const char *value)
 {
-    char *line OD_CLEANUP(base_free) = base_printf("%s: %s", name, value);
-    terminal_print(stdout, 2, line);
+    terminal_print(stdout, 2, "%s: %s", name, value);
 }
 
 void table_print_row(const struct ledger_table *table, size_t row)
@@ -277,14 +279,6 @@ void table_print_row(const struct ledger_table *table, size_t row)
     for (size_t column = 0; column < table->columns; column++)
         if (!is_empty(table, row, column))
             table_print_line(table->names[column], cell_text(table, row, column, text));
-}
-
-json_t *table_json_text(const char *text)
-{
-    char *valid = g_utf8_make_valid(text, -1);
-    json_t *json = json_string(valid);
-    g_free(valid);
-    return json;
 }
 
 static json_t *cell_json(const struct ledger_table *table, size_t row, size_t column)
@@ -305,7 +299,7 @@ static json_t *cell_json(const struct ledger_table *table, size_t row, size_t co
     case LEDGER_TEXT:
         break;
     }
-    return value != NULL ? value : table_json_text(cell);
+    return value != NULL ? value : replay_json_text(cell);
 }
 
 json_t *table_row_json(const struct ledger_table *table, size_t row)

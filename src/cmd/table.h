@@ -11,10 +11,10 @@
 
 #include "ledger/ledger_query.h"
 
-/* Prints a table with headings and aligned columns; control characters are escaped, columns without any value left out.
- * Prints nothing if there are no rows. Nothing is cut: if the table does not fit the terminal, prints each row as
- * "name: value" pairs, several on a line. */
-void table_print(const struct ledger_table *table);
+/* Prints a table with headings and aligned columns; control characters are escaped, columns without any value left out, and
+ * so is the column `without`, if that is not NULL. Prints nothing if there are no rows. Nothing is cut: if the table does
+ * not fit the terminal, prints each row as "name: value" pairs, several on a line. */
+void table_print(const struct ledger_table *table, const char *without);
 
 /* The same for many rows: a column that does not fit the terminal beside those before it is left out and named at the
  * end; there the text of a column error or reason is printed below its row. */
@@ -24,17 +24,11 @@ void table_print_list(const struct ledger_table *table);
  * continued on the next one. */
 void table_print_row(const struct ledger_table *table, size_t row);
 
-/* Removes the values of a column, if there is one of that name, so that it is not printed. */
-void table_blank(struct ledger_table *table, const char *name);
-
 /* Prints one such line. */
 void table_print_line(const char *name, const char *value);
 
 /* Prints a heading, after an empty line. */
 void table_heading(const char *text);
-
-/* A JSON string from any bytes: invalid UTF-8 is replaced by U+FFFD. */
-json_t *table_json_text(const char *text) OD_MUST;
 
 /* The rows as objects with the columns' names; a cell without a value is null. */
 json_t *table_json(const struct ledger_table *table) OD_MUST;

@@ -4,8 +4,10 @@
 #include "cmd/times.h"
 
 #include <glib.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/config.h"
 
@@ -21,7 +23,7 @@ const char *times_duration(double ms, char text[TIMES_SIZE])
     else if (minutes < 24 * 60)
         snprintf(text, TIMES_SIZE, "%d h %d min", (int)(minutes / 60), (int)(minutes % 60));
     else
-        snprintf(text, TIMES_SIZE, "%" G_GINT64_FORMAT " d %d h", (gint64)(minutes / 1440), (int)(minutes / 60 % 24));
+        snprintf(text, TIMES_SIZE, "%" PRId64 " d %d h", minutes / 1440, (int)(minutes / 60 % 24));
     return text;
 }
 
@@ -30,33 +32,19 @@ static bool take_age(const char *text, char ret[TIMES_SIZE])
     int64_t ms;
     if (strspn(text, "0123456789") == strlen(text) || !config_parse_duration(text, &ms))
         return false; /* a number alone may be a year */
-    g_snprintf(ret, TIMES_SIZE, "%" G_GINT64_FORMAT, (gint64)ms);
+    snprintf(ret, TIMES_SIZE, "%" PRId64, ms);
     return true;
 }
 
-/* Takes over the reference to a time, which may be NULL. */
-static bool take_time(GDateTime *time, char ret[TIMES_SIZE])
-{
-    if (time == NULL)
-        return false;
-    g_snprintf(ret, TIMES_SIZE, "@%" G_GINT64_FORMAT, g_date_time_to_unix(time));
-    g_date_time_unref(time);
-    return true;
-}
-
+/* Midnight, in UTC. */
 static bool take_day(const char *text, char ret[TIMES_SIZE])
 {
     bool yesterday = g_ascii_strcasecmp(text, "yesterday") == 0;
     if (!yesterday && g_ascii_strcasecmp(text, "today") != 0)
         return false;
-    GDateTime *now = g_date_time_new_now_utc();
-    GDateTime *then = g_date_time_add_days(now, yesterday ? -1 : 0);
-    bool taken = take_time(g_date_time_new_utc(g_date_time_get_year(then), g_date_time_get_month(then),
-                                               g_date_time_get_day_of_month(then), 0, 0, 0),
-                           ret);
-    g_date_time_unref(then);
-    g_date_time_unref(now);
-    return taken;
+    int64_t day = time(NULL) / 86400 - yesterday;
+    snprintf(ret, TIMES_SIZE, "@%" PRId64, day * 86400);
+    return true;
 }
 
 static bool take_date(const char *text, char ret[TIMES_SIZE])
@@ -71,12 +59,13 @@ static bool take_date(const char *text, char ret[TIMES_SIZE])
         text += end;
         text += sscanf(text, ":%2d%n", &second, &end) == 1 ? end : 0;
     }
-    GTimeZone *zone = g_time_zone_new_identifier(*text != '\0' ? text : "Z");
+    g_autoptr(GTimeZone) zone = g_time_zone_new_identifier(*text != '\0' ? text : "Z");
     if (zone == NULL)
         return false;
-    bool taken = take_time(g_date_time_new(zone, year, month, day, hour, minute, second), ret);
-    g_time_zone_unref(zone);
-    return taken;
+    g_autoptr(GDateTime) time = g_date_time_new(zone, year, month, day, hour, minute, second);
+    if (time != NULL)
+        snprintf(ret, TIMES_SIZE, "@%" PRId64, g_date_time_to_unix(time));
+    return time != NULL;
 }
 
 bool times_parse_since(const char *text, char ret[TIMES_SIZE])

@@ -28,7 +28,7 @@ static ssize_t read_some(void *bytes, size_t size)
 static bool use_memory(struct front_message *message, struct fault *fault)
 {
     message->fd = temporary_memory();
-    if (message->fd >= 0 && temporary_write(message->fd, message->bytes, message->size))
+    if (message->fd >= 0 && base_write(message->fd, message->bytes, message->size))
         return true;
     return fault_set(fault, "cannot keep the message in memory: %m");
 }
@@ -54,7 +54,7 @@ static bool keep(struct front_message *message, size_t n, struct fault *fault)
         return false;
     if (!in_file && message->size + n >= FRONT_MESSAGE_FILE && !use_file(message, fault))
         return false;
-    if (!temporary_write(message->fd, buffer, n))
+    if (!base_write(message->fd, buffer, n))
         return temporary_fault(fault, "write the", errno);
     message->size += n;
     return true;

@@ -32,7 +32,7 @@ static bool move_to_file(struct message_store *store, struct fault *fault)
     store->fd = temporary_open();
     if (store->fd < 0)
         return temporary_fault(fault, "make a", errno);
-    if (!temporary_write(store->fd, store->memory, store->size))
+    if (!base_write(store->fd, store->memory, store->size))
         return temporary_fault(fault, "write the", errno);
     base_free(&store->memory);
     return true;
@@ -59,7 +59,7 @@ bool message_store_append(struct message_store *store, const unsigned char *byte
     } else {
         if (store->fd < 0 && !move_to_file(store, fault))
             return false;
-        if (!temporary_write(store->fd, bytes, size))
+        if (!base_write(store->fd, bytes, size))
             return temporary_fault(fault, "write the", errno);
     }
     store->size += size;

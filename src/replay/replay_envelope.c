@@ -43,81 +43,86 @@ static bool names_a_recipient(const struct decoded_address *address)
     return strcmp(address->role, "to") == 0 || strcmp(address->role, "cc") == 0 || strcmp(address->role, "bcc") == 0;
 }
 
-/* Adds the addressees that have an account here. */
-static enum replay_load add_addressees(struct replay_worker *worker, struct replay_message *message,
+/* Adds the addressee if it has an account here. */
+static enum route_result add_addressee(struct replay_worker *worker, const char *text, GPtrArray *recipients,
                                        struct fault *fault)
 {
-    const struct config *config = worker->setup->config;
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    enum route_result result = ROUTE_NONE;
+    if (address_parse(text, &address, fault))
+        result = route_find(worker->setup->config, worker->ledger, &address, &route, fault);
+    if (result == ROUTE_OK)
+        add_once(recipients, text);
+    return result;
+}
+
+/* Adds the addressees in the header that have an account here. */
+static enum replay_load add_addressees(struct replay_worker *worker, const struct message *message,
+                                       GPtrArray *recipients, struct fault *fault)
+{
     struct decoding *decoding OD_CLEANUP(decoding_free) = NULL;
-    if (config->route.account_query[0] == '\0') {
+    if (worker->setup->config->route.account_query[0] == '\0') {
         fault_set(fault,
                   "no Delivered-To and no X-Original-To in its header: name the recipients with -d (which of To, Cc and"
                   " Bcc have an account is known only with [route] account_query)");
         return REPLAY_BAD;
     }
-    struct ledger *ledger = replay_task_ledger(worker, fault);
-    if (ledger == NULL)
-        return REPLAY_TROUBLE;
-    decoding = decoding_start(message->message, RECORD_HEADERS, fault);
-    if (decoding == NULL)
+    if (replay_task_ledger(worker, fault) == NULL ||
+        (decoding = decoding_start(message, RECORD_HEADERS, fault)) == NULL)
         return REPLAY_TROUBLE;
     const struct decoded *decoded = decoding_result(decoding);
-    for (size_t i = 0; i < decoded->address_count; i++) {
-        struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-        struct address address OD_CLEANUP(address_clear) = {.address = NULL};
-        if (!names_a_recipient(&decoded->addresses[i]) ||
-            !address_parse(decoded->addresses[i].address, &address, fault))
-            continue;
-        switch (route_find(config, ledger, &address, &route, fault)) {
-        case ROUTE_OK:
-            add_once(message->recipients, decoded->addresses[i].address);
-            break;
-        case ROUTE_NONE:
-            break;
-        case ROUTE_TROUBLE:
+    for (size_t i = 0; i < decoded->address_count; i++)
+        if (names_a_recipient(&decoded->addresses[i]) &&
+            add_addressee(worker, decoded->addresses[i].address, recipients, fault) == ROUTE_TROUBLE)
             return REPLAY_TROUBLE;
-        }
-    }
-    if (message->recipients->len == 0 && decoding_fault(decoding) != NULL)
+    if (recipients->len > 0)
+        return REPLAY_LOADED;
+    if (decoding_fault(decoding) != NULL)
         fault_set(fault, "nobody in its header is known to have an account here (%s); name the recipients with -d",
                   decoding_fault(decoding));
-    else if (message->recipients->len == 0)
+    else
         fault_set(fault, "nobody in its header has an account here; name the recipients with -d");
-    return message->recipients->len > 0 ? REPLAY_LOADED : REPLAY_BAD;
+    return REPLAY_BAD;
 }
 
-/* The date after the last ';' of the topmost Received field (RFC 5321, 4.4). */
-static bool received_date(const struct message *message, int64_t *ret)
-{
-    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
-    const char *date = received != NULL ? strrchr(received, ';') : NULL;
-    return date != NULL && decode_date(date + 1, ret);
-}
-
-static int64_t arrival(const struct message *message, int64_t from_time)
+/* The time in a text; 0 if there is none. */
+static int64_t time_in(const char *text)
 {
     int64_t seconds = 0;
-    if (received_date(message, &seconds) && seconds > 0)
-        return seconds;
-    if (from_time > 0)
-        return from_time;
+    return text != NULL && decode_date(text, &seconds) && seconds > 0 ? seconds : 0;
+}
+
+/* When the message arrived; 0: unknown. The date is after the last ';' of Received (RFC 5321, 4.4). */
+static int64_t arrival(const struct message *message, int64_t from_time)
+{
+    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
     char *date OD_CLEANUP(base_free) = message_header(message, "Date", NULL);
-    return date != NULL && decode_date(date, &seconds) && seconds > 0 ? seconds : 0;
+    const char *end = received != NULL ? strrchr(received, ';') : NULL;
+    int64_t received_at = time_in(end != NULL ? end + 1 : NULL);
+    if (received_at > 0)
+        return received_at;
+    return from_time > 0 ? from_time : time_in(date);
 }
 
 enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *told,
                                           int64_t from_time, struct replay_message *message, struct fault *fault)
 {
-    char *path OD_CLEANUP(base_free) = told->sender == NULL ? message_header(message->message, "Return-Path", NULL)
-                                                            : NULL;
+    char *path OD_CLEANUP(base_free) = message_header(message->message, "Return-Path", NULL);
+    g_autoptr(GPtrArray) recipients = g_ptr_array_new_with_free_func(g_free);
+    const char *sender = told->sender != NULL ? told->sender : path;
+    enum replay_load load = REPLAY_LOADED;
     int64_t queued_at; /* of its original delivery: it is in no queue now */
-    message->sender = plain_address(told->sender != NULL ? told->sender : path != NULL ? path : "");
+    message->sender = plain_address(sender != NULL ? sender : "");
     received_queue(message->message, &message->queue_id, &queued_at);
     message->received_at = arrival(message->message, from_time);
-    message->recipients = g_ptr_array_new_with_free_func(g_free);
-    for (size_t i = 0; told->recipients != NULL && told->recipients[i] != NULL; i++)
-        add_once(message->recipients, told->recipients[i]);
-    add_from_field(message->recipients, message->message, "Delivered-To");
-    add_from_field(message->recipients, message->message, "X-Original-To");
-    return message->recipients->len > 0 ? REPLAY_LOADED : add_addressees(worker, message, fault);
+    for (guint i = 0; i < told->recipients->len; i++)
+        add_once(recipients, told->recipients->pdata[i]);
+    add_from_field(recipients, message->message, "Delivered-To");
+    add_from_field(recipients, message->message, "X-Original-To");
+    if (recipients->len == 0)
+        load = add_addressees(worker, message->message, recipients, fault);
+    g_ptr_array_add(recipients, NULL);
+    message->recipients = (char **)g_ptr_array_free(g_steal_pointer(&recipients), FALSE);
+    return load;
 }

@@ -8,8 +8,8 @@
 
 /* The envelope given on the command line. */
 struct replay_envelope {
-    const char *sender;            /* NULL: Return-Path, else "" */
-    const char *const *recipients; /* NULL-terminated; NULL: from the header */
+    const char *sender;    /* NULL: Return-Path, else "" */
+    GPtrArray *recipients; /* of const char *; empty: from the header */
 };
 
 /* Completes a message that was read: sender, recipients, queue id, and when it arrived.

@@ -9,58 +9,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "replay/replay_mbox.h"
 #include "replay/replay_open.h"
 
-/* A file, which the workers open again. */
-struct file {
-    char *path;  /* without symbolic links, for replay_open */
-    char *shown; /* the name for people */
-    int fd;      /* of the contents of standard input, which the workers inherit; -1: of another file */
-    enum mbox_quoting quoting;
-};
-
-struct item {
-    guint file;             /* index among the files */
-    guint number;           /* in its mbox, from 1; 0: the file is the message */
-    struct mbox_message at; /* if number is 0, size 0, which means the whole file */
-};
-
-struct replay_files {
-    GArray *files;
-    GArray *items;
-    bool as_root;
-    guint next;
-};
-
-static void file_clear(gpointer pointer)
+static void file_free(gpointer pointer)
 {
-    struct file *file = pointer;
+    struct replay_file *file = pointer;
     base_free(&file->path);
     base_free(&file->shown);
     base_close(&file->fd);
+    base_free(&file);
 }
 
 struct replay_files *replay_files_new(void)
 {
     struct replay_files *files = base_alloc(sizeof(*files));
-    files->files = g_array_new(FALSE, TRUE, sizeof(struct file));
-    g_array_set_clear_func(files->files, file_clear);
-    files->items = g_array_new(FALSE, TRUE, sizeof(struct item));
+    files->envelope.recipients = g_ptr_array_new();
+    files->files = g_ptr_array_new_with_free_func(file_free);
+    files->items = g_array_new(FALSE, TRUE, sizeof(struct replay_item));
     files->as_root = geteuid() == 0;
     return files;
 }
 
-size_t replay_files_count(const struct replay_files *files)
-{
-    return files->items->len;
-}
-
 void replay_files_free(struct replay_files **files)
 {
-    if (*files == NULL)
-        return;
-    g_array_unref((*files)->files);
+    g_ptr_array_unref((*files)->envelope.recipients);
+    g_ptr_array_unref((*files)->files);
     g_array_unref((*files)->items);
     base_free(files);
 }
@@ -70,40 +43,32 @@ static bool is_called_a_message(const char *path)
     return g_str_has_suffix(path, ".eml") || g_str_has_suffix(path, ".msg");
 }
 
-/* Adds the messages of an open file, and the file, which it takes over, even if there are none. */
-static bool add_file(struct replay_files *files, struct file file, int fd, struct fault *fault)
+/* Adds the messages of an open file. path: NULL: it cannot be opened again, so fd is taken over. */
+static bool add_file(struct replay_files *files, const char *path, const char *shown, int fd, struct fault *fault)
 {
-    GArray *messages = NULL;
-    enum mbox_quoting quoting;
-    bool good = is_called_a_message(file.shown) || mbox_scan(fd, &messages, &quoting, fault);
-    if (!good)
-        fault_prefix(fault, "%s", file.shown);
-    file.quoting = messages != NULL ? quoting : MBOX_PLAIN;
-    g_array_append_val(files->files, file);
-    guint count = messages != NULL ? messages->len : good;
-    for (guint i = 0; i < count; i++) {
-        struct item item = {.file = files->files->len - 1};
-        if (messages != NULL) {
-            item.number = i + 1;
-            item.at = g_array_index(messages, struct mbox_message, i);
-        }
+    g_autoptr(GArray) messages = NULL;
+    struct replay_file *file = base_alloc(sizeof(*file));
+    *file = (struct replay_file){base_strdup(path), base_strdup(shown), path == NULL ? fd : -1, MBOX_PLAIN};
+    g_ptr_array_add(files->files, file);
+    if (!is_called_a_message(shown) && !mbox_scan(fd, &messages, &file->quoting, fault))
+        return fault_prefix(fault, "%s", shown);
+    struct replay_item item = {.file = file};
+    if (messages == NULL)
+        g_array_append_val(files->items, item);
+    for (guint i = 0; messages != NULL && i < messages->len; i++) {
+        item.number = i + 1;
+        item.at = g_array_index(messages, struct mbox_message, i);
         g_array_append_val(files->items, item);
     }
-    g_clear_pointer(&messages, g_array_unref);
-    return good;
+    return true;
 }
 
 static bool add_standard_input(struct replay_files *files, struct fault *fault)
 {
     int fd = replay_open_input(fault);
-    if (fd < 0)
+    if (fd < 0 || !add_file(files, NULL, "-", fd, fault))
         return false;
-    if (lseek(fd, 0, SEEK_END) == 0) {
-        fault_set(fault, "standard input is empty");
-        base_close(&fd);
-        return false;
-    }
-    return add_file(files, (struct file){.path = base_strdup("-"), .shown = base_strdup("-"), .fd = fd}, fd, fault);
+    return lseek(fd, 0, SEEK_END) > 0 || fault_set(fault, "standard input is empty");
 }
 
 static bool leads_to_directory(const char *path)
@@ -153,11 +118,7 @@ static bool is_missed_link(const FTSENT *entry)
 static bool open_and_add(struct replay_files *files, const char *real, const char *shown, struct fault *fault)
 {
     int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, fault);
-    if (fd < 0) {
-        fault_prefix(fault, "%s", shown);
-        return false;
-    }
-    return add_file(files, (struct file){base_strdup(real), base_strdup(shown), -1, MBOX_PLAIN}, fd, fault);
+    return fd >= 0 ? add_file(files, real, shown, fd, fault) : fault_prefix(fault, "%s", shown);
 }
 
 /* Adds what stands in a directory. */
@@ -174,16 +135,14 @@ static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, cons
     case FTS_SL:
         if (!is_missed_link(entry))
             return true;
-        fault_set(fault,
-                  "%s: is a symbolic link, and none is followed in a directory; give what it leads to as a path of its"
-                  " own, and the Maildir without it",
-                  shown);
-        return false;
+        return fault_set(fault,
+                         "%s: is a symbolic link, and none is followed in a directory; give what it leads to as a path"
+                         " of its own, and the Maildir without it",
+                         shown);
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        fault_set(fault, "%s: %s", shown, strerror(entry->fts_errno));
-        return false;
+        return fault_set(fault, "%s: %s", shown, strerror(entry->fts_errno));
     default: /* no file, or a directory that was read */
         return true;
     }
@@ -193,18 +152,18 @@ static bool add_directory(struct replay_files *files, char *real, const char *sh
 {
     char *const paths[] = {real, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-    bool good = tree != NULL, slash = g_str_has_suffix(shown, "/");
-    if (!good)
-        fault_set(fault, "%s: %m", shown);
+    if (tree == NULL)
+        return fault_set(fault, "%s: %m", shown);
+    const char *slash = g_str_has_suffix(shown, "/") ? "" : "/";
+    bool good = true;
     for (FTSENT *entry; good && (entry = fts_read(tree)) != NULL;) {
         const char *within = entry->fts_path + strlen(real);
         within += strspn(within, "/");
-        char *name OD_CLEANUP(base_free) =
-            entry->fts_level == 0 ? base_strdup(shown) : base_printf("%s%s%s", shown, slash ? "" : "/", within);
+        char *name OD_CLEANUP(base_free) = entry->fts_level == 0 ? base_strdup(shown)
+                                                                 : base_printf("%s%s%s", shown, slash, within);
         good = add_entry(files, tree, entry, name, fault);
     }
-    if (tree != NULL)
-        fts_close(tree);
+    fts_close(tree);
     return good;
 }
 
@@ -215,31 +174,26 @@ bool replay_files_add(struct replay_files *files, const char *path, struct fault
     if (strcmp(path, "-") == 0)
         return add_standard_input(files, fault);
     char *real OD_CLEANUP(base_free) = files->as_root ? base_strdup(path) : realpath(path, NULL);
-    if (real == NULL) {
-        fault_set(fault, "%s: %m", path);
-        return false;
-    }
+    if (real == NULL)
+        return fault_set(fault, "%s: %m", path);
     int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, fault);
-    if (fd < 0) {
-        fault_prefix(fault, "%s", path);
+    if (fd < 0)
+        return fault_prefix(fault, "%s", path);
+    bool directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+    if (!(directory ? add_directory(files, real, path, fault) : add_file(files, real, path, fd, fault)))
         return false;
-    }
-    bool good = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) ? add_directory(files, real, path, fault)
-                                                                   : open_and_add(files, real, path, fault);
-    if (good && files->items->len == before)
-        fault_set(fault, "%s: contains no message", path);
-    return good && files->items->len > before;
+    return files->items->len > before || fault_set(fault, "%s: contains no message", path);
 }
 
-bool replay_files_next(void *context, char **ret_name, GVariant **ret_task)
+bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault)
 {
+    (void)fault;
     struct replay_files *files = context;
     if (files->next == files->items->len)
         return false;
-    const struct item *item = &g_array_index(files->items, struct item, files->next++);
-    const struct file *file = &g_array_index(files->files, struct file, item->file);
-    *ret_name = item->number > 0 ? base_printf("%s:%u", file->shown, item->number) : base_strdup(file->shown);
-    *ret_task = g_variant_new("(^ayibxxxu)", file->path, file->fd, files->as_root, item->at.offset, item->at.size,
-                              item->at.from_time, item->number > 0 ? file->quoting + 1U : 0U);
+    const struct replay_item *item = &g_array_index(files->items, struct replay_item, files->next);
+    const char *shown = item->file->shown;
+    *ret_name = item->number > 0 ? base_printf("%s:%u", shown, item->number) : base_strdup(shown);
+    *ret_number = files->next++;
     return true;
 }

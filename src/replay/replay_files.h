@@ -5,9 +5,31 @@
 #ifndef ONCEDROP_REPLAY_FILES_H
 #define ONCEDROP_REPLAY_FILES_H
 
-#include "replay/replay_run.h"
+#include "replay/replay_envelope.h"
+#include "replay/replay_mbox.h"
 
-struct replay_files;
+struct replay_file {
+    char *path;                /* without symbolic links, for replay_open: the workers open it again */
+    char *shown;               /* the name for people */
+    int fd;                    /* of the contents of standard input, which the workers inherit; -1: of another file */
+    enum mbox_quoting quoting; /* of an mbox */
+};
+
+/* A message in a file. */
+struct replay_item {
+    const struct replay_file *file;
+    guint number;           /* in its mbox, from 1; 0: the file is the message */
+    struct mbox_message at; /* if number is not 0 */
+};
+
+/* The context for struct replay_setup; a message's number there is its index among the items. */
+struct replay_files {
+    struct replay_envelope envelope; /* as given; set by the caller */
+    GPtrArray *files;                /* of struct replay_file * */
+    GArray *items;                   /* of struct replay_item */
+    bool as_root;
+    guint next;
+};
 
 struct replay_files *replay_files_new(void) OD_MUST;
 
@@ -22,17 +44,13 @@ struct replay_files *replay_files_new(void) OD_MUST;
  * contains no message. */
 bool replay_files_add(struct replay_files *files, const char *path, struct fault *fault) OD_MUST;
 
-size_t replay_files_count(const struct replay_files *files) OD_MUST;
-
 void replay_files_free(struct replay_files **files);
 
-/* For struct replay_source; context is a struct replay_files. Its tasks are for replay_files_load. */
-bool replay_files_next(void *context, char **ret_name, GVariant **ret_task);
-
-/* For struct replay_setup, whose load_context is a struct replay_envelope: reads the message, and its envelope from its
- * header. If an mbox message has lines that look quoted, the reading that the ledger knows is preferred, so that a
- * message that was delivered before is recognised. */
-enum replay_load replay_files_load(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
+/* For struct replay_setup. replay_files_load reads the message, and its envelope from its header. If an mbox message has
+ * lines that look quoted, the reading that the ledger knows is preferred, so that a message that was delivered before is
+ * recognised. */
+bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
+enum replay_load replay_files_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                    struct fault *fault) OD_MUST;
 
 #endif

@@ -9,48 +9,20 @@
 #include "ledger/ledger_resume.h"
 #include "message/message_builder.h"
 
-#define BATCH 500
-
-struct replay_ledger {
-    struct ledger *ledger;
-    int64_t ids[BATCH];
-    size_t count, at;
-    int64_t last;
-    bool failed;
-    struct fault fault;
-};
-
-struct replay_ledger *replay_ledger_new(struct ledger *ledger)
-{
-    struct replay_ledger *source = base_alloc(sizeof(*source));
-    source->ledger = ledger;
-    return source;
-}
-
-bool replay_ledger_next(void *context, char **ret_name, GVariant **ret_task)
+bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault)
 {
     struct replay_ledger *source = context;
     if (source->at == source->count) {
+        int64_t last = source->count > 0 ? source->ids[source->count - 1] : 0;
         source->at = source->count = 0;
-        source->failed =
-            !ledger_unfinished_ids(source->ledger, source->last, BATCH, source->ids, &source->count, &source->fault);
+        if (!ledger_unfinished_ids(source->ledger, last, G_N_ELEMENTS(source->ids), source->ids, &source->count,
+                                   fault) ||
+            source->count == 0)
+            return false;
     }
-    if (source->failed || source->at == source->count)
-        return false;
-    source->last = source->ids[source->at++];
-    *ret_name = base_printf("message %" PRId64, source->last);
-    *ret_task = g_variant_new_int64(source->last);
+    *ret_number = source->ids[source->at++];
+    *ret_name = base_printf("message %" PRId64, *ret_number);
     return true;
-}
-
-const char *replay_ledger_fault(const struct replay_ledger *source)
-{
-    return source->failed ? source->fault.text : NULL;
-}
-
-void replay_ledger_free(struct replay_ledger **source)
-{
-    base_free(source);
 }
 
 static bool feed_raw(void *context, const void *bytes, size_t size, struct fault *fault)
@@ -90,8 +62,8 @@ static bool hide_recipient(struct replay_worker *worker, struct message **messag
     return true;
 }
 
-static enum replay_load read_message(struct replay_worker *worker, int64_t id, const unsigned char *digest,
-                                     struct message **ret, struct fault *fault)
+static enum replay_load read_recorded(struct replay_worker *worker, int64_t id, const unsigned char *digest,
+                                      struct message **ret, struct fault *fault)
 {
     struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
     struct message *message OD_CLEANUP(message_free) = NULL;
@@ -104,39 +76,28 @@ static enum replay_load read_message(struct replay_worker *worker, int64_t id, c
     }
     if (!hide_recipient(worker, &message, fault))
         return REPLAY_TROUBLE;
-    *ret = message;
-    message = NULL;
+    *ret = g_steal_pointer(&message);
     return REPLAY_LOADED;
 }
 
-/* Moves the strings of a list into an array that owns them. */
-static GPtrArray *take_list(char **list)
-{
-    GPtrArray *array = g_ptr_array_new_with_free_func(g_free);
-    for (size_t i = 0; list[i] != NULL; i++)
-        g_ptr_array_add(array, g_strdup(list[i]));
-    return array;
-}
-
-enum replay_load replay_ledger_load(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
+enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct fault *fault)
 {
     struct ledger_unfinished *unfinished OD_CLEANUP(ledger_unfinished_free) = NULL;
     struct ledger *ledger = replay_task_ledger(worker, fault);
-    int64_t id = g_variant_get_int64(task);
-    if (ledger == NULL || !ledger_unfinished_read(ledger, id, &unfinished, fault))
+    if (ledger == NULL || !ledger_unfinished_read(ledger, number, &unfinished, fault))
         return REPLAY_TROUBLE;
     if (unfinished == NULL)
         return REPLAY_NOTHING;
-    enum replay_load load = read_message(worker, id, unfinished->digest, &ret->message, fault);
+    enum replay_load load = read_recorded(worker, number, unfinished->digest, &ret->message, fault);
     if (load != REPLAY_LOADED)
         return load;
-    ret->sender = base_strdup(unfinished->sender);
-    ret->queue_id = base_strdup(unfinished->queue_id);
-    ret->recipients = take_list(unfinished->recipients);
-    ret->originals = take_list(unfinished->originals);
+    ret->sender = g_steal_pointer(&unfinished->sender);
+    ret->queue_id = g_steal_pointer(&unfinished->queue_id);
+    ret->recipients = g_steal_pointer(&unfinished->recipients);
+    ret->originals = g_steal_pointer(&unfinished->originals);
     ret->sender_known = true;
-    ret->sender_route.account = base_strdup(unfinished->sent_account);
-    ret->sender_route.sent = base_strdup(unfinished->sent_mailbox);
+    ret->sender_route.account = g_steal_pointer(&unfinished->sent_account);
+    ret->sender_route.sent = g_steal_pointer(&unfinished->sent_mailbox);
     return REPLAY_LOADED;
 }

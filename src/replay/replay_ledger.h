@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages from the ledger, for `resume`. */
+ * Messages from the ledger, for `resume`. Both functions are for struct replay_setup, whose context is a struct
+ * replay_ledger. */
 #ifndef ONCEDROP_REPLAY_LEDGER_H
 #define ONCEDROP_REPLAY_LEDGER_H
 
-#include "replay/replay_run.h"
+#include "replay/replay_task.h"
 
-struct replay_ledger;
+/* All messages that can be finished, in the order in which they were recorded. The caller sets the ledger, the rest is
+ * zero. */
+struct replay_ledger {
+    struct ledger *ledger;
+    int64_t ids[500]; /* of a batch */
+    size_t count, at;
+};
 
-/* A source of all messages that can be finished, in the order in which they were recorded. The ledger must outlive
- * it. */
-struct replay_ledger *replay_ledger_new(struct ledger *ledger) OD_MUST;
+bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
 
-/* For struct replay_source; context is a struct replay_ledger. Ends early on trouble: see replay_ledger_fault. */
-bool replay_ledger_next(void *context, char **ret_name, GVariant **ret_task);
-
-/* Why it ended early; NULL if it did not. */
-const char *replay_ledger_fault(const struct replay_ledger *source) OD_MUST;
-
-void replay_ledger_free(struct replay_ledger **source);
-
-/* For struct replay_setup: reads the message and its unfinished recipients again, so that whatever others finished
- * meanwhile is left alone. The bytes must match the digest. */
-enum replay_load replay_ledger_load(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
+/* Reads the message and its unfinished recipients again, so that whatever others finished meanwhile is left alone. The
+ * bytes must match the digest. */
+enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct fault *fault) OD_MUST;
 
 #endif

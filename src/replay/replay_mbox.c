@@ -17,7 +17,6 @@
 struct candidate {
     bool there;
     struct mbox_from from;
-    struct mbox_place place;
     int64_t at;        /* its offset */
     size_t number;     /* from 1 */
     size_t blank_size; /* of the empty line before it, including its end */
@@ -104,8 +103,8 @@ static void take_candidate(struct scan *scan, bool after_marker)
     candidate->at = scan->line_at;
     candidate->number = scan->line_number;
     candidate->blank_size = scan->blank_size;
-    candidate->place.after_empty = scan->blank_size > 0;
-    candidate->place.after_marker = after_marker;
+    candidate->from.after_empty = scan->blank_size > 0;
+    candidate->from.after_marker = after_marker;
     mbox_from_read(scan->start, &candidate->from);
 }
 
@@ -113,7 +112,7 @@ static void take_candidate(struct scan *scan, bool after_marker)
 static void judge_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
-    if (mbox_from_judge_first(&candidate->from, &candidate->place) != MBOX_BEGINS) {
+    if (mbox_from_judge_first(&candidate->from) != MBOX_BEGINS) {
         refuse_line(scan, candidate->number,
                     "it begins with \"From \", as an mbox does, but does not look like an mbox separator; if the"
                     " file is a single message, name it *.eml or remove the line");
@@ -144,7 +143,7 @@ static void judge_later(struct scan *scan)
 {
     const struct candidate *candidate = &scan->candidate;
     bool in_length = candidate->at < scan->body_until;
-    enum mbox_verdict verdict = mbox_from_judge(&candidate->from, &scan->first, &candidate->place);
+    enum mbox_verdict verdict = mbox_from_judge(&candidate->from, &scan->first);
     if (verdict == MBOX_UNCLEAR || (verdict == MBOX_BEGINS && in_length)) {
         refuse_candidate(scan);
     } else if (verdict == MBOX_BEGINS) {
@@ -163,7 +162,7 @@ static bool judge_candidate(struct scan *scan)
     if (!candidate->there)
         return false;
     candidate->there = false;
-    mbox_from_look_behind(scan->start, &candidate->place);
+    mbox_from_look_behind(scan->start, &candidate->from);
     if (before == 0)
         judge_first(scan);
     else
@@ -191,7 +190,7 @@ static void take_first_line(struct scan *scan)
 }
 
 /* Handles one complete line; the next one begins at next_line_at. */
-static void take_line(struct scan *scan, int64_t next_line_at)
+static void take_whole_line(struct scan *scan, int64_t next_line_at)
 {
     while (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')
         scan->start_length--;
@@ -225,7 +224,7 @@ static void take_chunk(struct scan *scan, const char *chunk, size_t size, int64_
         scan->start_length += length < room ? length : room;
         at += length + (newline != NULL);
         if (newline != NULL)
-            take_line(scan, offset + (at - chunk));
+            take_whole_line(scan, offset + (at - chunk));
     }
 }
 
@@ -244,7 +243,7 @@ static bool scan_file(struct scan *scan)
         offset += n;
     }
     if (offset > scan->line_at && !scan->not_mbox && !scan->failed)
-        take_line(scan, offset);
+        take_whole_line(scan, offset);
     scan->start[0] = '\0';
     if (!scan->not_mbox && !scan->failed)
         (void)judge_candidate(scan);

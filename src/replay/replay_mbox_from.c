@@ -138,7 +138,7 @@ void mbox_from_clear(struct mbox_from *from)
     from->shape = NULL;
 }
 
-void mbox_from_look_behind(const char *line, struct mbox_place *ret)
+void mbox_from_look_behind(const char *line, struct mbox_from *ret)
 {
     static const char *const known[] = {"Received", "Return-Path",  "Delivered-To", "Message-ID", "Date", "From",
                                         "Subject",  "MIME-Version", "Content-*",    "Status",     "X-*"};
@@ -157,15 +157,15 @@ void mbox_from_look_behind(const char *line, struct mbox_place *ret)
     mbox_from_clear(&again);
 }
 
-enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from, const struct mbox_place *place)
+enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from)
 {
     bool certain = from->kind == MBOX_FROM_DATED ||
                    (from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_NOBODY);
-    return certain || place->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
+    return certain || from->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
 }
 
 /* Whether both lines are by the same program, or both have the form of RFC 4155. */
-static bool is_alike(const struct mbox_from *from, const struct mbox_from *first)
+static bool is_like_first(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool same_shape = strcmp(from->shape, first->shape) == 0;
     if (first->writer == MBOX_FROM_NOBODY)
@@ -177,44 +177,42 @@ static bool is_alike(const struct mbox_from *from, const struct mbox_from *first
 
 /* Judges a line like the file's first. marked: text never has such a line, and its program does not always put an empty
  * line before it. */
-static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked, const struct mbox_place *place)
+static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
 {
     bool prose = from->kind == MBOX_FROM_PROSE;
-    if ((prose ? place->before_known_field : place->before_field) && (place->after_empty || marked))
+    if ((prose ? from->before_known_field : from->before_field) && (from->after_empty || marked))
         return MBOX_BEGINS;
-    if (place->before_field)
-        return !prose || place->after_empty ? MBOX_UNCLEAR : MBOX_TEXT;
-    return marked || (place->after_empty && from->kind == MBOX_FROM_DATED) ? MBOX_UNCLEAR : MBOX_TEXT;
+    if (from->before_field)
+        return !prose || from->after_empty ? MBOX_UNCLEAR : MBOX_TEXT;
+    return marked || (from->after_empty && from->kind == MBOX_FROM_DATED) ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
 /* Judges other lines, which also occur in text: forwarded messages, patches. */
-static enum mbox_verdict judge_other(const struct mbox_from *from, const struct mbox_place *place)
+static enum mbox_verdict judge_other(const struct mbox_from *from)
 {
-    bool likely = place->after_empty && place->before_known_field;
+    bool likely = from->after_empty && from->before_known_field;
     if (strcmp(from->shape, NO_BLANK) == 0)
         return MBOX_TEXT;
-    if (from->kind != MBOX_FROM_PROSE && place->before_field)
-        likely = likely || place->after_empty || place->before_known_field || from->kind == MBOX_FROM_DATED;
+    if (from->kind != MBOX_FROM_PROSE && from->before_field)
+        likely = likely || from->after_empty || from->before_known_field || from->kind == MBOX_FROM_DATED;
     return likely ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
 /* Judges a line directly behind one with which a message begins: as text it would be the beginning of a header. */
-static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first,
-                                      const struct mbox_place *place)
+static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first)
 {
-    bool clear = from->kind == MBOX_FROM_DATED || is_alike(from, first);
-    if (clear && place->before_field)
+    bool clear = from->kind == MBOX_FROM_DATED || is_like_first(from, first);
+    if (clear && from->before_field)
         return MBOX_BEGINS;
     return clear || from->kind != MBOX_FROM_PROSE ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first,
-                                  const struct mbox_place *place)
+enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool marked = from->writer == first->writer && from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_GIT;
-    if (place->after_marker)
-        return judge_second(from, first, place);
-    return is_alike(from, first) ? judge_alike(from, marked, place) : judge_other(from, place);
+    if (from->after_marker)
+        return judge_second(from, first);
+    return is_like_first(from, first) ? judge_alike(from, marked) : judge_other(from);
 }
 
 static bool begins_message(const char *text)

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 
+/* Such a line and its surroundings. */
 struct mbox_from {
     enum {
         MBOX_FROM_PROSE,    /* as in prose: "From the beginning" */
@@ -25,12 +26,8 @@ struct mbox_from {
         MBOX_FROM_NUMBER, /* -5834534534538434534 (Google Groups) */
         MBOX_FROM_GIT,    /* a commit's hash and 17 September 2001 (git format-patch) */
     } writer;
-    char *shape;  /* the line's words by kind: the same for all lines written by one program */
-    int64_t time; /* seconds since 1970; 0: unreadable */
-};
-
-/* The surroundings of a line. */
-struct mbox_place {
+    char *shape;             /* the line's words by kind: the same for all lines written by one program */
+    int64_t time;            /* seconds since 1970; 0: unreadable */
     bool after_empty;        /* the line before is empty */
     bool after_marker;       /* the line before is one with which a message begins */
     bool before_field;       /* the next line is a header field, or another From_ line */
@@ -46,20 +43,19 @@ enum mbox_verdict {
 /* Whether a line is a candidate at all: it begins with "From ", or consists of "From". */
 bool mbox_from_is(const char *line) OD_MUST;
 
-/* Analyses such a line, given without its end. */
+/* Analyses such a line, given without its end; its surroundings are left as they are. */
 void mbox_from_read(const char *line, struct mbox_from *ret);
+
+/* Sets the two members that depend on the next line. */
+void mbox_from_look_behind(const char *next_line, struct mbox_from *ret);
 
 void mbox_from_clear(struct mbox_from *from);
 
 /* Whether a file that begins with this line is an mbox: MBOX_BEGINS or MBOX_UNCLEAR. */
-enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from, const struct mbox_place *place) OD_MUST;
+enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from) OD_MUST;
 
 /* Judges a later line. first: the file's first line. */
-enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first,
-                                  const struct mbox_place *place) OD_MUST;
-
-/* Sets the two members of *ret that depend on the next line. */
-void mbox_from_look_behind(const char *line, struct mbox_place *ret);
+enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first) OD_MUST;
 
 /* Content-Length marks the end of a message in some mboxes; many programs leave it wrong, and a message's sender can set it
  * as he likes. It never decides where a message ends.

@@ -7,23 +7,16 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <linux/openat2.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/temporary.h"
 
-static int refuse(struct fault *fault, const char *why)
+static int refuse_file(struct fault *fault, int error, const char *why)
 {
     fault_set(fault, "%s", why);
-    errno = ELOOP;
-    return -1;
-}
-
-static int failed(struct fault *fault)
-{
-    int error = errno;
-    fault_set(fault, "%m");
     errno = error;
     return -1;
 }
@@ -36,7 +29,7 @@ static int open_plain(const char *path, uint64_t flags)
 }
 
 /* Whoever may write to a directory can give it a link to another's file. */
-static bool is_of_its_place(const struct stat *file, const struct stat *directory)
+static bool belongs_there(const struct stat *file, const struct stat *directory)
 {
     if (directory->st_uid != 0)
         return file->st_uid == directory->st_uid;
@@ -54,17 +47,18 @@ int replay_open(const char *path, bool as_root, struct fault *fault)
     if (directory >= 0)
         fd = openat(directory, basename(below), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ELOOP)
-        return refuse(fault, "leads over a symbolic link, and none is followed here; give what realpath(1) says");
+        return refuse_file(fault, ELOOP,
+                           "leads over a symbolic link, and none is followed here; give what realpath(1) says");
     if (fd < 0 && errno == ENXIO)
-        return refuse(fault, "is neither a file nor a directory");
+        return refuse_file(fault, ELOOP, "is neither a file nor a directory");
     if (fd < 0 || fstat(fd, &status) != 0 || fstat(directory, &around) != 0)
-        return failed(fault);
+        return refuse_file(fault, errno, strerror(errno));
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-        return refuse(fault, "is neither a file nor a directory");
-    if (as_root && S_ISREG(status.st_mode) && !is_of_its_place(&status, &around))
-        return refuse(fault,
-                      "does not belong to its directory's owner, who may have put a link to another's file there:"
-                      " root does not read it; copy it to a directory of root's");
+        return refuse_file(fault, ELOOP, "is neither a file nor a directory");
+    if (as_root && S_ISREG(status.st_mode) && !belongs_there(&status, &around))
+        return refuse_file(fault, ELOOP,
+                           "does not belong to its directory's owner, who may have put a link to another's file there:"
+                           " root does not read it; copy it to a directory of root's");
     int opened = fd;
     fd = -1;
     return opened;
@@ -75,19 +69,16 @@ int replay_open_input(struct fault *fault)
     char chunk[65536];
     ssize_t n;
     int fd OD_CLEANUP(base_close) = temporary_open();
-    if (fd < 0) {
+    if (fd < 0)
         temporary_fault(fault, "make a", errno);
-        return -1;
-    }
-    while ((n = TEMP_FAILURE_RETRY(read(STDIN_FILENO, chunk, sizeof(chunk)))) != 0) {
-        if (n < 0) {
+    while (fd >= 0 && (n = TEMP_FAILURE_RETRY(read(STDIN_FILENO, chunk, sizeof(chunk)))) != 0) {
+        if (n > 0 && base_write(fd, chunk, (size_t)n))
+            continue;
+        if (n < 0)
             fault_set(fault, "standard input: %m");
-            return -1;
-        }
-        if (!temporary_write(fd, chunk, (size_t)n)) {
+        else
             temporary_fault(fault, "write the", errno);
-            return -1;
-        }
+        base_close(&fd);
     }
     int opened = fd;
     fd = -1;

@@ -3,9 +3,8 @@
  * Text, JSON and the progress bar. */
 #include "replay/replay_output.h"
 
-#include <jansson.h>
+#include <glib.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -16,12 +15,10 @@
 #define INDENT 10 /* of continuation lines: the width of the outcome column */
 
 struct replay_output {
-    const char *command;
-    bool json;
-    bool dry_run;
-    bool lines; /* also print a line for each success */
+    const struct replay_setup *setup;
+    bool all_lines; /* print a line for each recipient, not only failures, at the end */
     bool bar;
-    size_t total, done; /* messages */
+    size_t done; /* messages */
     size_t counts[REPLAY_COUNTS];
     GPtrArray *problems; /* a line for each failure */
     int64_t started_ms, drawn_ms;
@@ -34,15 +31,12 @@ static const char *const count_names[REPLAY_COUNTS] = {
     [REPLAY_FAILED] = "failed",
 };
 
-struct replay_output *replay_output_new(const char *command, bool json, bool dry_run, size_t total)
+struct replay_output *replay_output_new(const struct replay_setup *setup)
 {
     struct replay_output *output = base_alloc(sizeof(*output));
-    output->command = command;
-    output->json = json;
-    output->dry_run = dry_run;
-    output->lines = !json && !isatty(STDOUT_FILENO);
+    output->setup = setup;
+    output->all_lines = !setup->json && (setup->dry_run || !isatty(STDOUT_FILENO));
     output->bar = isatty(STDERR_FILENO);
-    output->total = total;
     output->problems = g_ptr_array_new_with_free_func(g_free);
     output->started_ms = base_now_ms();
     return output;
@@ -53,12 +47,6 @@ size_t replay_output_count(const struct replay_output *output, enum replay_count
     return output->counts[count];
 }
 
-/* In a dry run every line is wanted. */
-static bool tells_all(const struct replay_output *output)
-{
-    return output->lines || (output->dry_run && !output->json);
-}
-
 static void erase_bar(struct replay_output *output)
 {
     if (output->bar && output->drawn_ms != 0)
@@ -66,7 +54,7 @@ static void erase_bar(struct replay_output *output)
     output->drawn_ms = 0;
 }
 
-static enum replay_count count_of(enum outcome outcome)
+static enum replay_count counted_as(enum outcome outcome)
 {
     const struct outcome_row *row = outcome_row(outcome);
     if (outcome == OUTCOME_STORED || outcome == OUTCOME_QUARANTINED)
@@ -77,8 +65,8 @@ static enum replay_count count_of(enum outcome outcome)
 }
 
 /* Prints one line about a recipient ("": about the whole message); failures are also kept for the summary. */
-static void tell(struct replay_output *output, enum replay_count count, const char *name, const char *recipient,
-                 const char *text)
+static void print_result(struct replay_output *output, enum replay_count count, const char *name, const char *recipient,
+                         const char *text)
 {
     char escaped_name[8192], escaped_recipient[2048], escaped_text[4096];
     char *line = g_strdup_printf("%-10s%s%s%s%s: %s", count_names[count],
@@ -87,76 +75,56 @@ static void tell(struct replay_output *output, enum replay_count count, const ch
                                  log_escape(recipient, escaped_recipient, sizeof(escaped_recipient)),
                                  recipient[0] != '\0' ? ">" : "", log_escape(text, escaped_text, sizeof(escaped_text)));
     output->counts[count]++;
-    if (tells_all(output))
-        terminal_print(stdout, INDENT, line);
+    if (output->all_lines)
+        terminal_print(stdout, INDENT, "%s", line);
     if (count == REPLAY_DEFERRED || count == REPLAY_FAILED)
         g_ptr_array_add(output->problems, line);
     else
         g_free(line);
 }
 
-static json_t *json_text(const char *text)
+static void print_answer(const char *name, json_t *answer)
 {
-    char *valid = g_utf8_make_valid(text, -1);
-    json_t *json = json_string(valid);
-    g_free(valid);
-    return json;
-}
-
-static void print_json(const char *name, const char *error, const struct replay_answer *answer)
-{
-    json_t *recipients = json_array();
-    for (guint i = 0; answer != NULL && i < answer->verdicts->len; i++) {
-        const struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        json_array_append_new(recipients,
-                              json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:I}", "recipient",
-                                        json_text(verdict->recipient), "status",
-                                        count_names[count_of(verdict->outcome)], "dsn",
-                                        outcome_row(verdict->outcome)->dsn, "text", json_text(verdict->text), "account",
-                                        json_text(verdict->account), "mailbox", json_text(verdict->mailbox), "uid",
-                                        (json_int_t)verdict->uid));
+    size_t i;
+    json_t *recipient;
+    json_object_set_new(answer, "name", replay_json_text(name));
+    json_object_del(answer, "load");
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        enum outcome outcome = replay_answer_outcome(recipient);
+        json_object_set_new(recipient, "status", json_string(count_names[counted_as(outcome)]));
+        json_object_set_new(recipient, "dsn", json_string(outcome_row(outcome)->dsn));
+        json_object_del(recipient, "outcome");
     }
-    const struct replay_answer *loaded = answer != NULL && answer->digest[0] != '\0' ? answer : NULL;
-    json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "error",
-                  error != NULL ? json_text(error) : json_null(), "message_id",
-                  loaded != NULL && loaded->message_id[0] != '\0' ? json_text(loaded->message_id) : json_null(),
-                  "digest", loaded != NULL ? json_text(loaded->digest) : json_null(), "size",
-                  (json_int_t)(loaded != NULL ? loaded->size : 0), "recipients", recipients);
-    json_dumpf(object, stdout, JSON_COMPACT);
+    json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
-    json_decref(object);
 }
 
-void replay_output_trouble(struct replay_output *output, const char *name, const char *reason)
+void replay_output_message(struct replay_output *output, const char *name, json_t *answer)
 {
+    enum replay_load load = replay_answer_load(answer);
+    size_t i;
+    json_t *recipient;
     erase_bar(output);
     output->done++;
-    tell(output, REPLAY_DEFERRED, name, "", reason);
-    if (output->json)
-        print_json(name, reason, NULL);
-}
-
-void replay_output_message(struct replay_output *output, const char *name, const struct replay_answer *answer)
-{
-    bool failed = answer->load == REPLAY_BAD || answer->load == REPLAY_TROUBLE;
-    erase_bar(output);
-    output->done++;
-    if (failed)
-        tell(output, answer->load == REPLAY_BAD ? REPLAY_FAILED : REPLAY_DEFERRED, name, "", answer->text);
-    for (guint i = 0; !failed && i < answer->verdicts->len; i++) {
-        const struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        tell(output, count_of(verdict->outcome), name, verdict->recipient, verdict->text);
+    if (load == REPLAY_BAD || load == REPLAY_TROUBLE)
+        print_result(output, load == REPLAY_BAD ? REPLAY_FAILED : REPLAY_DEFERRED, name, "",
+                     replay_answer_text(answer, "error"));
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        print_result(output, counted_as(replay_answer_outcome(recipient)), name,
+                     replay_answer_text(recipient, "recipient"), replay_answer_text(recipient, "text"));
     }
-    if (output->json && answer->load != REPLAY_NOTHING)
-        print_json(name, failed ? answer->text : NULL, answer);
+    if (output->setup->json && load != REPLAY_NOTHING)
+        print_answer(name, answer);
 }
 
 static void add_remaining(GString *line, const struct replay_output *output, double rate)
 {
-    if (rate <= 0 || output->total <= output->done)
+    size_t total = output->setup->total;
+    if (rate <= 0 || total <= output->done)
         return;
-    long left = (long)((double)(output->total - output->done) / rate) + 1;
+    long left = (long)((double)(total - output->done) / rate) + 1;
     g_string_append_printf(line, left >= 3600 ? ", %ld:%02ld:%02ld left" : ", %.0ld%ld:%02ld left", left / 3600,
                            left / 60 % 60, left % 60);
 }
@@ -164,17 +132,16 @@ static void add_remaining(GString *line, const struct replay_output *output, dou
 void replay_output_progress(struct replay_output *output, size_t waiting)
 {
     int64_t now = base_now_ms();
+    size_t total = output->setup->total;
     if (!output->bar || (output->drawn_ms != 0 && now - output->drawn_ms < REDRAW_MS))
         return;
     double seconds = (double)(now - output->started_ms) / 1000;
     double rate = seconds > 0.5 ? (double)output->done / seconds : 0;
-    GString *line = g_string_new(NULL);
-    if (output->total > 0) {
-        int filled = (int)(output->done * BAR_WIDTH / output->total);
-        g_string_append_c(line, '[');
-        for (int i = 0; i < BAR_WIDTH; i++)
-            g_string_append_c(line, i < filled ? '#' : '.');
-        g_string_append_printf(line, "] %zu/%zu", output->done, output->total);
+    g_autoptr(GString) line = g_string_new(NULL);
+    if (total > 0) {
+        int filled = (int)(output->done * BAR_WIDTH / total);
+        g_string_append_printf(line, "[%.*s%.*s] %zu/%zu", filled, "####################", BAR_WIDTH - filled,
+                               "....................", output->done, total);
     } else {
         g_string_append_printf(line, "%zu", output->done);
     }
@@ -188,48 +155,24 @@ void replay_output_progress(struct replay_output *output, size_t waiting)
     fprintf(stderr, "\r%.*s\033[K", terminal_width(STDERR_FILENO) - 1, line->str);
     fflush(stderr);
     output->drawn_ms = now;
-    g_string_free(line, TRUE);
 }
 
-static void print_problems(const struct replay_output *output)
-{
-    if (tells_all(output) || output->problems->len == 0)
-        return;
-    for (guint i = 0; i < output->problems->len; i++)
-        terminal_print(stderr, INDENT, output->problems->pdata[i]);
-}
-
-static void output_free(struct replay_output **output)
-{
-    erase_bar(*output);
-    g_ptr_array_unref((*output)->problems);
-    base_free(output);
-}
-
-void replay_output_end(struct replay_output **output_ptr, const char *again)
+void replay_output_end(struct replay_output **output_ptr, bool left, bool failed)
 {
     struct replay_output *output = *output_ptr;
-    FILE *out = output->json ? stderr : stdout;
     erase_bar(output);
-    print_problems(output);
-    GString *line = g_string_new(NULL);
-    g_string_append_printf(line, "%s%s: %zu message%s:", output->command, output->dry_run ? " --dry-run" : "",
-                           output->done, output->done == 1 ? "" : "s");
+    for (guint i = 0; !output->all_lines && i < output->problems->len; i++)
+        terminal_print(stderr, INDENT, "%s", (char *)output->problems->pdata[i]);
+    g_autoptr(GString) counts = g_string_new(NULL);
     for (int i = 0; i < REPLAY_COUNTS; i++)
-        g_string_append_printf(line, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
-    g_string_append_printf(line, " (by recipient), in %.1f s", (double)(base_now_ms() - output->started_ms) / 1000);
-    terminal_print(out, 2, line->str);
-    g_string_free(line, TRUE);
-    if (again != NULL)
-        terminal_print(stderr, 0, again);
+        g_string_append_printf(counts, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
+    if (output->done > 0 || !failed)
+        terminal_print(output->setup->json ? stderr : stdout, 2, "%s%s: %zu message%s:%s (by recipient), in %.1f s",
+                       output->setup->command, output->setup->dry_run ? " --dry-run" : "", output->done,
+                       output->done == 1 ? "" : "s", counts->str, (double)(base_now_ms() - output->started_ms) / 1000);
+    if (left && !failed)
+        terminal_print(stderr, 0, "%s", output->setup->hint);
     fflush(stdout);
-    output_free(output_ptr);
-}
-
-void replay_output_cancel(struct replay_output **output)
-{
-    if ((*output)->done > 0)
-        replay_output_end(output, NULL);
-    else
-        output_free(output);
+    g_ptr_array_unref(output->problems);
+    base_free(output_ptr);
 }

@@ -5,8 +5,6 @@
 #ifndef ONCEDROP_REPLAY_OUTPUT_H
 #define ONCEDROP_REPLAY_OUTPUT_H
 
-#include <glib.h>
-
 #include "replay/replay_task.h"
 
 /* Recipients by result. */
@@ -14,24 +12,20 @@ enum replay_count { REPLAY_STORED, REPLAY_DUPLICATE, REPLAY_DEFERRED, REPLAY_FAI
 
 struct replay_output;
 
-/* command: its name. json: print one object per message. total: number of messages; 0: unknown. */
-struct replay_output *replay_output_new(const char *command, bool json, bool dry_run, size_t total) OD_MUST;
+struct replay_output *replay_output_new(const struct replay_setup *setup) OD_MUST;
 
-/* Reports a message that is finished. */
-void replay_output_message(struct replay_output *output, const char *name, const struct replay_answer *answer);
-
-/* Reports a message that could not be tried completely: deferred, for this reason. */
-void replay_output_trouble(struct replay_output *output, const char *name, const char *reason);
+/* Reports what became of a message; completes the answer. */
+void replay_output_message(struct replay_output *output, const char *name, json_t *answer);
 
 /* To be called regularly: updates the progress bar. waiting: messages that other deliveries are making. */
 void replay_output_progress(struct replay_output *output, size_t waiting);
 
 size_t replay_output_count(const struct replay_output *output, enum replay_count count) OD_MUST;
 
-/* Prints the summary. again: how to continue, or NULL if everything was tried. Frees the output. */
-void replay_output_end(struct replay_output **output, const char *again);
-
-/* The same after an error that is reported otherwise: nothing is said when no message was done with. */
-void replay_output_cancel(struct replay_output **output);
+/* Prints the summary, and frees the output.
+ *
+ * left    not everything was tried, or is in place: prints how to continue
+ * failed  an error that is reported otherwise ended the run: nothing is said if no message was done with */
+void replay_output_end(struct replay_output **output, bool left, bool failed);
 
 #endif

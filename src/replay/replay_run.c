@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "replay/replay_output.h"
 #include "replay/replay_workers.h"
 
 #define RETRY_FIRST_MS 250
@@ -20,7 +21,7 @@
 static volatile sig_atomic_t stops; /* how often we were asked to stop */
 
 /* After a second signal the workers are not waited for. */
-static void stop(int signal)
+static void count_stop(int signal)
 {
     (void)signal;
     if (++stops > 1)
@@ -30,30 +31,31 @@ static void stop(int signal)
 /* A message in progress. */
 struct item {
     char *name;
-    GVariant *task;
-    char **left;                  /* remaining recipients; NULL: all */
-    struct replay_answer *answer; /* of all tries so far, with the last verdict of each recipient; NULL: none yet */
+    int64_t number;
+    json_t *left;   /* remaining recipients; null: all */
+    json_t *answer; /* of all tries so far, with the last result of each recipient; NULL: none yet */
     int64_t busy_since_ms, due_ms, pause_ms;
 };
 
 struct run {
     const struct replay_setup *setup;
-    const struct replay_source *source;
     struct workers *workers;
     struct replay_output *output;
     GQueue waiting;      /* of struct item, by due_ms */
     int64_t patience_ms; /* how long to retry one message */
-    bool source_ended;
+    bool all_begun;
+    struct fault *fault;     /* of setup->next */
     GHashTable *would_store; /* copies that this dry run would have made, and would not make again */
 };
 
-static void item_free(struct item *item)
+/* Reports what became of a message, and frees it. */
+static void finish_item(struct run *run, struct item *item)
 {
+    replay_output_message(run->output, item->name, item->answer);
     base_free(&item->name);
-    g_variant_unref(item->task);
-    g_strfreev(item->left);
-    replay_answer_free(&item->answer);
-    g_free(item);
+    json_decref(item->left);
+    json_decref(item->answer);
+    base_free(&item);
 }
 
 static gint by_due(gconstpointer a, gconstpointer b, gpointer context)
@@ -63,7 +65,7 @@ static gint by_due(gconstpointer a, gconstpointer b, gpointer context)
     return first->due_ms < second->due_ms ? -1 : first->due_ms > second->due_ms;
 }
 
-static void wait_with(struct run *run, struct item *item)
+static void let_wait(struct run *run, struct item *item)
 {
     int64_t now = base_now_ms();
     if (item->busy_since_ms == 0)
@@ -76,20 +78,38 @@ static void wait_with(struct run *run, struct item *item)
 /* The next message to try: one whose pause is over, else a new one, else NULL. */
 static struct item *next_item(struct run *run)
 {
-    struct item *waiting = g_queue_peek_head(&run->waiting);
+    const struct item *waiting = g_queue_peek_head(&run->waiting);
+    struct item new = {.left = json_null()};
     if (waiting != NULL && waiting->due_ms <= base_now_ms())
         return g_queue_pop_head(&run->waiting);
-    if (run->source_ended)
+    run->all_begun = run->all_begun || !run->setup->next(run->setup->context, &new.name, &new.number, run->fault);
+    if (run->all_begun)
         return NULL;
-    struct item *item = g_new0(struct item, 1);
-    GVariant *task;
-    run->source_ended = !run->source->next(run->source->context, &item->name, &task);
-    if (run->source_ended) {
-        g_free(item);
-        return NULL;
-    }
-    item->task = g_variant_ref_sink(task);
+    struct item *item = base_alloc(sizeof(*item));
+    *item = new;
     return item;
+}
+
+/* Changes the result of the recipients that were busy at the last try. */
+static void change_busy(json_t *answer, enum outcome outcome, const char *text)
+{
+    size_t i;
+    json_t *recipient;
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        if (replay_answer_outcome(recipient) == OUTCOME_BUSY)
+            replay_answer_change(recipient, outcome, text);
+    }
+}
+
+/* Ends a message whose last try has no answer. */
+static void give_up(struct run *run, struct item *item, const char *reason)
+{
+    if (item->answer == NULL)
+        item->answer = replay_answer_new(REPLAY_TROUBLE, reason, NULL);
+    else
+        change_busy(item->answer, OUTCOME_TROUBLE, reason);
+    finish_item(run, item);
 }
 
 /* Gives out tasks while there are idle workers. */
@@ -100,194 +120,155 @@ static void give_out(struct run *run)
         struct item *item = next_item(run);
         if (item == NULL)
             return;
-        GBytes *task = replay_task_new(item->task, (const char *const *)item->left);
-        if (!workers_give(run->workers, task, item, &fault)) {
-            replay_output_trouble(run->output, item->name, fault.text);
-            item_free(item);
-        }
-        g_bytes_unref(task);
+        json_t *task = json_pack("{s:I, s:O}", "number", (json_int_t)item->number, "left", item->left);
+        if (!workers_give(run->workers, task, item, &fault))
+            give_up(run, item, fault.text);
+        json_decref(task);
     }
 }
 
-static gboolean same_recipient(gconstpointer a, gconstpointer b)
+/* A further try was for some recipients only: its results replace their earlier ones. */
+static void join_answer(json_t *answer, const json_t *further)
 {
-    const struct replay_verdict *first = a, *second = b;
-    return strcmp(first->recipient, second->recipient) == 0;
+    enum replay_load load = replay_answer_load(further);
+    json_t *old = replay_answer_recipients(answer), *new = replay_answer_recipients(further);
+    if (load == REPLAY_NOTHING)
+        change_busy(answer, OUTCOME_DUPLICATE, "finished by another delivery meanwhile");
+    else if (load != REPLAY_LOADED)
+        change_busy(answer, OUTCOME_TROUBLE, replay_answer_text(further, "error"));
+    for (size_t i = 0; i < json_array_size(new); i++)
+        for (size_t j = 0; j < json_array_size(old); j++)
+            if (json_equal(json_object_get(json_array_get(new, i), "recipient"),
+                           json_object_get(json_array_get(old, j), "recipient")))
+                json_array_set(old, j, json_array_get(new, i));
 }
 
-/* Sets the verdict of the remaining recipients if a further try returned none for them. */
-static void answer_left(struct replay_answer *answer, enum outcome outcome, const char *text)
+/* The recipients whose copy another delivery is making: a new array. */
+static json_t *busy_recipients(const json_t *answer)
 {
-    for (guint i = 0; i < answer->verdicts->len; i++) {
-        struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        if (verdict->outcome != OUTCOME_BUSY)
-            continue;
-        verdict->outcome = outcome;
-        g_free(verdict->text);
-        verdict->text = g_strdup(text);
+    json_t *busy = json_array(), *recipient;
+    size_t i;
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        if (replay_answer_outcome(recipient) == OUTCOME_BUSY)
+            json_array_append(busy, json_object_get(recipient, "recipient"));
     }
-}
-
-/* The verdicts of a further try, which was for some recipients only, replace their earlier ones. */
-static void take_answer(struct item *item, struct replay_answer **answer)
-{
-    guint place;
-    if (item->answer == NULL) {
-        item->answer = *answer;
-        *answer = NULL;
-        return;
-    }
-    if ((*answer)->load == REPLAY_NOTHING)
-        answer_left(item->answer, OUTCOME_DUPLICATE, "finished by another delivery meanwhile");
-    else if ((*answer)->load != REPLAY_LOADED)
-        answer_left(item->answer, OUTCOME_TROUBLE, (*answer)->text);
-    for (guint i = 0; i < (*answer)->verdicts->len; i++) {
-        gpointer *new = &(*answer)->verdicts->pdata[i];
-        if (g_ptr_array_find_with_equal_func(item->answer->verdicts, *new, same_recipient, &place)) {
-            gpointer old = item->answer->verdicts->pdata[place];
-            item->answer->verdicts->pdata[place] = *new;
-            *new = old;
-        }
-    }
-    replay_answer_free(answer);
-}
-
-/* The recipients whose copy another delivery is making; NULL if there are none. */
-static char **busy_recipients(const struct replay_answer *answer)
-{
-    GPtrArray *busy = g_ptr_array_new();
-    for (guint i = 0; i < answer->verdicts->len; i++) {
-        const struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        if (verdict->outcome == OUTCOME_BUSY)
-            g_ptr_array_add(busy, g_strdup(verdict->recipient));
-    }
-    g_ptr_array_add(busy, NULL);
-    char **list = (char **)g_ptr_array_free(busy, FALSE);
-    if (list[0] == NULL)
-        g_clear_pointer(&list, g_strfreev);
-    return list;
+    return busy;
 }
 
 /* A dry run writes nothing, so the ledger does not know what the run itself would already have done. */
-static void mark_repeated(struct run *run, const struct replay_answer *answer)
+static void mark_repeated(struct run *run, const json_t *answer)
 {
-    for (guint i = 0; i < answer->verdicts->len; i++) {
-        struct replay_verdict *verdict = answer->verdicts->pdata[i];
-        if (verdict->outcome != OUTCOME_STORED)
+    size_t i;
+    json_t *recipient;
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        if (replay_answer_outcome(recipient) != OUTCOME_STORED)
             continue;
-        char *copy = g_strjoin("\n", answer->message_id, answer->digest, verdict->account, verdict->mailbox, NULL);
+        const char *mailbox = replay_answer_text(recipient, "mailbox");
+        char *copy = g_strjoin("\n", replay_answer_text(answer, "message_id"), replay_answer_text(answer, "digest"),
+                               replay_answer_text(recipient, "account"), mailbox, NULL);
         if (g_hash_table_add(run->would_store, copy) || run->setup->again == AGAIN_FORCE)
             continue;
-        verdict->outcome = OUTCOME_DUPLICATE;
-        g_free(verdict->text);
-        verdict->text = g_strdup_printf("would be a duplicate in mailbox=%s by then", verdict->mailbox);
+        char *text OD_CLEANUP(base_free) = base_printf("would be a duplicate in mailbox=%s by then", mailbox);
+        replay_answer_change(recipient, OUTCOME_DUPLICATE, text);
     }
 }
 
-/* Handles an answer: the message is finished, or waits for other deliveries. */
-static void handle_answer(struct run *run, struct item *item, GBytes *bytes)
+/* Takes an answer over: the message is finished, or waits for other deliveries. */
+static void handle_answer(struct run *run, struct item *item, json_t *answer)
 {
-    struct replay_answer *answer = replay_answer_read(bytes);
-    char **busy = busy_recipients(answer);
-    take_answer(item, &answer);
+    json_t *busy = busy_recipients(answer);
+    if (item->answer == NULL) {
+        item->answer = answer;
+    } else {
+        join_answer(item->answer, answer);
+        json_decref(answer);
+    }
     bool patient = item->busy_since_ms == 0 || base_now_ms() - item->busy_since_ms < run->patience_ms;
-    if (busy != NULL && patient) {
-        g_strfreev(item->left);
+    if (json_array_size(busy) > 0 && patient) {
+        json_decref(item->left);
         item->left = busy;
-        wait_with(run, item);
+        let_wait(run, item);
         return;
     }
-    g_strfreev(busy);
+    json_decref(busy);
     if (run->setup->dry_run)
         mark_repeated(run, item->answer);
-    replay_output_message(run->output, item->name, item->answer);
-    item_free(item);
+    finish_item(run, item);
 }
 
 static void handle_death(struct run *run, struct item *item, int status)
 {
-    char reason[128];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL)
-        strcpy(reason, "the deadline is over (delivery.deadline)");
-    else
+    char reason[128] = "the deadline is over (delivery.deadline)";
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != EX_TEMPFAIL)
         g_snprintf(reason, sizeof(reason), "its worker died (%s %d)", WIFSIGNALED(status) ? "signal" : "exit status",
                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    if (item->answer != NULL) {
-        answer_left(item->answer, OUTCOME_TROUBLE, reason);
-        replay_output_message(run->output, item->name, item->answer);
-    } else {
-        replay_output_trouble(run->output, item->name, reason);
-    }
-    item_free(item);
+    give_up(run, item, reason);
 }
 
 /* Waits until an answer arrives, a pause is over, or the progress bar is due. */
 static void wait_for_answer(struct run *run)
 {
-    void *item;
-    GBytes *answer;
+    json_t *answer;
     int status;
-    int64_t ms = LOOK_MS;
     const struct item *waiting = g_queue_peek_head(&run->waiting);
-    if (waiting != NULL)
-        ms = CLAMP(waiting->due_ms - base_now_ms(), 0, LOOK_MS);
-    if (!workers_wait(run->workers, ms, &item, &answer, &status))
+    int ms = waiting != NULL ? (int)CLAMP(waiting->due_ms - base_now_ms(), 0, LOOK_MS) : LOOK_MS;
+    struct item *item = workers_wait(run->workers, ms, &answer, &status);
+    if (item == NULL)
         return;
-    if (answer == NULL) {
+    if (answer != NULL)
+        handle_answer(run, item, answer);
+    else
         handle_death(run, item, status);
-        return;
-    }
-    handle_answer(run, item, answer);
-    g_bytes_unref(answer);
 }
 
-static bool to_do(const struct run *run)
+static bool is_to_do(const struct run *run)
 {
     if (workers_busy(run->workers) > 0)
         return true;
-    return stops == 0 && (!run->source_ended || run->waiting.length > 0);
+    return stops == 0 && (!run->all_begun || run->waiting.length > 0);
 }
 
 static void install_stop(void)
 {
-    struct sigaction action = {.sa_handler = stop};
+    struct sigaction action = {.sa_handler = count_stop};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Gives up what was not completely tried when we were asked to stop. */
-static void give_up_waiting(struct run *run)
+static int exit_status(const struct run *run)
 {
-    struct item *item;
-    while ((item = g_queue_pop_head(&run->waiting)) != NULL) {
-        replay_output_message(run->output, item->name, item->answer);
-        item_free(item);
-    }
+    if (replay_output_count(run->output, REPLAY_FAILED) > 0)
+        return EX_DATAERR;
+    bool all_tried = run->all_begun && stops == 0;
+    return replay_output_count(run->output, REPLAY_DEFERRED) > 0 || !all_tried ? EX_TEMPFAIL : 0;
 }
 
-int replay_run(const struct replay_setup *setup, const struct replay_source *source, struct replay_output *output)
+int replay_run(const struct replay_setup *setup, struct fault *fault)
 {
     struct run run = {
         .setup = setup,
-        .source = source,
-        .output = output,
+        .output = replay_output_new(setup),
         .waiting = G_QUEUE_INIT,
         .workers = workers_new(setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .patience_ms = setup->dry_run ? DRY_PATIENCE_MS
                                       : setup->config->delivery.hold_off + setup->config->delivery.deadline,
+        .fault = fault,
     };
+    fault->text[0] = '\0';
     install_stop();
-    while (give_out(&run), to_do(&run)) {
+    while (give_out(&run), is_to_do(&run)) {
         wait_for_answer(&run);
-        replay_output_progress(output, g_queue_get_length(&run.waiting));
+        replay_output_progress(run.output, g_queue_get_length(&run.waiting));
     }
-    give_up_waiting(&run);
+    while (!g_queue_is_empty(&run.waiting)) /* we were asked to stop */
+        finish_item(&run, g_queue_pop_head(&run.waiting));
     workers_free(&run.workers);
     g_hash_table_unref(run.would_store);
-    if (replay_output_count(output, REPLAY_FAILED) > 0)
-        return EX_DATAERR;
-    bool all_tried = run.source_ended && stops == 0;
-    return replay_output_count(output, REPLAY_DEFERRED) > 0 || !all_tried ? EX_TEMPFAIL : 0;
+    int status = exit_status(&run);
+    replay_output_end(&run.output, status == EX_TEMPFAIL, fault->text[0] != '\0');
+    return status;
 }

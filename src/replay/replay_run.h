@@ -5,22 +5,15 @@
 #ifndef ONCEDROP_REPLAY_RUN_H
 #define ONCEDROP_REPLAY_RUN_H
 
-#include "replay/replay_output.h"
 #include "replay/replay_task.h"
 
-struct replay_source {
-    /* The next message: a name for display, and the input of its loader (floating). False: there are no more. */
-    bool (*next)(void *context, char **ret_name, GVariant **ret_task);
-    void *context;
-};
-
-/* Delivers everything that the source returns. A message that another delivery is making is retried with back-off, for
- * as long as its claim may be valid, while others continue. On SIGINT or SIGTERM, messages in progress are finished and
- * no others begun.
+/* Delivers every message of setup->next. One that another delivery is making is retried with back-off, for as long as its
+ * claim may be valid, while others continue. On SIGINT or SIGTERM, messages in progress are finished and no others begun.
+ *
+ * fault   why setup->next ended early, for the caller to report; its text is "" if it did not
  *
  * Returns the exit status: 0 everything is in place, EX_DATAERR some failed permanently, else EX_TEMPFAIL some were
  * deferred or not tried. */
-int replay_run(const struct replay_setup *setup, const struct replay_source *source,
-               struct replay_output *output) OD_MUST;
+int replay_run(const struct replay_setup *setup, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: ISC
  *
- * The workers of `replay` and `resume`: a worker loads the message of a task and delivers it as `deliver` and `lmtp`
- * do. Tasks and answers are passed between processes as GVariant. */
+ * A worker of `replay` and `resume`: it loads the message of a task and delivers it as `deliver` and `lmtp` do. Tasks and
+ * answers (replay_answer.h) are passed between processes as JSON. */
 #ifndef ONCEDROP_REPLAY_TASK_H
 #define ONCEDROP_REPLAY_TASK_H
 
 #include <glib.h>
 
 #include "delivery/delivery.h"
+#include "replay/replay_answer.h"
 
 /* A message and its envelope, wherever they were kept. It owns its strings. */
 struct replay_message {
     struct message *message;
     char *sender;
     char *queue_id;            /* may be NULL */
-    GPtrArray *recipients;     /* of char * */
-    GPtrArray *originals;      /* of char *, one for each recipient, "" if there is none; NULL: none at all */
+    char **recipients;         /* NULL-terminated */
+    char **originals;          /* one for each recipient, "" if there is none; NULL: none at all */
     bool sender_known;         /* as in struct delivery */
     struct route sender_route; /* account NULL: no Sent copy is due */
     int64_t received_at;       /* 0: now */
 };
 
-enum replay_load {
-    REPLAY_LOADED,
-    REPLAY_NOTHING, /* nothing is left to do */
-    REPLAY_TROUBLE, /* trouble of our own; may work later (fault set) */
-    REPLAY_BAD,     /* this will never work (fault set) */
-};
-
 struct replay_worker;
 
-/* What all workers of a run share. */
+/* What to deliver, and how. */
 struct replay_setup {
+    const char *command; /* its name */
+    const char *hint;    /* how to continue if something is left to do */
     const struct config *config;
-    /* Loads the message of a task (a GVariant of the loader's own type). Sets *ret on REPLAY_LOADED only. */
-    enum replay_load (*load)(struct replay_worker *worker, GVariant *task, struct replay_message *ret,
+    size_t total; /* number of messages; 0: unknown */
+    /* The next message: its name for display, a new string, and the number by which `load` knows it. False: there are no
+     * more, or the fault is set. */
+    bool (*next)(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
+    /* Called in a worker's process, which is a copy of the one that calls `next`, from when the worker was started. Sets
+     * *ret on REPLAY_LOADED only. */
+    enum replay_load (*load)(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                              struct fault *fault);
-    const void *load_context;
-    size_t jobs; /* number of workers, at least 1 */
+    void *context; /* of both */
+    size_t jobs;   /* number of workers, at least 1 */
     enum delivery_again again;
     bool dry_run;
+    bool json; /* print an object for each message */
 };
 
 /* The state of a worker; its connections outlive a message. */
@@ -49,36 +51,13 @@ struct replay_worker {
     struct sessions *sessions;
 };
 
-/* The result for one recipient. */
-struct replay_verdict {
-    char *recipient;
-    enum outcome outcome;
-    char *text;
-    char *account, *mailbox; /* "" if unknown */
-    guint32 uid;             /* 0: unknown */
-};
-
-/* A parsed answer. */
-struct replay_answer {
-    enum replay_load load;
-    char *text;       /* the fault, if the message could not be loaded */
-    char *message_id; /* valid UTF-8, "" if there is none */
-    char *digest;     /* hexadecimal; "" if the message could not be loaded */
-    guint64 size;
-    GPtrArray *verdicts; /* of struct replay_verdict * */
-};
-
-/* In a worker's process: once, before its first task; and each task, which gives an answer. */
+/* In a worker's process: once, before its first task. */
 struct replay_worker *replay_task_begin(const struct replay_setup *setup) OD_MUST;
-GBytes *replay_task_serve(struct replay_worker *worker, GBytes *bytes) OD_MUST;
+
+/* Does a task: {number, left}. left: the recipients, an array of texts; null: all. Returns the answer. */
+json_t *replay_task_serve(struct replay_worker *worker, const json_t *task) OD_MUST;
 
 /* The worker's connection to the database; NULL with the fault set. */
 struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault) OD_MUST;
-
-/* A task: input for the loader, and the remaining recipients (NULL: all). */
-GBytes *replay_task_new(GVariant *task, const char *const *recipients) OD_MUST;
-
-struct replay_answer *replay_answer_read(GBytes *bytes) OD_MUST;
-void replay_answer_free(struct replay_answer **answer);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * A socket pair for each worker. A message is a length and that many bytes. */
+ * A socket pair for each worker. What is sent is a length and that many bytes of JSON. */
 #include "replay/replay_workers.h"
 
 #include <poll.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +12,7 @@
 struct worker {
     pid_t pid; /* 0: not started */
     int fd;
-    bool busy;
-    void *tag;
+    void *tag; /* of the task in progress; NULL: the worker is idle */
 };
 
 struct workers {
@@ -30,24 +29,11 @@ struct workers *workers_new(const struct replay_setup *setup)
     return workers;
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t n = TEMP_FAILURE_RETRY(send(fd, at, size, MSG_NOSIGNAL));
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool read_all(int fd, void *bytes, size_t size)
+static bool receive_all(int fd, void *bytes, size_t size)
 {
     char *at = bytes;
     while (size > 0) {
-        ssize_t n = TEMP_FAILURE_RETRY(recv(fd, at, size, 0));
+        ssize_t n = TEMP_FAILURE_RETRY(read(fd, at, size));
         if (n <= 0)
             return false;
         at += n;
@@ -56,48 +42,44 @@ static bool read_all(int fd, void *bytes, size_t size)
     return true;
 }
 
-static bool send_bytes(int fd, GBytes *bytes)
+static bool send_json(int fd, const json_t *json)
 {
-    gsize size;
-    const void *data = g_bytes_get_data(bytes, &size);
-    return write_all(fd, &size, sizeof(size)) && write_all(fd, data, size);
+    char *text OD_CLEANUP(base_free) = json_dumps(json, JSON_COMPACT);
+    size_t size = strlen(text);
+    return base_write(fd, &size, sizeof(size)) && base_write(fd, text, size);
 }
 
-static GBytes *receive_bytes(int fd)
+/* NULL: the other side is gone. */
+static json_t *receive_json(int fd)
 {
-    gsize size;
-    if (!read_all(fd, &size, sizeof(size)))
+    size_t size;
+    if (!receive_all(fd, &size, sizeof(size)))
         return NULL;
-    char *data = base_alloc(size + 1);
-    if (read_all(fd, data, size))
-        return g_bytes_new_with_free_func(data, size, free, data);
-    free(data);
-    return NULL;
+    char *text OD_CLEANUP(base_free) = base_alloc(size);
+    return receive_all(fd, text, size) ? json_loadb(text, size, 0, NULL) : NULL;
 }
 
 /* Runs until the parent or its socket is gone. */
-static _Noreturn void work(const struct workers *workers, int fd)
+static _Noreturn void serve_parent(const struct workers *workers, int fd)
 {
     struct replay_worker *worker = replay_task_begin(workers->setup);
     for (;;) {
-        GBytes *task = receive_bytes(fd);
+        json_t *task = receive_json(fd);
         if (task == NULL)
             _exit(0);
-        GBytes *answer = replay_task_serve(worker, task);
-        if (!send_bytes(fd, answer))
+        json_t *answer = replay_task_serve(worker, task);
+        if (!send_json(fd, answer))
             _exit(1);
-        g_bytes_unref(answer);
-        g_bytes_unref(task);
+        json_decref(answer);
+        json_decref(task);
     }
 }
 
-static bool start(struct workers *workers, struct worker *worker, struct fault *fault)
+static bool start_worker(struct workers *workers, struct worker *worker, struct fault *fault)
 {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        fault_set(fault, "cannot create a socket for a worker process: %m");
-        return false;
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return fault_set(fault, "cannot create a socket for a worker process: %m");
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
@@ -105,7 +87,7 @@ static bool start(struct workers *workers, struct worker *worker, struct fault *
         for (size_t i = 0; i < workers->count; i++)
             if (workers->worker[i].pid != 0)
                 close(workers->worker[i].fd);
-        work(workers, pair[1]);
+        serve_parent(workers, pair[1]);
     }
     close(pair[1]);
     if (pid < 0) {
@@ -132,7 +114,7 @@ static struct worker *find_idle(struct workers *workers)
     struct worker *unstarted = NULL;
     for (size_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->worker[i];
-        if (worker->pid != 0 && !worker->busy)
+        if (worker->pid != 0 && worker->tag == NULL)
             return worker;
         if (worker->pid == 0)
             unstarted = worker;
@@ -144,44 +126,39 @@ size_t workers_busy(const struct workers *workers)
 {
     size_t busy = 0;
     for (size_t i = 0; i < workers->count; i++)
-        busy += workers->worker[i].busy;
+        busy += workers->worker[i].tag != NULL;
     return busy;
 }
 
-bool workers_give(struct workers *workers, GBytes *task, void *tag, struct fault *fault)
+bool workers_give(struct workers *workers, const json_t *task, void *tag, struct fault *fault)
 {
     struct worker *worker = find_idle(workers);
-    if (worker == NULL) {
-        fault_set(fault, "every worker is busy");
-        return false;
-    }
-    if (worker->pid == 0 && !start(workers, worker, fault))
+    if (worker == NULL)
+        return fault_set(fault, "every worker is busy");
+    if (worker->pid == 0 && !start_worker(workers, worker, fault))
         return false;
     /* If the worker has died, this is noticed when its answer is awaited. */
-    (void)send_bytes(worker->fd, task);
-    worker->busy = true;
+    (void)!send_json(worker->fd, task);
     worker->tag = tag;
     return true;
 }
 
-bool workers_wait(struct workers *workers, int64_t ms, void **ret_tag, GBytes **ret_answer, int *ret_status)
+void *workers_wait(struct workers *workers, int ms, json_t **ret_answer, int *ret_status)
 {
     struct pollfd *sockets OD_CLEANUP(base_free) = base_alloc((workers->count + 1) * sizeof(*sockets));
     for (size_t i = 0; i < workers->count; i++)
-        sockets[i] = (struct pollfd){.fd = workers->worker[i].busy ? workers->worker[i].fd : -1, .events = POLLIN};
-    if (poll(sockets, workers->count, ms < 0 ? -1 : ms > INT32_MAX ? INT32_MAX : (int)ms) <= 0)
-        return false;
-    for (size_t i = 0; i < workers->count; i++) {
-        struct worker *worker = &workers->worker[i];
-        if (sockets[i].fd < 0 || sockets[i].revents == 0)
-            continue;
-        *ret_tag = worker->tag;
-        *ret_answer = receive_bytes(worker->fd);
-        worker->busy = false;
-        *ret_status = *ret_answer == NULL ? reap(worker) : 0;
-        return true;
-    }
-    return false;
+        sockets[i] =
+            (struct pollfd){.fd = workers->worker[i].tag != NULL ? workers->worker[i].fd : -1, .events = POLLIN};
+    if (poll(sockets, workers->count, ms) <= 0)
+        return NULL;
+    struct worker *worker = workers->worker;
+    for (const struct pollfd *socket = sockets; socket->revents == 0; socket++)
+        worker++;
+    void *tag = worker->tag;
+    worker->tag = NULL;
+    *ret_answer = receive_json(worker->fd);
+    *ret_status = *ret_answer == NULL ? reap(worker) : 0;
+    return tag;
 }
 
 void workers_free(struct workers **workers)

@@ -40,42 +40,35 @@ static void test_nearest(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        char *cells[MOST];
         const char *found[NEAREST_MOST];
-        struct ledger_table table = {.columns = 1, .cells = cells};
-        size_t expected = 0;
-        while (cases[i].candidates[table.rows] != NULL) {
-            cells[table.rows] = base_strdup(cases[i].candidates[table.rows]);
-            table.rows++;
-        }
+        size_t candidates = 0, expected = 0;
+        while (cases[i].candidates[candidates] != NULL)
+            candidates++;
         while (expected < NEAREST_MOST && cases[i].expected[expected] != NULL)
             expected++;
-        size_t count = nearest_find(&table, cases[i].text, found);
+        size_t count = nearest_find(cases[i].candidates, candidates, cases[i].text, found);
         if (count != expected)
             fail_msg("\"%s\": %zu found", cases[i].text, count);
         for (size_t n = 0; n < count; n++)
             assert_string_equal(found[n], cases[i].expected[n]);
-        for (size_t row = 0; row < table.rows; row++)
-            base_free(&cells[row]);
     }
 }
 
 /* Ids may be as long as a header line: their beginnings are compared. */
 static void test_long(void **state)
 {
-    char text[5000], *cells[1] = {text};
-    const char *found[NEAREST_MOST];
-    struct ledger_table table = {.columns = 1, .rows = 1, .cells = cells};
+    char text[5000];
+    const char *candidates[] = {text}, *found[NEAREST_MOST];
     (void)state;
     memset(text, 'a', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     char other[sizeof(text)];
     memcpy(other, text, sizeof(text));
     other[10] = 'b';
-    assert_int_equal(nearest_find(&table, other, found), 1);
+    assert_int_equal(nearest_find(candidates, 1, other, found), 1);
     other[300] = '\0';
-    assert_int_equal(nearest_find(&table, other, found), 1);
-    assert_int_equal(nearest_find(&table, "b", found), 0);
+    assert_int_equal(nearest_find(candidates, 1, other, found), 1);
+    assert_int_equal(nearest_find(candidates, 1, "b", found), 0);
 }
 
 static void test_columns(void **state)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Makes answers and reads them. */
+#include "replay/replay_answer.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "decode/decode.h"
+
+json_t *replay_json_text(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    return json_string(valid);
+}
+
+json_t *replay_answer_new(enum replay_load load, const char *error, const struct message *message)
+{
+    char digest[2 * MESSAGE_DIGEST_SIZE + 1] = "";
+    char *id OD_CLEANUP(base_free) = NULL;
+    if (message != NULL)
+        base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
+    if (message != NULL && message->message_id != NULL)
+        id = decode_scrub(message->message_id, message->message_id_length);
+    return json_pack("{s:n, s:o, s:o, s:o, s:I, s:[], s:i}", "name", "error",
+                     error[0] != '\0' ? replay_json_text(error) : json_null(), "message_id",
+                     id != NULL && id[0] != '\0' ? json_string(id) : json_null(), "digest",
+                     message != NULL ? json_string(digest) : json_null(), "size",
+                     (json_int_t)(message != NULL ? message->size : 0), "recipients", "load", (int)load);
+}
+
+void replay_answer_add(json_t *answer, const char *recipient, const struct report *report, const char *account,
+                       const char *mailbox, uint32_t uid)
+{
+    char *address OD_CLEANUP(base_free) = decode_scrub(recipient, strlen(recipient));
+    json_array_append_new(replay_answer_recipients(answer),
+                          json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:I, s:i}", "recipient", address, "status", "dsn",
+                                    "text", replay_json_text(report->text), "account",
+                                    replay_json_text(account != NULL ? account : ""), "mailbox",
+                                    replay_json_text(mailbox != NULL ? mailbox : ""), "uid", (json_int_t)uid, "outcome",
+                                    (int)report->outcome));
+}
+
+void replay_answer_change(json_t *recipient, enum outcome outcome, const char *text)
+{
+    json_object_set_new(recipient, "outcome", json_integer(outcome));
+    json_object_set_new(recipient, "text", replay_json_text(text));
+}
+
+enum replay_load replay_answer_load(const json_t *answer)
+{
+    return (enum replay_load)json_integer_value(json_object_get(answer, "load"));
+}
+
+enum outcome replay_answer_outcome(const json_t *recipient)
+{
+    return (enum outcome)json_integer_value(json_object_get(recipient, "outcome"));
+}
+
+const char *replay_answer_text(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}
+
+json_t *replay_answer_recipients(const json_t *answer)
+{
+    return json_object_get(answer, "recipients");
+}
