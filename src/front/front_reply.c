@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -13,7 +14,7 @@
 
 #define LONGEST_MS 86400000 /* a delivery that may take longer than a day is a mistake */
 
-static enum front_line wait_for(const struct front_replies *replies, int64_t until_ms, int output)
+static enum front_line await_bytes(const struct front_replies *replies, int64_t until_ms, int output)
 {
     struct pollfd waited[] = {{.fd = replies->fd, .events = POLLIN}, {.fd = output}};
     for (;;) {
@@ -33,7 +34,7 @@ static enum front_line wait_for(const struct front_replies *replies, int64_t unt
 }
 
 /* Takes a line out of the buffer; NULL if there is no complete one. */
-static char *take_line(struct front_replies *replies)
+static char *cut_line(struct front_replies *replies)
 {
     char *line = replies->buffer + replies->used;
     char *end = memchr(line, '\n', replies->end - replies->used);
@@ -49,14 +50,14 @@ static char *take_line(struct front_replies *replies)
 enum front_line front_reply_read(struct front_replies *replies, int64_t until_ms, int output, char **ret)
 {
     for (;;) {
-        if ((*ret = take_line(replies)) != NULL)
+        if ((*ret = cut_line(replies)) != NULL)
             return FRONT_LINE_OK;
         memmove(replies->buffer, replies->buffer + replies->used, replies->end - replies->used);
         replies->end -= replies->used;
         replies->used = 0;
         if (replies->end == sizeof(replies->buffer))
             return FRONT_LINE_END;
-        enum front_line waited = wait_for(replies, until_ms, output);
+        enum front_line waited = await_bytes(replies, until_ms, output);
         if (waited != FRONT_LINE_OK)
             return waited;
         ssize_t n = read(replies->fd, replies->buffer + replies->end, sizeof(replies->buffer) - replies->end);
@@ -80,7 +81,7 @@ bool front_reply_accepts(const char *line, int64_t *ret_ms)
 }
 
 /* The class of the codes that belong to an exit status; 0: it is none of ours. */
-static char class_of(int status)
+static char status_class(int status)
 {
     switch (status) {
     case EX_OK:
@@ -96,30 +97,19 @@ static char class_of(int status)
     }
 }
 
-/* RFC 3463, 2: class "." 1 to 3 digits "." 1 to 3 digits, here followed by a blank. */
-static bool begins_with_code(const char *text)
-{
-    size_t subject = strspn(text + 2, "0123456789");
-    if (text[1] != '.' || subject < 1 || subject > 3 || text[2 + subject] != '.')
-        return false;
-    const char *at = text + 2 + subject + 1;
-    size_t detail = strspn(at, "0123456789");
-    return detail >= 1 && detail <= 3 && at[detail] == ' ';
-}
-
 bool front_reply_answers(const char *line, int *ret_status, const char **ret)
 {
-    size_t digits = strncmp(line, "250 ", 4) == 0 ? strspn(line + 4, "0123456789") : 0;
-    if (digits < 1 || digits > 3 || line[4 + digits] != ' ')
+    /* RFC 3463, 2: class "." 1 to 3 digits "." 1 to 3 digits, here followed by a blank */
+    static const char expected[] = "^250 [0-9]{1,3} ([245]\\.[0-9]{1,3}\\.[0-9]{1,3} [^[:cntrl:]]*)$";
+    regex_t regex;
+    regmatch_t parts[2];
+    if (regcomp(&regex, expected, REG_EXTENDED) != 0)
         return false;
-    int status = atoi(line + 4);
-    const char *text = line + 4 + digits + 1;
-    if (*text == '\0' || *text != class_of(status) || !begins_with_code(text))
+    bool is_expected = regexec(&regex, line, 2, parts, 0) == 0;
+    regfree(&regex);
+    if (!is_expected || line[parts[1].rm_so] != status_class(atoi(line + 4)))
         return false;
-    for (const char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            return false;
-    *ret_status = status;
-    *ret = text;
+    *ret_status = atoi(line + 4);
+    *ret = line + parts[1].rm_so;
     return true;
 }
