@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -97,19 +96,30 @@ static char status_class(int status)
     }
 }
 
+/* RFC 3463, 2: class "." 1 to 3 digits "." 1 to 3 digits, here followed by a blank. */
+static bool begins_with_code(const char *text)
+{
+    size_t subject = strspn(text + 2, "0123456789");
+    if (text[1] != '.' || subject < 1 || subject > 3 || text[2 + subject] != '.')
+        return false;
+    const char *at = text + 2 + subject + 1;
+    size_t detail = strspn(at, "0123456789");
+    return detail >= 1 && detail <= 3 && at[detail] == ' ';
+}
+
 bool front_reply_answers(const char *line, int *ret_status, const char **ret)
 {
-    /* RFC 3463, 2: class "." 1 to 3 digits "." 1 to 3 digits, here followed by a blank */
-    static const char expected[] = "^250 [0-9]{1,3} ([245]\\.[0-9]{1,3}\\.[0-9]{1,3} [^[:cntrl:]]*)$";
-    regex_t regex;
-    regmatch_t parts[2];
-    if (regcomp(&regex, expected, REG_EXTENDED) != 0)
+    size_t digits = strncmp(line, "250 ", 4) == 0 ? strspn(line + 4, "0123456789") : 0;
+    if (digits < 1 || digits > 3 || line[4 + digits] != ' ')
         return false;
-    bool is_expected = regexec(&regex, line, 2, parts, 0) == 0;
-    regfree(&regex);
-    if (!is_expected || line[parts[1].rm_so] != status_class(atoi(line + 4)))
+    int status = atoi(line + 4);
+    const char *text = line + 4 + digits + 1;
+    if (*text == '\0' || *text != status_class(status) || !begins_with_code(text))
         return false;
-    *ret_status = atoi(line + 4);
-    *ret = line + parts[1].rm_so;
+    for (const char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return false;
+    *ret_status = status;
+    *ret = text;
     return true;
 }

@@ -60,9 +60,9 @@ enum identity_result {
  * account  one that exists on the server
  *
  * Logs in to the account, then to one that nobody has, "oncedrop-probe", then to the account again. The server honours
- * names if it refuses nobody's account, shows no INBOX there, or one with another UIDVALIDITY or MAILBOXID. Two INBOXes that
- * were made in the same second look alike, so then a second account that nobody has is looked at, a second later, and UIDNEXT
- * counts as well. Time: three logins, rarely four and a second, imap.timeout per step. */
+ * names if it refuses nobody's account, shows no INBOX there, or one with another UIDVALIDITY or MAILBOXID. Two INBOXes
+ * that were made in the same second look alike: then a second account that nobody has is looked at, a second later, and
+ * UIDNEXT counts as well. Time: three logins, rarely four and a second, imap.timeout per step. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
 /* What is known after an APPEND. What a refusal means is decided in mailbox_refusal.c. */

@@ -6,19 +6,21 @@
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-static void end(struct mailbox *mailbox, enum append_result result)
+/* The functions that end an APPEND always return false. */
+static bool end(struct mailbox *mailbox, enum append_result result)
 {
     mailbox->appending.step = APPEND_OVER;
     mailbox->appending.result = result;
+    return false;
 }
 
 /* Nothing of the literal was sent, and the fault is set: because of the connection, or something else. */
-static void end_unsent(struct mailbox *mailbox)
+static bool end_unsent(struct mailbox *mailbox)
 {
-    end(mailbox, mailbox->imap->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
+    return end(mailbox, mailbox->imap->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
 }
 
-static void end_refused(struct mailbox *mailbox, bool literal_sent)
+static bool end_refused(struct mailbox *mailbox, bool literal_sent)
 {
     const struct imap_reply *reply = &mailbox->imap->reply;
     struct appending *it = &mailbox->appending;
@@ -27,7 +29,7 @@ static void end_refused(struct mailbox *mailbox, bool literal_sent)
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
     it->never = mailbox_refusal_is_never(reply);
-    end(mailbox, mailbox_refusal(reply, literal_sent));
+    return end(mailbox, mailbox_refusal(reply, literal_sent));
 }
 
 static void send_append(struct mailbox *mailbox)
@@ -62,21 +64,16 @@ static bool ready_for_literal(struct mailbox *mailbox)
     struct appending *it = &mailbox->appending;
     const struct imap_reply *reply = &mailbox->imap->reply;
     do {
-        if (!imap_response_read(mailbox->imap, &it->why)) {
-            end_unsent(mailbox);
-            return false;
-        }
+        if (!imap_response_read(mailbox->imap, &it->why))
+            return end_unsent(mailbox);
     } while (reply->kind == REPLY_UNTAGGED || reply->kind == REPLY_GARBAGE);
     if (reply->kind == REPLY_CONTINUE)
         return true;
-    if (reply->status != STATUS_OK) {
-        end_refused(mailbox, false);
-        return false;
-    }
+    if (reply->status != STATUS_OK)
+        return end_refused(mailbox, false);
     fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->where, reply->data);
     imap_stream_drop(mailbox->imap);
-    end(mailbox, APPEND_NOT_SENT);
-    return false;
+    return end(mailbox, APPEND_NOT_SENT);
 }
 
 /* Whether the refusal was for lack of a mailbox: the server says so, or it lists none of that name. */
@@ -156,22 +153,17 @@ static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32
     mailbox->imap->until_ms = it->fed_ms + mailbox->imap->timeout;
     bool answered = imap_finish(mailbox->imap, NULL, NULL, &it->why);
     mailbox->imap->until_ms = 0;
-    if (!answered) {
-        end(mailbox, APPEND_UNKNOWN);
-        return false;
-    }
+    if (!answered)
+        return end(mailbox, APPEND_UNKNOWN);
     if (it->whole)
         imap_stream_discard_unsent(mailbox->imap, false);
     else
         imap_stream_drop(mailbox->imap);
-    if (reply->status != STATUS_OK) {
-        end_refused(mailbox, true);
-        return false;
-    }
+    if (reply->status != STATUS_OK)
+        return end_refused(mailbox, true);
     if (!it->whole) {
         fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->where, reply->data);
-        end(mailbox, APPEND_UNKNOWN);
-        return false;
+        return end(mailbox, APPEND_UNKNOWN);
     }
     uint32_t uidvalidity = 0, uid = 0;
     (void)!imap_reply_appenduid(reply, &uidvalidity, &uid);
