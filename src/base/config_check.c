@@ -8,20 +8,14 @@
 #include <stdarg.h>
 #include <string.h>
 
-struct checking {
-    const struct config *config;
-    const struct config_origin *origin;
-    struct fault *fault;
-};
-
 /* Reports a setting (given by its address in the configuration), where it was set, and why it is wrong. Always
  * false. */
 OD_PRINTF(3, 4)
-static bool refuse_value(const struct checking *c, const void *field, const char *format, ...)
+static bool refuse_value(const struct config_loading *it, const void *field, const char *format, ...)
 {
-    size_t offset = (size_t)((const char *)field - (const char *)c->config);
+    size_t offset = (size_t)((const char *)field - (const char *)it->config);
     size_t row = 0;
-    char why[sizeof(c->fault->text)] = "";
+    char why[sizeof(it->fault->text)] = "";
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(why, sizeof(why), format, arguments);
@@ -29,32 +23,31 @@ static bool refuse_value(const struct checking *c, const void *field, const char
     while (row + 1 < config_table_size && config_table[row].offset != offset)
         row++;
     const struct setting *setting = &config_table[row];
-    char *value OD_CLEANUP(base_free) = config_value_text(c->config, setting);
-    return fault_set(c->fault, "%s: [%s] %s%s%s: %s",
-                     c->origin->set_by[row] != NULL ? c->origin->set_by[row] : c->origin->file, setting->group,
-                     setting->name, *value ? " = " : "", value, why);
+    char *value OD_CLEANUP(base_free) = config_value_text(it->config, setting);
+    return fault_set(it->fault, "%s: [%s] %s%s%s: %s", it->set_by[row] != NULL ? it->set_by[row] : it->file,
+                     setting->group, setting->name, *value ? " = " : "", value, why);
 }
 
-static bool check_schema(const struct checking *c)
+static bool valid_schema(const struct config_loading *it)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
     static const char all[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
-    const char *name = c->config->database.schema;
+    const char *name = it->config->database.schema;
     if (strchr(letters, *name) == NULL || name[strspn(name, all)] != '\0' || strlen(name) > 63)
-        return refuse_value(c, &c->config->database.schema,
+        return refuse_value(it, &it->config->database.schema,
                             "must be at most 63 letters a to z, digits and _, and not begin with a digit");
     if (strncmp(name, "pg_", 3) == 0)
-        return refuse_value(c, &c->config->database.schema, "names that begin with pg_ belong to PostgreSQL");
+        return refuse_value(it, &it->config->database.schema, "names that begin with pg_ belong to PostgreSQL");
     return true;
 }
 
-static bool check_times(const struct checking *c)
+static bool valid_times(const struct config_loading *it)
 {
-    const struct config *config = c->config;
+    const struct config *config = it->config;
     if (config->lock.wait >= config->delivery.deadline)
-        return refuse_value(c, &config->lock.wait, "must be less than [delivery] deadline");
+        return refuse_value(it, &config->lock.wait, "must be less than [delivery] deadline");
     if (config->delivery.hold_off <= config->delivery.deadline)
-        return refuse_value(c, &config->delivery.hold_off, "must be more than [delivery] deadline");
+        return refuse_value(it, &config->delivery.hold_off, "must be more than [delivery] deadline");
     return true;
 }
 
@@ -70,60 +63,60 @@ static bool is_loopback(const char *host)
 }
 
 /* The working directory is Postfix's queue directory, or that of any caller. */
-static bool check_paths(const struct checking *c)
+static bool valid_paths(const struct config_loading *it)
 {
-    char *const *paths[] = {&c->config->imap.ca_file, &c->config->imap.password_file};
+    char *const *paths[] = {&it->config->imap.ca_file, &it->config->imap.password_file};
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         if (**paths[i] && **paths[i] != '/')
-            return refuse_value(c, paths[i], "must be an absolute path");
+            return refuse_value(it, paths[i], "must be an absolute path");
     return true;
 }
 
-static bool check_command(const struct checking *c)
+static bool valid_command(const struct config_loading *it)
 {
     g_auto(GStrv) words = NULL;
-    return g_shell_parse_argv(c->config->imap.command, NULL, &words, NULL) ||
-           refuse_value(c, &c->config->imap.command, "cannot be split into words: a quote is not closed");
+    return g_shell_parse_argv(it->config->imap.command, NULL, &words, NULL) ||
+           refuse_value(it, &it->config->imap.command, "cannot be split into words: a quote is not closed");
 }
 
-static bool check_imap(const struct checking *c)
+static bool valid_imap(const struct config_loading *it)
 {
-    const struct config *config = c->config;
+    const struct config *config = it->config;
     bool is_path = *config->imap.host == '/';
     if (*config->imap.command)
-        return check_command(c);
+        return valid_command(it);
     if (!*config->imap.host)
-        return refuse_value(c, &config->imap.host, "must be set if command is not");
+        return refuse_value(it, &config->imap.host, "must be set if command is not");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
-        return refuse_value(c, &config->imap.tls,
+        return refuse_value(it, &config->imap.tls,
                             "passwords and mail would cross the network in the clear to host = %s;"
                             " only for localhost, 127.0.0.0/8, ::1 and unix sockets",
                             config->imap.host);
     if (config->imap.tls != IMAP_TLS_NONE && is_path)
-        return refuse_value(c, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
+        return refuse_value(it, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
     if (!*config->imap.password_file)
-        return refuse_value(c, &config->imap.password_file,
+        return refuse_value(it, &config->imap.password_file,
                             "must be set: logging in to the IMAP server needs a password");
     if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
-        return refuse_value(c, &config->imap.auth, "master_user needs auth = plain");
+        return refuse_value(it, &config->imap.auth, "master_user needs auth = plain");
     return true;
 }
 
-static bool check_names(const struct checking *c)
+static bool valid_names(const struct config_loading *it)
 {
-    const struct config *config = c->config;
+    const struct config *config = it->config;
     if (*config->route.inbox == '\\')
-        return refuse_value(c, &config->route.inbox, "must be the name of a mailbox");
+        return refuse_value(it, &config->route.inbox, "must be the name of a mailbox");
     if (*config->route.sent == '\\' && strcasecmp(config->route.sent, "\\Sent") != 0)
-        return refuse_value(c, &config->route.sent, "must be the name of a mailbox, or \\Sent");
+        return refuse_value(it, &config->route.sent, "must be the name of a mailbox, or \\Sent");
     /* Otherwise pg_notify() would fail after the message is in the mailbox. */
     if (strlen(config->record.notify) > 63)
-        return refuse_value(c, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
+        return refuse_value(it, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
     return true;
 }
 
-bool config_check(const struct config *config, const struct config_origin *origin, struct fault *fault)
+bool config_check(const struct config_loading *loading)
 {
-    struct checking c = {config, origin, fault};
-    return check_schema(&c) && check_times(&c) && check_paths(&c) && check_imap(&c) && check_names(&c);
+    return valid_schema(loading) && valid_times(loading) && valid_paths(loading) && valid_imap(loading) &&
+           valid_names(loading);
 }

@@ -42,42 +42,37 @@ void config_free(struct config **config)
 static bool refuse_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
 {
     g_autoptr(GString) known = g_string_new(NULL);
-    bool is_group = false;
+    bool is_group = config_table_find(group, NULL) != NULL;
     const char *last = "";
-    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
-        if (strcmp(setting->group, group) == 0) {
-            is_group = true;
-            g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->name);
-        }
+    for (const struct setting *setting = config_table; setting->group != NULL; last = setting++->group)
+        if (is_group ? strcmp(setting->group, group) == 0 : strcmp(setting->group, last) != 0)
+            g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "",
+                                   is_group ? setting->name : setting->group);
     if (is_group)
         return fault_set(fault, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
-    for (const struct setting *setting = config_table; setting->group != NULL; last = setting++->group)
-        if (strcmp(setting->group, last) != 0)
-            g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "", setting->group);
     return fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
 }
 
 /* Sets one value from a file or an override. */
-static bool set_one(struct config *config, struct config_origin *origins, const char *origin, const char *group,
-                    const char *name, const char *value, struct fault *fault)
+static bool set_one(const struct config_loading *it, const char *origin, const char *group, const char *name,
+                    const char *value)
 {
     const struct setting *setting = config_table_find(group, name);
     if (setting == NULL)
-        return refuse_unknown(origin, group, name, fault);
+        return refuse_unknown(origin, group, name, it->fault);
     g_autofree char *stripped = g_strstrip(g_strdup(value));
-    if (!config_value_set(config, setting, stripped, fault)) {
+    if (!config_value_set(it->config, setting, stripped, it->fault)) {
         bool show = !(setting->flags & SETTING_SECRET) && strlen(stripped) <= 80;
-        fault_prefix(fault, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
-        return fault_set(fault, "%s; it sets %s", fault->text, setting->help);
+        fault_prefix(it->fault, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
+        return fault_set(it->fault, "%s; it sets %s", it->fault->text, setting->help);
     }
-    origins->set_by[setting - config_table] = origin;
+    it->set_by[setting - config_table] = origin;
     return true;
 }
 
 /* Takes one line, without the blanks around it. group: the present one, which lives as long as its line; NULL: none yet.
  * The fault never shows the line, which may contain part of a password. */
-static bool take_line(struct config *config, struct config_origin *origins, unsigned number, char *line,
-                      const char **group, struct fault *fault)
+static bool set_from_line(const struct config_loading *it, unsigned number, char *line, const char **group)
 {
     char *end = strchr(line, '\0'), *equals = strchr(line, '=');
     if (*line == '\0' || *line == '#')
@@ -85,59 +80,62 @@ static bool take_line(struct config *config, struct config_origin *origins, unsi
     if (*line == '[' && end[-1] == ']') {
         end[-1] = '\0';
         *group = line + 1;
-        return config_table_find(*group, NULL) != NULL || refuse_unknown(origins->file, *group, "", fault);
+        return config_table_find(*group, NULL) != NULL || refuse_unknown(it->file, *group, "", it->fault);
     }
     if (*line == '[' || equals == NULL || equals == line)
-        return fault_set(fault, "%s: line %u: neither [group] nor name = value nor # comment", origins->file, number);
+        return fault_set(it->fault, "%s: line %u: neither [group] nor name = value nor # comment", it->file, number);
     if (*group == NULL)
-        return fault_set(fault, "%s: line %u: a setting before the first [group]", origins->file, number);
+        return fault_set(it->fault, "%s: line %u: a setting before the first [group]", it->file, number);
     *equals = '\0';
     const struct setting *setting = config_table_find(*group, g_strchomp(line));
-    if (setting != NULL && origins->set_by[setting - config_table] != NULL)
-        return fault_set(fault, "%s: [%s] %s: set twice", origins->file, *group, line);
-    return set_one(config, origins, origins->file, *group, line, equals + 1, fault);
+    if (setting != NULL && it->set_by[setting - config_table] != NULL)
+        return fault_set(it->fault, "%s: [%s] %s: set twice", it->file, *group, line);
+    return set_one(it, it->file, *group, line, equals + 1);
 }
 
-static bool set_from_file(struct config *config, struct config_origin *origins, struct fault *fault)
+static bool set_from_file(const struct config_loading *it)
 {
     const char *group = NULL;
     size_t size;
-    char *content OD_CLEANUP(base_free) = config_file_read(origins->file, FILE_LIMIT, &size, fault);
+    char *content OD_CLEANUP(base_free) = config_file_read(it->file, FILE_LIMIT, &size, it->fault);
     if (content == NULL)
         return false;
     if (strlen(content) != size)
-        return fault_set(fault, "%s: contains a NUL byte", origins->file);
+        return fault_set(it->fault, "%s: contains a NUL byte", it->file);
     g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
     for (unsigned i = 0; lines[i] != NULL; i++)
-        if (!take_line(config, origins, i + 1, g_strstrip(lines[i]), &group, fault))
+        if (!set_from_line(it, i + 1, g_strstrip(lines[i]), &group))
             return false;
     return true;
 }
 
-static bool set_from_overrides(struct config *config, struct config_origin *origins, const char *const *overrides,
-                               struct fault *fault)
+static bool set_from_overrides(const struct config_loading *it, const char *const *overrides)
 {
     for (; overrides != NULL && *overrides != NULL; overrides++) {
         g_autofree char *group = g_strdup(*overrides);
         char *value = strchr(group, '=');
         char *name = strchr(group, '.');
         if (value == NULL || name == NULL || name > value)
-            return fault_set(fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
+            return fault_set(it->fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
         *value++ = '\0';
         *name++ = '\0';
-        if (!set_one(config, origins, "-o", g_strstrip(group), g_strstrip(name), value, fault))
+        if (!set_one(it, "-o", g_strstrip(group), g_strstrip(name), value))
             return false;
     }
     return true;
 }
 
-/* If the deadline was raised and the hold-off was not set, the hold-off is raised with it. */
-static void derive_hold_off(struct config *config, const struct config_origin *origins)
+static const char *origin_of(const struct config_loading *it, const char *group, const char *name)
 {
-    const struct setting *setting = config_table_find("delivery", "hold_off");
-    int64_t safe = config->delivery.deadline + 200000;
-    if (origins->set_by[setting - config_table] == NULL && config->delivery.hold_off < safe)
-        config->delivery.hold_off = safe;
+    return it->set_by[config_table_find(group, name) - config_table];
+}
+
+/* If the deadline was raised and the hold-off was not set, the hold-off is raised with it. */
+static void derive_hold_off(const struct config_loading *it)
+{
+    int64_t safe = it->config->delivery.deadline + 200000;
+    if (origin_of(it, "delivery", "hold_off") == NULL && it->config->delivery.hold_off < safe)
+        it->config->delivery.hold_off = safe;
 }
 
 /* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
@@ -180,16 +178,15 @@ struct config *config_load(const char *file, const char *const *overrides, struc
 {
     struct config *config OD_CLEANUP(config_free) = config_defaults();
     const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
-    struct config_origin origins = {file, set_by};
-    if (!set_from_file(config, &origins, fault) || !set_from_overrides(config, &origins, overrides, fault))
+    const struct config_loading loading = {config, file, set_by, fault};
+    if (!set_from_file(&loading) || !set_from_overrides(&loading, overrides))
         return NULL;
-    derive_hold_off(config, &origins);
-    if (!config_check(config, &origins, fault))
+    derive_hold_off(&loading);
+    if (!config_check(&loading))
         return NULL;
     prefer_credential(config);
     if (!config_renew_password(config, fault)) {
-        const char *origin = set_by[config_table_find("imap", "password_file") - config_table];
-        fault_prefix(fault, "%s: [imap] password_file", origin);
+        fault_prefix(fault, "%s: [imap] password_file", origin_of(&loading, "imap", "password_file"));
         return NULL;
     }
     return g_steal_pointer(&config);

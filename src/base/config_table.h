@@ -58,13 +58,15 @@ char *config_value_text(const struct config *config, const struct setting *setti
  * a new string of *ret_size bytes, or NULL with the fault set. */
 char *config_file_read(const char *path, size_t limit, size_t *ret_size, struct fault *fault) OD_MUST;
 
-/* Where the values came from: set_by[row of config_table] is the file, "-o", or NULL for a default. */
-struct config_origin {
+/* A configuration that is being loaded. */
+struct config_loading {
+    struct config *config;
     const char *file;
-    const char **set_by;
+    const char **set_by; /* [row of config_table]: the file, "-o", or NULL for a default */
+    struct fault *fault;
 };
 
 /* Checks that the values are consistent. The fault names the origin, the group and the setting. */
-bool config_check(const struct config *config, const struct config_origin *origin, struct fault *fault) OD_MUST;
+bool config_check(const struct config_loading *loading) OD_MUST;
 
 #endif

@@ -27,7 +27,7 @@ _Static_assert(READ_MS + FRONT_TURN_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= 
                "Postfix's limit is checked for this");
 
 /* On the deadline, or a signal that asks us to end. */
-static void end_by_signal(int signal)
+static void defer_by_signal(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over\n";
     static const char asked[] = "4.3.0 ended by a signal\n";
@@ -36,21 +36,17 @@ static void end_by_signal(int signal)
     output_exit(asked, sizeof(asked) - 1);
 }
 
-static int answer(const char *text, int status)
+static int give_answer(const char *code, const char *text, int status)
 {
-    char line[FRONT_REPLY_MAX + 1];
-    size_t length = strlen(text);
-    memcpy(line, text, length);
-    line[length] = '\n';
-    output_give(line, length + 1, status);
+    char line[FRONT_REPLY_MAX + 8]; /* without malloc(3), which costs system calls */
+    snprintf(line, sizeof(line), "%s%s\n", code, text);
+    output_give(line, strlen(line), status);
     return status;
 }
 
 static int defer(const char *text)
 {
-    char line[sizeof(((struct fault *)NULL)->text) + 8] = "4.3.0 ";
-    strcat(line, text);
-    return answer(line, EX_TEMPFAIL);
+    return give_answer("4.3.0 ", text, EX_TEMPFAIL);
 }
 
 /* In the directory of this program. Returns only on failure. */
@@ -65,13 +61,6 @@ static void execute_below(const char *below, char **argv)
     execv(path, argv);
 }
 
-/* The LMTP client reads a greeting; Postfix a status, and a line that begins with a code. */
-static const char *beginning(char **argv)
-{
-    bool lmtp = argv[0] != NULL && argv[1] != NULL && strcmp(argv[1], "lmtp") == 0;
-    return lmtp ? "421 4.3.5" : "4.3.5";
-}
-
 /* Replaces this process with the full program, which gets the same arguments, environment and descriptors. It is sought
  * beside this program, in ../libexec/oncedrop from there, and in the directory of `make install`. Returns only if it cannot
  * be executed: then says so, in a way that defers mail unless a person typed the command, and returns the exit status. */
@@ -80,19 +69,15 @@ static int execute_program(char **argv)
     execute_below(NAME, argv);
     execute_below("../libexec/oncedrop/" NAME, argv);
     execv(INSTALLED, argv);
-    const char *reason = strerror(errno);
-    char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %s", INSTALLED, reason);
+    char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %m", INSTALLED);
     if (output_is_typed()) {
         fprintf(stderr, "oncedrop: %s\n", line);
         return EX_UNAVAILABLE;
     }
-    char *answer OD_CLEANUP(base_free) = base_printf("%s %s\r\n", beginning(argv), line);
-    size_t length = strlen(answer);
-    if (answer[0] == '4' && answer[1] == '.') {
-        answer[length - 2] = '\n';
-        length--;
-    }
-    output_give(answer, length, EX_TEMPFAIL);
+    /* the LMTP client reads a greeting; Postfix a status, and a line that begins with a code */
+    bool lmtp = argv[0] != NULL && argv[1] != NULL && strcmp(argv[1], "lmtp") == 0;
+    char *answer OD_CLEANUP(base_free) = base_printf(lmtp ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
+    output_give(answer, strlen(answer), EX_TEMPFAIL);
     return EX_TEMPFAIL;
 }
 
@@ -104,13 +89,12 @@ static int deliver_otherwise(struct front_message *message, char **argv)
 }
 
 /* With a socket that is not connected yet. */
-static int deliver(const struct front_request *request, int fd, char **argv)
+static int hand_over(const struct front_request *request, int fd, char **argv)
 {
     static struct front_answer reply;
     struct front_message message;
     struct fault fault;
-    int64_t started_ms = base_now_ms();
-    deadline_install(end_by_signal);
+    deadline_install(defer_by_signal);
     enum front_read read = deadline_arm(READ_MS, &fault) ? front_message_read(&message, &fault) : FRONT_READ_NOTHING;
     if (read == FRONT_READ_NOTHING)
         return execute_program(argv);
@@ -118,9 +102,9 @@ static int deliver(const struct front_request *request, int fd, char **argv)
         return defer(fault.text);
     if (output_reader_gone())
         return defer(OUTPUT_CUT);
-    switch (front_service_deliver(fd, request, &message, started_ms, &reply)) {
-    case FRONT_SERVICE_ANSWERED:
-        return answer(reply.text, reply.status);
+    switch (front_service_deliver(fd, request, &message, &reply)) {
+    case FRONT_SERVICE_OK:
+        return give_answer("", reply.text, reply.status);
     case FRONT_SERVICE_NOT_TAKEN:
         return deliver_otherwise(&message, argv);
     case FRONT_SERVICE_BUSY:
@@ -142,7 +126,7 @@ int main(int argc, char **argv)
         return execute_program(argv);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd > STDERR_FILENO)
-        return deliver(&request, fd, argv);
+        return hand_over(&request, fd, argv);
     if (fd >= 0) /* in place of a closed standard descriptor, where nothing may be */
         close(fd);
     return execute_program(argv);

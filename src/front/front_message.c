@@ -13,7 +13,7 @@
 static unsigned char buffer[FRONT_MESSAGE_SMALL];
 
 /* Like read(2), but waits if another process made the shared descriptor non-blocking. */
-static ssize_t read_some(void *bytes, size_t size)
+static ssize_t read_input(void *bytes, size_t size)
 {
     for (;;) {
         ssize_t n = read(STDIN_FILENO, bytes, size);
@@ -47,7 +47,7 @@ static bool use_file(struct front_message *message, struct fault *fault)
 }
 
 /* Adds what is in the buffer beyond a small message. */
-static bool keep(struct front_message *message, size_t n, struct fault *fault)
+static bool keep_more(struct front_message *message, size_t n, struct fault *fault)
 {
     bool in_file = message->size >= FRONT_MESSAGE_FILE;
     if (message->fd < 0 && !use_memory(message, fault))
@@ -65,7 +65,7 @@ static ssize_t read_small(struct front_message *message)
 {
     ssize_t n = 1;
     while (n > 0 && message->size < sizeof(buffer)) {
-        n = read_some(buffer + message->size, sizeof(buffer) - message->size);
+        n = read_input(buffer + message->size, sizeof(buffer) - message->size);
         message->size += n > 0 ? (size_t)n : 0;
     }
     return n;
@@ -78,8 +78,8 @@ enum front_read front_message_read(struct front_message *ret, struct fault *faul
     if (n > 0 && !use_memory(ret, fault))
         return FRONT_READ_TROUBLE;
     while (n > 0) {
-        n = read_some(buffer, sizeof(buffer));
-        if (n > 0 && !keep(ret, (size_t)n, fault))
+        n = read_input(buffer, sizeof(buffer));
+        if (n > 0 && !keep_more(ret, (size_t)n, fault))
             return FRONT_READ_TROUBLE;
     }
     if (n == 0)

@@ -13,7 +13,7 @@
 
 #define LONGEST_MS 86400000 /* a delivery that may take longer than a day is a mistake */
 
-static enum front_line wait_for(const struct front_replies *replies, int64_t until_ms, int output)
+static enum front_line await_bytes(const struct front_replies *replies, int64_t until_ms, int output)
 {
     struct pollfd waited[] = {{.fd = replies->fd, .events = POLLIN}, {.fd = output}};
     for (;;) {
@@ -33,7 +33,7 @@ static enum front_line wait_for(const struct front_replies *replies, int64_t unt
 }
 
 /* Takes a line out of the buffer; NULL if there is no complete one. */
-static char *take_line(struct front_replies *replies)
+static char *cut_line(struct front_replies *replies)
 {
     char *line = replies->buffer + replies->used;
     char *end = memchr(line, '\n', replies->end - replies->used);
@@ -49,14 +49,14 @@ static char *take_line(struct front_replies *replies)
 enum front_line front_reply_read(struct front_replies *replies, int64_t until_ms, int output, char **ret)
 {
     for (;;) {
-        if ((*ret = take_line(replies)) != NULL)
+        if ((*ret = cut_line(replies)) != NULL)
             return FRONT_LINE_OK;
         memmove(replies->buffer, replies->buffer + replies->used, replies->end - replies->used);
         replies->end -= replies->used;
         replies->used = 0;
         if (replies->end == sizeof(replies->buffer))
             return FRONT_LINE_END;
-        enum front_line waited = wait_for(replies, until_ms, output);
+        enum front_line waited = await_bytes(replies, until_ms, output);
         if (waited != FRONT_LINE_OK)
             return waited;
         ssize_t n = read(replies->fd, replies->buffer + replies->end, sizeof(replies->buffer) - replies->end);
@@ -80,7 +80,7 @@ bool front_reply_accepts(const char *line, int64_t *ret_ms)
 }
 
 /* The class of the codes that belong to an exit status; 0: it is none of ours. */
-static char class_of(int status)
+static char status_class(int status)
 {
     switch (status) {
     case EX_OK:
@@ -114,7 +114,7 @@ bool front_reply_answers(const char *line, int *ret_status, const char **ret)
         return false;
     int status = atoi(line + 4);
     const char *text = line + 4 + digits + 1;
-    if (*text == '\0' || *text != class_of(status) || !begins_with_code(text))
+    if (*text == '\0' || *text != status_class(status) || !begins_with_code(text))
         return false;
     for (const char *at = text; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)

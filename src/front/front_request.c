@@ -3,6 +3,7 @@
  * The options and variables of `deliver`; their meaning is that of cmd/deliver.c. */
 #include "front/front_request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,35 +27,29 @@ static const struct field {
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
-static bool add(struct front_request *request, const char *text, size_t length)
+/* What does not fit is only counted. */
+static void add(struct front_request *request, const char *text)
 {
-    if (request->length + length >= sizeof(request->command))
-        return false;
-    memcpy(request->command + request->length, text, length);
+    size_t length = strlen(text);
+    if (request->length + length < sizeof(request->command))
+        memcpy(request->command + request->length, text, length + 1);
     request->length += length;
-    request->command[request->length] = '\0';
-    return true;
 }
 
-/* As xtext (RFC 3461, 4). */
-static bool add_value(struct front_request *request, const char *value)
+/* The value as xtext (RFC 3461, 4). */
+static void add_parameter(struct front_request *request, const char *name, const char *value)
 {
-    bool fits = true;
-    for (; *value != '\0' && fits; value++) {
+    add(request, " ");
+    add(request, name);
+    add(request, "=");
+    for (; *value != '\0'; value++) {
         unsigned char c = (unsigned char)*value;
-        char escaped[3] = {'+'};
         bool plain = c > ' ' && c < 0x7f && c != '+' && c != '=';
-        escaped[1] = "0123456789ABCDEF"[c >> 4];
-        escaped[2] = "0123456789ABCDEF"[c & 15];
-        fits = plain ? add(request, value, 1) : add(request, escaped, sizeof(escaped));
+        char text[4] = {*value, '\0'};
+        if (!plain)
+            snprintf(text, sizeof(text), "+%02X", c);
+        add(request, text);
     }
-    return fits;
-}
-
-static bool add_parameter(struct front_request *request, const char *name, const char *value)
-{
-    return add(request, " ", 1) && add(request, name, strlen(name)) && add(request, "=", 1) &&
-           add_value(request, value);
 }
 
 /* The size is left to the full program unless it is a plain number. */
@@ -93,18 +88,23 @@ static bool is_socket(const char *path)
 bool front_request_parse(int argc, char **argv, struct front_request *ret)
 {
     const char *values[FIELDS] = {NULL}, *size = NULL;
+    char since[24];
     ret->socket = CONFIG_SERVICE_SOCKET;
     ret->length = 0;
     if (argc < 2 || strcmp(argv[1], "deliver") != 0 ||
         !parse_options(argc - 1, argv + 1, values, &size, &ret->socket) || !is_socket(ret->socket))
         return false;
-    bool fits = add(ret, "XDELIVER", 8) && (size == NULL || add_parameter(ret, "SIZE", size));
-    for (size_t i = 0; i < FIELDS && fits; i++) {
+    add(ret, "XDELIVER");
+    if (size != NULL)
+        add_parameter(ret, "SIZE", size);
+    for (size_t i = 0; i < FIELDS; i++) {
         const char *value = values[i];
         if (value == NULL && fields[i].variable != NULL)
             value = getenv(fields[i].variable);
         if (value != NULL && (values[i] != NULL || *value != '\0' || fields[i].empty_counts))
-            fits = add_parameter(ret, fields[i].parameter, value);
+            add_parameter(ret, fields[i].parameter, value);
     }
-    return fits;
+    snprintf(since, sizeof(since), "%lld", (long long)base_now_ms());
+    add_parameter(ret, "SINCE", since);
+    return ret->length < sizeof(ret->command);
 }

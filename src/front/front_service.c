@@ -21,43 +21,37 @@
 
 static const char final_mark[] = "BDAT 0 LAST\r\n";
 
-/* How far an attempt got. */
-enum step {
-    STEP_ON,
-    STEP_AGAIN, /* the service is busy */
-    STEP_NOT_TAKEN,
-    STEP_GONE,
-};
+/* The steps below return FRONT_SERVICE_OK if the dialogue goes on. */
 
 /* A full queue of connections (EAGAIN) means that the service is busy. */
-static enum step connect_to(int fd, const char *path)
+static enum front_service connect_to(int fd, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
-        return STEP_NOT_TAKEN;
+        return FRONT_SERVICE_NOT_TAKEN;
     strcpy(address.sun_path, path);
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-        return STEP_ON;
-    return errno == EAGAIN ? STEP_AGAIN : STEP_NOT_TAKEN;
+        return FRONT_SERVICE_OK;
+    return errno == EAGAIN ? FRONT_SERVICE_BUSY : FRONT_SERVICE_NOT_TAKEN;
 }
 
 /* Waits for our turn. */
-static enum step await_greeting(struct front_replies *replies, int64_t until_ms)
+static enum front_service await_greeting(struct front_replies *replies, int64_t until_ms)
 {
     char *line;
     switch (front_reply_read(replies, until_ms, output_pipe(), &line)) {
     case FRONT_LINE_OK:
-        return strncmp(line, "220 ", 4) == 0          ? STEP_ON
-               : strncmp(line, "421 4.3.2 ", 10) == 0 ? STEP_AGAIN
-                                                      : STEP_NOT_TAKEN;
+        return strncmp(line, "220 ", 4) == 0          ? FRONT_SERVICE_OK
+               : strncmp(line, "421 4.3.2 ", 10) == 0 ? FRONT_SERVICE_BUSY
+                                                      : FRONT_SERVICE_NOT_TAKEN;
     case FRONT_LINE_NONE:
-        return STEP_AGAIN;
+        return FRONT_SERVICE_BUSY;
     case FRONT_LINE_GONE:
-        return STEP_GONE;
+        return FRONT_SERVICE_GONE;
     case FRONT_LINE_END:
         break;
     }
-    return STEP_NOT_TAKEN;
+    return FRONT_SERVICE_NOT_TAKEN;
 }
 
 /* Waits until more can be sent; false if that takes too long, or the service has ended or said something: it can only
@@ -78,7 +72,7 @@ static bool goes_on(int fd, ssize_t sent, int64_t until_ms)
     return sent < 0 && errno == EAGAIN && wait_for_room(fd, until_ms);
 }
 
-static bool send_bytes(int fd, struct iovec *pieces, size_t count, int64_t until_ms)
+static bool send_pieces(int fd, struct iovec *pieces, size_t count, int64_t until_ms)
 {
     while (count > 0) {
         struct msghdr data = {.msg_iov = pieces, .msg_iovlen = count};
@@ -106,28 +100,28 @@ static bool send_file(int fd, const struct front_message *message, int64_t until
 }
 
 static bool send_message(int fd, const struct front_request *request, const struct front_message *message,
-                         int64_t started_ms, int64_t until_ms)
+                         int64_t until_ms)
 {
-    char rest[96];
-    int length = snprintf(rest, sizeof(rest), " SINCE=%lld\r\nBDAT %zu\r\n", (long long)started_ms, message->size);
+    char rest[32];
+    int length = snprintf(rest, sizeof(rest), "\r\nBDAT %zu\r\n", message->size);
     struct iovec pieces[] = {
         {.iov_base = (char *)(uintptr_t)request->command, .iov_len = request->length}, /* not modified */
         {.iov_base = rest, .iov_len = (size_t)length},
         {.iov_base = message->bytes, .iov_len = message->fd < 0 ? message->size : 0},
     };
-    return send_bytes(fd, pieces, 3, until_ms) && (message->fd < 0 || send_file(fd, message, until_ms));
+    return send_pieces(fd, pieces, 3, until_ms) && (message->fd < 0 || send_file(fd, message, until_ms));
 }
 
 /* Up to the greeting. early: sends the message before it. */
-static enum step open_session(struct front_replies *replies, const struct front_request *request,
-                              const struct front_message *message, int64_t started_ms, bool early, int64_t until_ms)
+static enum front_service await_turn(struct front_replies *replies, const struct front_request *request,
+                                     const struct front_message *message, bool early, int64_t until_ms)
 {
-    enum step step = connect_to(replies->fd, request->socket);
-    if (step != STEP_ON)
+    enum front_service step = connect_to(replies->fd, request->socket);
+    if (step != FRONT_SERVICE_OK)
         return step;
-    bool sent = !early || send_message(replies->fd, request, message, started_ms, base_now_ms() + FRONT_HAND_OVER_MS);
+    bool sent = !early || send_message(replies->fd, request, message, base_now_ms() + FRONT_HAND_OVER_MS);
     step = await_greeting(replies, until_ms); /* also says why nothing could be sent */
-    return step == STEP_ON && !sent ? STEP_NOT_TAKEN : step;
+    return step == FRONT_SERVICE_OK && !sent ? FRONT_SERVICE_NOT_TAKEN : step;
 }
 
 /* Puts a socket that is not connected in place of this one. */
@@ -138,23 +132,23 @@ static bool renew(struct front_replies *replies)
     return fd >= 0 && dup3(fd, replies->fd, O_CLOEXEC) >= 0;
 }
 
-/* As open_session, again and again while the service is busy. *ret_sent: the message was sent, which is done early if
+/* As await_turn, again and again while the service is busy. *ret_sent: the message was sent, which is done early if
  * it fits into the socket, but only once: a busy service would not read it. */
-static enum step take_turn(struct front_replies *replies, const struct front_request *request,
-                           const struct front_message *message, int64_t started_ms, bool *ret_sent)
+static enum front_service take_turn(struct front_replies *replies, const struct front_request *request,
+                                    const struct front_message *message, bool *ret_sent)
 {
     const int64_t until = base_now_ms() + FRONT_TURN_MS;
     *ret_sent = message->fd < 0;
     for (int pause_ms = FIRST_PAUSE_MS;; pause_ms += pause_ms < LAST_PAUSE_MS ? pause_ms / 2 : 0) {
-        enum step step = open_session(replies, request, message, started_ms, *ret_sent, until);
-        if (step != STEP_AGAIN || base_now_ms() + pause_ms >= until)
+        enum front_service step = await_turn(replies, request, message, *ret_sent, until);
+        if (step != FRONT_SERVICE_BUSY || base_now_ms() + pause_ms >= until)
             return step;
         *ret_sent = false;
         (void)poll(NULL, 0, pause_ms);
         if (output_reader_gone())
-            return STEP_GONE;
+            return FRONT_SERVICE_GONE;
         if (!renew(replies))
-            return STEP_NOT_TAKEN;
+            return FRONT_SERVICE_NOT_TAKEN;
     }
 }
 
@@ -165,7 +159,7 @@ static bool is_taken(struct front_replies *replies, int64_t until_ms, int64_t *r
     return front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
 }
 
-/* The last chance to see that the message may be cut short. FRONT_SERVICE_UNKNOWN: the mark was sent. */
+/* The last chance to see that the message may be cut short. */
 static enum front_service send_final_mark(int fd, int64_t until_ms)
 {
     ssize_t sent;
@@ -174,12 +168,11 @@ static enum front_service send_final_mark(int fd, int64_t until_ms)
             return FRONT_SERVICE_GONE;
         sent = send(fd, final_mark, strlen(final_mark), MSG_NOSIGNAL);
     } while (sent < 0 && goes_on(fd, sent, until_ms));
-    return sent < 0 ? FRONT_SERVICE_NOT_TAKEN : FRONT_SERVICE_UNKNOWN;
+    return sent < 0 ? FRONT_SERVICE_NOT_TAKEN : FRONT_SERVICE_OK;
 }
 
 enum front_service front_service_deliver(int fd, const struct front_request *request,
-                                         const struct front_message *message, int64_t started_ms,
-                                         struct front_answer *ret)
+                                         const struct front_message *message, struct front_answer *ret)
 {
     struct fault fault;
     char *line;
@@ -189,26 +182,19 @@ enum front_service front_service_deliver(int fd, const struct front_request *req
     ret->replies.used = ret->replies.end = 0;
     if (!deadline_arm(FRONT_TURN_MS + FRONT_HAND_OVER_MS, &fault))
         return FRONT_SERVICE_NOT_TAKEN;
-    enum step step = take_turn(&ret->replies, request, message, started_ms, &sent);
-    if (step != STEP_ON)
-        return step == STEP_GONE    ? FRONT_SERVICE_GONE
-               : step == STEP_AGAIN ? FRONT_SERVICE_BUSY
-                                    : FRONT_SERVICE_NOT_TAKEN;
+    enum front_service step = take_turn(&ret->replies, request, message, &sent);
+    if (step != FRONT_SERVICE_OK)
+        return step;
     const int64_t until = base_now_ms() + FRONT_HAND_OVER_MS;
-    if ((!sent && !send_message(fd, request, message, started_ms, until)) || !is_taken(&ret->replies, until, &ms) ||
+    if ((!sent && !send_message(fd, request, message, until)) || !is_taken(&ret->replies, until, &ms) ||
         !deadline_arm(until - base_now_ms() + ms + FRONT_REPLY_MS, &fault))
         return FRONT_SERVICE_NOT_TAKEN;
-    enum front_service result = send_final_mark(fd, until);
-    if (result != FRONT_SERVICE_UNKNOWN)
-        return result;
-    switch (front_reply_read(&ret->replies, base_now_ms() + ms + FRONT_REPLY_MS, output_pipe(), &line)) {
-    case FRONT_LINE_OK:
-        return front_reply_answers(line, &ret->status, &ret->text) ? FRONT_SERVICE_ANSWERED : FRONT_SERVICE_UNKNOWN;
-    case FRONT_LINE_GONE:
+    step = send_final_mark(fd, until);
+    if (step != FRONT_SERVICE_OK)
+        return step;
+    enum front_line read = front_reply_read(&ret->replies, base_now_ms() + ms + FRONT_REPLY_MS, output_pipe(), &line);
+    if (read == FRONT_LINE_GONE)
         return FRONT_SERVICE_GONE;
-    case FRONT_LINE_NONE:
-    case FRONT_LINE_END:
-        break;
-    }
-    return FRONT_SERVICE_UNKNOWN;
+    bool answered = read == FRONT_LINE_OK && front_reply_answers(line, &ret->status, &ret->text);
+    return answered ? FRONT_SERVICE_OK : FRONT_SERVICE_UNKNOWN;
 }

@@ -23,7 +23,7 @@
 #define FRONT_REPLY_MS 5000      /* added to what the service says it may take */
 
 enum front_service {
-    FRONT_SERVICE_ANSWERED,
+    FRONT_SERVICE_OK,        /* it has answered */
     FRONT_SERVICE_NOT_TAKEN, /* nothing will come of it: the full program can deliver */
     FRONT_SERVICE_BUSY,      /* nothing will come of it, and there is no time left for more */
     FRONT_SERVICE_GONE,      /* the reader of our output is gone: the message may be cut short. Nothing will come of it
@@ -38,15 +38,13 @@ struct front_answer {
     struct front_replies replies;
 };
 
-/* Hands the message over; sets *ret if the result is FRONT_SERVICE_ANSWERED.
+/* Hands the message over; sets *ret if the result is FRONT_SERVICE_OK.
  *
- * fd          a unix stream socket, non-blocking, not connected; it is not closed
- * started_ms  base_now_ms() when the delivery began
+ * fd  a unix stream socket, non-blocking, not connected; it is not closed
  *
  * The answer is waited for as long as the service says it may take, and FRONT_REPLY_MS. The deadline is set anew, in
  * case that a wait does not end by itself. */
 enum front_service front_service_deliver(int fd, const struct front_request *request,
-                                         const struct front_message *message, int64_t started_ms,
-                                         struct front_answer *ret) OD_MUST;
+                                         const struct front_message *message, struct front_answer *ret) OD_MUST;
 
 #endif

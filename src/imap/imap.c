@@ -11,66 +11,69 @@
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
 
-OD_PRINTF(4, 0)
-static bool send_command(struct imap *imap, const char *step, struct fault *fault, const char *format,
-                         va_list arguments)
+/* The command's name, such as "UID FETCH", for faults: what follows may be a password. */
+static void name_step(struct imap *imap, const char *command)
+{
+    size_t skip = strncmp(command, "UID ", 4) == 0 ? 4 : 0;
+    snprintf(imap->command, sizeof(imap->command), "%.*s", (int)(skip + strcspn(command + skip, " ")), command);
+    imap->step = imap->command;
+}
+
+OD_PRINTF(3, 0)
+static bool send_command(struct imap *imap, struct fault *fault, const char *format, va_list arguments)
 {
     char *command OD_CLEANUP(base_free_secret) = NULL;
-    imap->step = step;
+    imap->reply = imap_reply_none();
     imap->responses = 0;
     imap->budget = BUDGET;
     imap->body_budget = UINT32_MAX; /* RFC 3501, 9: the size of a literal is a number */
     if (vasprintf(&command, format, arguments) < 0)
         abort();
+    name_step(imap, command);
     snprintf(imap->tag, sizeof(imap->tag), "A%u", ++imap->tag_number);
     char *line OD_CLEANUP(base_free_secret) = base_printf("%s %s", imap->tag, command);
     return imap_stream_line(imap, line, fault);
 }
 
-bool imap_send(struct imap *imap, const char *step, struct fault *fault, const char *format, ...)
+bool imap_send(struct imap *imap, struct fault *fault, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    bool sent = send_command(imap, step, fault, format, arguments);
+    bool sent = send_command(imap, fault, format, arguments);
     va_end(arguments);
     return sent;
 }
 
-bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct imap_reply *ret, struct fault *fault)
+bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault)
 {
     do {
-        if (!imap_response_read(imap, ret, fault))
+        if (!imap_response_read(imap, fault))
             return false;
         imap->responses++;
-        if (ret->kind == REPLY_UNTAGGED && untagged != NULL)
-            untagged(context, ret);
-    } while (ret->kind != REPLY_TAGGED);
+        if (imap->reply.kind == REPLY_UNTAGGED && untagged != NULL)
+            untagged(context, &imap->reply);
+    } while (imap->reply.kind != REPLY_TAGGED);
     return true;
 }
 
-bool imap_ask(struct imap *imap, const char *step, imap_untagged *untagged, void *context, struct imap_reply *ret,
-              struct fault *fault, const char *format, ...)
+bool imap_ask(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault, const char *format, ...)
 {
     va_list arguments;
-    *ret = imap_reply_none();
     va_start(arguments, format);
-    bool sent = send_command(imap, step, fault, format, arguments);
+    bool sent = send_command(imap, fault, format, arguments);
     va_end(arguments);
-    if (!sent || !imap_finish(imap, untagged, context, ret, fault))
+    if (!sent || !imap_finish(imap, untagged, context, fault))
         return false;
-    if (ret->status != STATUS_OK)
-        fault_set(fault, "%s: %s refused: %s", imap->where, imap->step, ret->data);
-    return ret->status == STATUS_OK;
+    return imap->reply.status == STATUS_OK ||
+           fault_set(fault, "%s: %s refused: %s", imap->where, imap->step, imap->reply.data);
 }
 
 bool imap_capabilities(struct imap *imap, struct fault *fault)
 {
-    struct imap_reply reply;
-    if (imap->capabilities == NULL && !imap_ask(imap, "CAPABILITY", NULL, NULL, &reply, fault, "CAPABILITY"))
+    if (imap->capabilities == NULL && !imap_ask(imap, NULL, NULL, fault, "CAPABILITY"))
         return false;
-    if (imap->capabilities == NULL)
-        fault_set(fault, "%s: CAPABILITY was answered without a capability", imap->where);
-    return imap->capabilities != NULL;
+    return imap->capabilities != NULL ||
+           fault_set(fault, "%s: CAPABILITY was answered without a capability", imap->where);
 }
 
 bool imap_can(const struct imap *imap, const char *capability)
@@ -78,16 +81,22 @@ bool imap_can(const struct imap *imap, const char *capability)
     return imap->capabilities != NULL && imap_reply_has_word(imap->capabilities, capability);
 }
 
+bool imap_has_control(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
 char *imap_quote(const char *text)
 {
+    if (imap_has_control(text))
+        return NULL;
     char *quoted = base_alloc(2 * strlen(text) + 3);
     char *out = quoted;
     *out++ = '"';
     for (const char *p = text; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
-            free(quoted);
-            return NULL;
-        }
         if (*p == '"' || *p == '\\')
             *out++ = '\\';
         *out++ = *p;

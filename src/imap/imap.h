@@ -10,25 +10,25 @@
 /* Receives each untagged response to a command; may modify the bytes. */
 typedef void imap_untagged(void *context, struct imap_reply *reply);
 
-/* Sends "TAG command CRLF" with a new tag. `step` names it in faults. */
-bool imap_send(struct imap *imap, const char *step, struct fault *fault, const char *format, ...)
-    OD_PRINTF(4, 5) OD_MUST;
+/* Sends "TAG command CRLF" with a new tag. */
+bool imap_send(struct imap *imap, struct fault *fault, const char *format, ...) OD_PRINTF(3, 4) OD_MUST;
 
-/* Reads up to the tagged response, whatever its status. `untagged` may be NULL. False: there is none, and *ret says so
- * (imap_reply_none). */
-bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct imap_reply *ret,
-                 struct fault *fault) OD_MUST;
+/* Reads up to the tagged response, whatever its status: imap->reply. `untagged` may be NULL. False: there is none. */
+bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault) OD_MUST;
 
-/* Both; a status other than OK is also a failure. True: tagged OK. False: the fault is set and ret->status is NO, BAD,
- * or NONE (connection lost; imap_reply_none). */
-bool imap_ask(struct imap *imap, const char *step, imap_untagged *untagged, void *context, struct imap_reply *ret,
-              struct fault *fault, const char *format, ...) OD_PRINTF(7, 8) OD_MUST;
+/* Both; a status other than OK is also a failure. True: tagged OK. False: the fault is set, and the status of imap->reply
+ * is NO, BAD, or NONE (no answer: the connection is lost). */
+bool imap_ask(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault, const char *format, ...)
+    OD_PRINTF(5, 6) OD_MUST;
 
 /* Asks for the capabilities unless they are known. */
 bool imap_capabilities(struct imap *imap, struct fault *fault) OD_MUST;
 
 /* Whether the server announced that capability. */
 bool imap_can(const struct imap *imap, const char *capability) OD_MUST;
+
+/* Whether there are control characters, which could end a command. */
+bool imap_has_control(const char *text) OD_MUST;
 
 /* Text as an IMAP quoted string; NULL if it has control characters. */
 char *imap_quote(const char *text) OD_MUST;

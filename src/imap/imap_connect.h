@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The socket: connected to a server, or to a command that is one. */
+ * The socket: connected to a server, or to a command that is one; TLS over it. */
 #ifndef ONCEDROP_IMAP_CONNECT_H
 #define ONCEDROP_IMAP_CONNECT_H
 
@@ -23,5 +23,10 @@ int imap_spawn(const struct config *config, const char *account, pid_t *ret_chil
 /* Waits up to a second for the child to end (its input is closed), then kills it. Sets *child to 0. Returns its status
  * as of waitpid(2); -1 if it had to be killed, or there was none. */
 int imap_spawn_reap(pid_t *child);
+
+/* imap_tls.c: starts TLS over the plain stream, then verifies the certificate (imap->certificate). False with the fault
+ * set: the stream must not be used, only closed. */
+struct imap;
+bool imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault) OD_MUST;
 
 #endif

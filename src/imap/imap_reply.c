@@ -14,17 +14,17 @@ static bool starts_with(const char *text, const char *word)
     return strncasecmp(text, word, strlen(word)) == 0;
 }
 
-static bool is_word(const char *bytes, size_t size, const char *word)
+static bool equals_word(const char *bytes, size_t size, const char *word)
 {
     return size == strlen(word) && strncasecmp(bytes, word, size) == 0;
 }
 
-/* Parses a decimal number at *at, before end; moves *at past it. */
-static bool parse_number(const char **at, const char *end, uint32_t *ret)
+/* Parses a decimal number at *at, and moves *at past it. What follows a number is never a digit: a NUL at the latest. */
+static bool take_number(const char **at, uint32_t *ret)
 {
     uint64_t number = 0;
     const char *p = *at;
-    while (p < end && *p >= '0' && *p <= '9' && number <= UINT32_MAX)
+    while (*p >= '0' && *p <= '9' && number <= UINT32_MAX)
         number = number * 10 + (uint64_t)(*p++ - '0');
     if (p == *at || number > UINT32_MAX)
         return false;
@@ -57,7 +57,7 @@ static void parse_status(struct imap_reply *reply)
     };
     size_t length = strcspn(reply->data, " ");
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (is_word(reply->data, length, words[i].word))
+        if (equals_word(reply->data, length, words[i].word))
             reply->status = words[i].status;
     }
     if (reply->status == STATUS_NONE)
@@ -102,7 +102,7 @@ bool imap_reply_has_word(const char *list, const char *word)
 {
     for (const char *p = list; *p != '\0';) {
         size_t length = strcspn(p, " ");
-        if (is_word(p, length, word))
+        if (equals_word(p, length, word))
             return true;
         p += length;
         p += strspn(p, " ");
@@ -115,8 +115,8 @@ bool imap_reply_appenduid(const struct imap_reply *reply, uint32_t *ret_uidvalid
     const char *at = reply->arguments;
     const char *end = at + reply->arguments_size;
     uint32_t uidvalidity, uid;
-    if (strcmp(reply->code, "APPENDUID") != 0 || !parse_number(&at, end, &uidvalidity) || at == end || *at++ != ' ' ||
-        !parse_number(&at, end, &uid) || at != end)
+    if (strcmp(reply->code, "APPENDUID") != 0 || !take_number(&at, &uidvalidity) || *at++ != ' ' ||
+        !take_number(&at, &uid) || at != end)
         return false;
     *ret_uidvalidity = uidvalidity;
     *ret_uid = uid;
@@ -126,15 +126,14 @@ bool imap_reply_appenduid(const struct imap_reply *reply, uint32_t *ret_uidvalid
 bool imap_reply_code_number(const struct imap_reply *reply, const char *code, uint32_t *ret)
 {
     const char *at = reply->arguments;
-    return strcmp(reply->code, code) == 0 && parse_number(&at, at + reply->arguments_size, ret);
+    return strcmp(reply->code, code) == 0 && take_number(&at, ret);
 }
 
 bool imap_reply_exists(const struct imap_reply *reply, uint32_t *ret)
 {
     const char *at = reply->data;
-    const char *end = at + reply->data_size;
     uint32_t number;
-    if (!parse_number(&at, end, &number) || at == end || *at++ != ' ' || !starts_with(at, "EXISTS"))
+    if (!take_number(&at, &number) || !starts_with(at, " EXISTS"))
         return false;
     *ret = number;
     return true;
@@ -151,7 +150,7 @@ bool imap_reply_search(const struct imap_reply *reply, uint32_t **uids, size_t *
         uint32_t uid;
         if (*at == ' ') {
             at++;
-        } else if (parse_number(&at, end, &uid)) {
+        } else if (take_number(&at, &uid)) {
             if ((*count & (*count + 1)) == 0)
                 *uids = base_realloc(*uids, (2 * *count + 2) * sizeof(**uids));
             (*uids)[(*count)++] = uid;
@@ -164,7 +163,7 @@ bool imap_reply_search(const struct imap_reply *reply, uint32_t **uids, size_t *
 
 static bool next_word(struct imap_cursor *cursor, const char *word)
 {
-    return imap_token_next(cursor) == TOKEN_ATOM && is_word(cursor->text, cursor->size, word);
+    return imap_token_next(cursor) == TOKEN_ATOM && equals_word(cursor->text, cursor->size, word);
 }
 
 bool imap_reply_list(struct imap_reply *reply, struct reply_list *ret)
@@ -175,9 +174,9 @@ bool imap_reply_list(struct imap_reply *reply, struct reply_list *ret)
         return false;
     enum imap_token token;
     while ((token = imap_token_next(&cursor)) == TOKEN_ATOM) {
-        list.sent |= is_word(cursor.text, cursor.size, "\\Sent");
-        list.selectable &= !is_word(cursor.text, cursor.size, "\\Noselect") &&
-                           !is_word(cursor.text, cursor.size, "\\NonExistent");
+        list.sent |= equals_word(cursor.text, cursor.size, "\\Sent");
+        list.selectable &= !equals_word(cursor.text, cursor.size, "\\Noselect") &&
+                           !equals_word(cursor.text, cursor.size, "\\NonExistent");
     }
     if (token != TOKEN_CLOSE || imap_token_next(&cursor) < TOKEN_ATOM || imap_token_next(&cursor) < TOKEN_ATOM)
         return false;
@@ -214,7 +213,7 @@ bool imap_reply_namespaces(struct imap_reply *reply,
     for (int kind = 0; kind < 3; kind++) {
         struct reply_namespace namespace = {.personal = kind == 0};
         enum imap_token token = imap_token_next(&cursor);
-        if (token == TOKEN_ATOM && is_word(cursor.text, cursor.size, "NIL"))
+        if (token == TOKEN_ATOM && equals_word(cursor.text, cursor.size, "NIL"))
             continue;
         if (token != TOKEN_OPEN)
             return false;
@@ -238,11 +237,11 @@ bool imap_reply_fetch(struct imap_reply *reply, struct reply_fetch *ret)
         return false;
     enum imap_token token;
     while ((token = imap_token_next(&cursor)) == TOKEN_ATOM) {
-        bool is_uid = is_word(cursor.text, cursor.size, "UID");
+        bool is_uid = equals_word(cursor.text, cursor.size, "UID");
         bool is_body = cursor.size > 5 && starts_with(cursor.text, "BODY[");
         token = imap_token_next(&cursor);
         const char *text = cursor.text;
-        if (is_uid && (token != TOKEN_ATOM || !parse_number(&text, text + cursor.size, &fetch.uid)))
+        if (is_uid && (token != TOKEN_ATOM || !take_number(&text, &fetch.uid)))
             return false;
         if (is_body && token == TOKEN_STRING) { /* NIL means nothing: the message may be temporarily unreadable */
             fetch.body = cursor.text;

@@ -37,7 +37,7 @@ static bool keep_bytes(struct imap *imap, size_t n, struct fault *fault)
 }
 
 /* Adds one line, without its end, to the response. */
-static bool read_line(struct imap *imap, struct fault *fault)
+static bool read_text_line(struct imap *imap, struct fault *fault)
 {
     const char *arrived, *end = NULL;
     size_t length = 0;
@@ -134,13 +134,13 @@ static void note_session(struct imap *imap, const struct imap_reply *reply)
         note_capabilities(imap, reply->data + 11, reply->data_size - 11);
 }
 
-bool imap_response_read(struct imap *imap, struct imap_reply *ret, struct fault *fault)
+bool imap_response_read(struct imap *imap, struct fault *fault)
 {
     struct imap_reply reply;
     size_t literal, start;
-    *ret = imap_reply_none();
+    imap->reply = imap_reply_none();
     imap->size = 0;
-    if (!read_line(imap, fault))
+    if (!read_text_line(imap, fault))
         return false;
     imap_reply_parse(imap->bytes, imap->size, imap->tag, &reply);
     bool is_data = reply.kind == REPLY_UNTAGGED && reply.status == STATUS_NONE;
@@ -149,11 +149,10 @@ bool imap_response_read(struct imap *imap, struct imap_reply *ret, struct fault 
         if (!read_literal(imap, literal, line + start, fault))
             return false;
         line = imap->size;
-        if (!read_line(imap, fault))
+        if (!read_text_line(imap, fault))
             return false;
     }
-    imap_reply_parse(imap->bytes, imap->size, imap->tag, &reply);
-    note_session(imap, &reply);
-    *ret = reply;
+    imap_reply_parse(imap->bytes, imap->size, imap->tag, &imap->reply);
+    note_session(imap, &imap->reply);
     return true;
 }

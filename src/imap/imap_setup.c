@@ -44,42 +44,37 @@ static int get_socket(struct imap *imap, const struct config *config, const char
     return fd;
 }
 
-static bool start_tls(struct imap *imap, const struct config *config, struct imap_certificate *ret_certificate,
-                      struct fault *fault)
+static bool start_tls(struct imap *imap, const struct config *config, struct fault *fault)
 {
-    if (imap_tls_start(imap, config, ret_certificate, fault))
+    if (imap_tls_start(imap, config, fault))
         return true;
     imap->ended = !imap_stream_connected(imap); /* as Courier does where there are too many already */
     imap_stream_drop(imap);                     /* nothing is sent over it */
     return false;
 }
 
-static bool greeted(struct imap *imap, enum reply_status *ret, struct fault *fault)
+static bool is_greeted(struct imap *imap, struct fault *fault)
 {
-    struct imap_reply reply;
+    const struct imap_reply *reply = &imap->reply;
     imap->step = "greeting";
-    if (!imap_response_read(imap, &reply, fault))
+    if (!imap_response_read(imap, fault))
         return false;
-    if (reply.kind == REPLY_UNTAGGED && (reply.status == STATUS_OK || reply.status == STATUS_PREAUTH)) {
-        *ret = reply.status;
+    if (reply->kind == REPLY_UNTAGGED && (reply->status == STATUS_OK || reply->status == STATUS_PREAUTH))
         return true;
-    }
-    imap->ended = reply.status == STATUS_BYE;
+    imap->ended = reply->status == STATUS_BYE;
     fault_set(fault, "%s: does not greet as an IMAP server: %.200s", imap->where, imap->bytes);
     imap_stream_drop(imap);
     return false;
 }
 
 /* Everything announced before TLS is forgotten: an attacker may have inserted it. */
-static bool secure(struct imap *imap, const struct config *config, struct imap_certificate *ret_certificate,
-                   struct fault *fault)
+static bool secure(struct imap *imap, const struct config *config, struct fault *fault)
 {
-    struct imap_reply reply;
-    if (!imap_ask(imap, "STARTTLS", NULL, NULL, &reply, fault, "STARTTLS"))
+    if (!imap_ask(imap, NULL, NULL, fault, "STARTTLS"))
         return false;
     base_free(&imap->capabilities);
     base_free(&imap->farewell);
-    return start_tls(imap, config, ret_certificate, fault);
+    return start_tls(imap, config, fault);
 }
 
 struct imap *imap_setup_new(const struct config *config)
@@ -92,46 +87,39 @@ struct imap *imap_setup_new(const struct config *config)
     return imap;
 }
 
-bool imap_setup(struct imap *imap, const struct config *config, const char *account,
-                struct imap_certificate *ret_certificate, bool *ret_logged_in, struct fault *fault)
+bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault)
 {
     bool is_command = *config->imap.command != '\0';
     enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
-    enum reply_status greeting = STATUS_NONE;
     int fd = get_socket(imap, config, account, fault);
-    if (fd < 0 || !imap_stream_open(imap, fd, fault) ||
-        (tls == IMAP_TLS_IMAPS && !start_tls(imap, config, ret_certificate, fault)) || !greeted(imap, &greeting, fault))
+    if (fd < 0 || !imap_stream_open(imap, fd, fault) || (tls == IMAP_TLS_IMAPS && !start_tls(imap, config, fault)) ||
+        !is_greeted(imap, fault))
         return false;
-    *ret_logged_in = greeting == STATUS_PREAUTH;
-    if (*ret_logged_in && !is_command) {
-        /* it is unknown whose mailboxes these are, and STARTTLS is no longer possible */
-        fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", imap->where);
-        return false;
-    }
-    return tls != IMAP_TLS_STARTTLS || secure(imap, config, ret_certificate, fault);
+    imap->logged_in = imap->reply.status == STATUS_PREAUTH;
+    if (imap->logged_in && !is_command) /* it is unknown whose mailboxes these are, and too late for STARTTLS */
+        return fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", imap->where);
+    return tls != IMAP_TLS_STARTTLS || secure(imap, config, fault);
 }
 
 void imap_setup_end_wait(struct imap **imap, int64_t ms)
 {
     struct imap *it = *imap;
-    struct imap_reply reply;
     struct fault fault;
     if (it == NULL)
         return;
     if (it->stream != NULL)
-        (void)!imap_send(it, "LOGOUT", &fault, "LOGOUT");
+        (void)!imap_send(it, &fault, "LOGOUT");
     int64_t until = base_now_ms() + ms;
     do
         it->until_ms = until;
-    while (base_now_ms() < until && imap_response_read(it, &reply, &fault));
+    while (base_now_ms() < until && imap_response_read(it, &fault));
     imap_stream_drop(it);
     (void)imap_spawn_reap(&it->child);
     free(it->where);
     free(it->capabilities);
     free(it->farewell);
     free(it->bytes);
-    free(it);
-    *imap = NULL;
+    base_free(imap);
 }
 
 void imap_setup_end(struct imap **imap)

@@ -6,18 +6,13 @@
 
 #include "base/config.h"
 #include "imap/imap_stream.h"
-#include "imap/imap_tls.h"
 
 /* One that is not connected yet; never NULL; end it with imap_setup_end. */
 struct imap *imap_setup_new(const struct config *config) OD_MUST;
 
-/* Connects, starts TLS, and reads the greeting: everything before the login.
- *
- * ret_certificate  the server's, also one that is not accepted, which ends the connection; may be NULL
- *
- * *ret_logged_in: imap.command's server needs no login (PREAUTH). False with the fault set. */
-bool imap_setup(struct imap *imap, const struct config *config, const char *account,
-                struct imap_certificate *ret_certificate, bool *ret_logged_in, struct fault *fault) OD_MUST;
+/* Connects, starts TLS, and reads the greeting: everything before the login; sets imap->certificate and logged_in. False
+ * with the fault set. */
+bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
 /* Sends LOGOUT, if there is a connection, and waits up to `ms` milliseconds for the server to close its end; then closes
  * it. imap.command gets up to a second to end and is then killed. *imap may be NULL, and is afterwards. */
@@ -26,10 +21,7 @@ void imap_setup_end_wait(struct imap **imap, int64_t ms);
 /* The same without waiting. */
 void imap_setup_end(struct imap **imap);
 
-/* imap_login.c: whether an account name can be sent at all. False with the fault set. */
-bool imap_login_valid(const char *account, struct fault *fault) OD_MUST;
-
-/* The login name for an account. */
+/* imap_login.c: the login name for an account. */
 const char *imap_login_name(const struct config *config, const char *account) OD_MUST;
 
 /* Logs in with the password of the configuration; before that, all is checked that would show it to somebody. False with

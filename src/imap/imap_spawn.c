@@ -47,7 +47,7 @@ static char **command_words(const char *command, const char *account, struct fau
 }
 
 /* Starts the program; 0 or an error number. */
-static int start(char **words, int fd, pid_t *ret_child)
+static int start_command(char **words, int fd, pid_t *ret_child)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -90,7 +90,7 @@ int imap_spawn(const struct config *config, const char *account, pid_t *ret_chil
         fault_set(fault, "fcntl: %s", strerror(errno));
         return -1;
     }
-    int error = start(words, theirs, ret_child);
+    int error = start_command(words, theirs, ret_child);
     if (error != 0) {
         fault_set(fault, "imap.command: cannot run %s: %s", words[0], strerror(error));
         return -1;

@@ -69,7 +69,7 @@ bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why
 
 /* After a failed read or write, which began at `started`: finds the reason, and gives up. libetpan does not report it, but
  * leaves errno alone after a timeout; it was 0 before. */
-static bool failed(struct imap *imap, int64_t started, struct fault *fault)
+static bool explain_failure(struct imap *imap, int64_t started, struct fault *fault)
 {
     int error = errno;
     char why[96];
@@ -109,7 +109,7 @@ size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault
     *ret = stream->read_buffer;
     imap->ended = n == 0;
     if (n < 0)
-        return failed(imap, started, fault);
+        return explain_failure(imap, started, fault);
     return n > 0 ? stream->read_buffer_len : imap_stream_give_up(imap, fault, "the server closed the connection");
 }
 
@@ -118,7 +118,7 @@ void imap_stream_take(struct imap *imap, void *to, size_t n)
     mailstream_read(imap->stream, to, n);
 }
 
-static bool put(struct imap *imap, const void *bytes, size_t size)
+static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
 {
     set_patience(imap->timeout);
     return mailstream_write(imap->stream, bytes, size) == (ssize_t)size;
@@ -127,10 +127,10 @@ static bool put(struct imap *imap, const void *bytes, size_t size)
 bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!put(imap, pieces[i].iov_base, pieces[i].iov_len))
+        if (!write_bytes(imap, pieces[i].iov_base, pieces[i].iov_len))
             return false;
     }
-    return put(imap, "\r\n", 2) && mailstream_flush(imap->stream) == 0;
+    return write_bytes(imap, "\r\n", 2) && mailstream_flush(imap->stream) == 0;
 }
 
 bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
@@ -139,6 +139,6 @@ bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
         return imap_stream_give_up(imap, fault, "the connection was lost earlier");
     int64_t started = base_now_ms();
     errno = 0;
-    bool sent = put(imap, text, strlen(text)) && imap_stream_write(imap, NULL, 0);
-    return sent || failed(imap, started, fault);
+    bool sent = write_bytes(imap, text, strlen(text)) && imap_stream_write(imap, NULL, 0);
+    return sent || explain_failure(imap, started, fault);
 }

@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 
 #include "base/base.h"
+#include "imap/imap_certificate.h"
 #include "imap/imap_reply.h"
 
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
@@ -29,13 +30,17 @@ struct imap {
     pid_t child;         /* imap.command, or 0 */
     unsigned tag_number; /* of the current command, ... */
     char tag[16];
-    const char *step;   /* ... and its name, for faults */
-    char *capabilities; /* as last announced; NULL: unknown, since TLS or the login may have changed them */
-    char *farewell;     /* the text of the server's BYE */
-    bool refused;       /* the login was, by an answer or by closing the connection */
-    bool crowded;       /* the login was, with a code that may mean: too many sessions */
-    bool ended;         /* the server ended the connection */
-    char *bytes;        /* the last response, NUL-terminated, including literals */
+    char command[16];        /* ... and its name */
+    const char *step;        /* the same, or what else is being done, for faults */
+    struct imap_reply reply; /* the last response; valid until the next is read. None: imap_reply_none */
+    char *capabilities;      /* as last announced; NULL: unknown, since TLS or the login may have changed them */
+    char *farewell;          /* the text of the server's BYE */
+    struct imap_certificate certificate; /* the server's */
+    bool logged_in;                      /* imap.command's server needs no login (PREAUTH) */
+    bool refused;                        /* the login was, by an answer or by closing the connection */
+    bool crowded;                        /* the login was, with a code that may mean: too many sessions */
+    bool ended;                          /* the server ended the connection */
+    char *bytes;                         /* the last response, NUL-terminated, including literals */
     size_t size;
     size_t capacity;
     size_t response_max; /* longest response allowed, including literals */
@@ -77,8 +82,7 @@ void imap_stream_drop(struct imap *imap);
 /* The same, and sets the fault to this reason. Always false. */
 bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why);
 
-/* imap_response.c: reads one response; *ret points into `imap` and is valid until the next read. False: the fault is
- * set, and *ret is imap_reply_none. */
-bool imap_response_read(struct imap *imap, struct imap_reply *ret, struct fault *fault) OD_MUST;
+/* imap_response.c: reads one response: imap->reply. False: the fault is set, and there is none. */
+bool imap_response_read(struct imap *imap, struct fault *fault) OD_MUST;
 
 #endif

@@ -2,14 +2,13 @@
  *
  * TLS: libetpan does the handshake but verifies nothing (its server_certificate functions are empty under GnuTLS). So
  * the chain is fetched and verified here, before any of the dialogue and long before a credential. */
-#include "imap/imap_tls.h"
-
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
 #include <libetpan/mailstream_ssl.h>
 #include <libetpan/mmapstring.h>
 #include <string.h>
 
+#include "imap/imap_connect.h"
 #include "imap/imap_stream.h"
 
 #define CHAIN_MAX 16 /* as in GnuTLS itself */
@@ -57,7 +56,7 @@ static void set_server_name(struct mailstream_ssl_context *context, void *data)
 }
 
 /* The first certificate of the chain is the server's own. */
-static void describe(gnutls_x509_crt_t certificate, struct imap_certificate *ret)
+static void note_certificate(gnutls_x509_crt_t certificate, struct imap_certificate *ret)
 {
     int64_t ends = gnutls_x509_crt_get_expiration_time(certificate);
     size_t subject = sizeof(ret->subject), issuer = sizeof(ret->issuer);
@@ -70,7 +69,7 @@ static void describe(gnutls_x509_crt_t certificate, struct imap_certificate *ret
     ret->shown = true;
 }
 
-static void get_chain(mailstream *stream, struct chain *ret, struct imap_certificate *ret_described)
+static void get_chain(mailstream *stream, struct chain *ret, struct imap_certificate *ret_leaf)
 {
     carray *array = mailstream_get_certificate_chain(stream);
     ret->count = 0;
@@ -83,8 +82,7 @@ static void get_chain(mailstream *stream, struct chain *ret, struct imap_certifi
         ret->count++;
         if (gnutls_x509_crt_import(*certificate, &datum, GNUTLS_X509_FMT_DER) < 0)
             break;
-        if (ret_described != NULL)
-            describe(*certificate, ret_described);
+        note_certificate(*certificate, ret_leaf);
     }
     mailstream_certificate_chain_free(array);
 }
@@ -100,10 +98,9 @@ static bool get_trust(const struct config *config, gnutls_x509_trust_list_t *ret
         return true;
     const char *why = added < 0 ? gnutls_strerror(added) : "no certificate in it";
     if (*file != '\0')
-        fault_set(fault, "imap.ca_file %s: %s", file, why);
-    else
-        fault_set(fault, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)", why);
-    return false;
+        return fault_set(fault, "imap.ca_file %s: %s", file, why);
+    return fault_set(fault, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)",
+                     why);
 }
 
 /* What an administrator can do about it. */
@@ -118,26 +115,21 @@ static const char *remedy(unsigned status)
     return "set imap.ca_file to the certificate of the authority that signed it";
 }
 
-static bool verify(const struct config *config, const char *where, const struct peer *peer, struct chain *chain,
+static bool verify(const struct config *config, const char *where, struct peer *peer, struct chain *chain,
                    struct fault *fault)
 {
     gnutls_x509_trust_list_t trust OD_CLEANUP(free_trust) = NULL;
     static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
-    unsigned char address[sizeof(peer->address)];
     gnutls_typed_vdata_st wanted[] = {
         {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose},
         {.type = GNUTLS_DT_DNS_HOSTNAME, .data = (unsigned char *)peer->name},
     };
     unsigned status = 0;
 
-    if (peer->address_size > 0) {
-        memcpy(address, peer->address, sizeof(address));
-        wanted[1] = (gnutls_typed_vdata_st){.type = GNUTLS_DT_IP_ADDRESS, .data = address, .size = peer->address_size};
-    }
-    if (chain->count == 0) {
-        fault_set(fault, "%s: the server presented no certificate", where);
-        return false;
-    }
+    if (peer->address_size > 0)
+        wanted[1] = (gnutls_typed_vdata_st){GNUTLS_DT_IP_ADDRESS, peer->address, peer->address_size};
+    if (chain->count == 0)
+        return fault_set(fault, "%s: the server presented no certificate", where);
     if (!get_trust(config, &trust, fault))
         return false;
     int result =
@@ -153,27 +145,21 @@ static bool verify(const struct config *config, const char *where, const struct 
     return false;
 }
 
-bool imap_tls_start(struct imap *imap, const struct config *config, struct imap_certificate *ret, struct fault *fault)
+bool imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault)
 {
     struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     struct peer peer = expected_peer(config);
     mailstream *stream = imap->stream;
     mailstream_low *plain = mailstream_get_low(stream);
-    if (stream->read_buffer_len > 0) {
-        fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
-        return false;
-    }
+    if (stream->read_buffer_len > 0)
+        return fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
     mailstream_low *low =
         mailstream_low_tls_open_with_callback_timeout(mailstream_low_get_fd(plain), 0, set_server_name, &peer);
-    if (low == NULL) {
-        fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", imap->where);
-        return false;
-    }
+    if (low == NULL)
+        return fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", imap->where);
     mailstream_low_free(plain);
     mailstream_set_low(stream, low);
-    get_chain(stream, &chain, ret);
-    bool accepted = verify(config, imap->where, &peer, &chain, fault);
-    if (ret != NULL)
-        ret->accepted = accepted;
-    return accepted;
+    get_chain(stream, &chain, &imap->certificate);
+    imap->certificate.accepted = verify(config, imap->where, &peer, &chain, fault);
+    return imap->certificate.accepted;
 }

@@ -8,26 +8,26 @@
 
 #include "base/base.h"
 #include "base/config.h"
-#include "imap/imap_tls.h"
+#include "imap/imap_certificate.h"
 
 struct mailbox;
 
-/* The code of the fault of mailbox_open if the server may have refused because of the number of sessions: it closed the
- * connection, said BYE or [LIMIT], [UNAVAILABLE], [INUSE]. Not if it did not answer, or refused the credentials. */
+/* Codes of the fault of mailbox_open. CROWDED: perhaps there are too many sessions, since the server closed the
+ * connection, said BYE, or refused the login with [LIMIT], [UNAVAILABLE] or [INUSE]. LATE: the time was over. */
 #define MAILBOX_CROWDED "CROWD"
+#define MAILBOX_LATE "late"
 
 /* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
  * credential is sent; tls=none works only with loopback addresses and unix sockets.
  *
- * account  the owner of the mailboxes; the SASL authorisation id if there is a master user. Control characters are
- *          refused.
+ * account   the owner of the mailboxes; with a master user, the one that SASL is told to act for. Control characters are
+ *           refused.
+ * limit_ms  for everything together; 0: no limit. One that is not less than imap.timeout does not count: then each step
+ *           may take imap.timeout.
  *
- * Returns a session, or NULL with the fault set (which step failed, what to do). Each step may take imap.timeout,
- * and all together limit_ms, which is no limit if it is as long, or 0: what is not open by then fails with the code
- * MAILBOX_LATE. */
+ * Returns a session, or NULL with the fault set: which step failed, and what to do. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
                              struct fault *fault) OD_MUST;
-#define MAILBOX_LATE "late"
 
 /* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. In the middle of an APPEND
  * nothing is sent, as the server would take it for the literal. imap.command gets up to a second to end and is then
@@ -57,32 +57,32 @@ enum identity_result {
 /* Where mailbox_delegates, finds out whether the server honours the account named in a login. Some servers (Courier,
  * GNU Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
  *
- * account  one that exists on the server. Logs in to it, then to one that nobody has, "oncedrop-probe". If the server
- *          accepts that, it must show another INBOX, by UIDVALIDITY or MAILBOXID; if it refuses, or shows no INBOX,
- *          the first account must still be available. If they look alike, which they also do if both were made in the
- *          same second, another that nobody has is looked at, a second later, and UIDNEXT counts as well.
+ * account  one that exists on the server
  *
- * Time: three logins, rarely four and a second, imap.timeout per step. */
+ * Logs in to the account, then to one that nobody has, "oncedrop-probe", then to the account again. The server honours
+ * names if it refuses nobody's account, shows no INBOX there, or one with another UIDVALIDITY or MAILBOXID. Two INBOXes
+ * that were made in the same second look alike: then a second account that nobody has is looked at, a second later, and
+ * UIDNEXT counts as well. Time: three logins, rarely four and a second, imap.timeout per step. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* What is known after an APPEND, and what a refusal refers to: see the list in mailbox_refusal.c. */
+/* What is known after an APPEND. What a refusal means is decided in mailbox_refusal.c. */
 enum append_result {
     /* the message may be stored */
-    APPEND_UNKNOWN, /* the literal was begun but got no tagged answer, or OK before it was complete; may be stored now or later */
-    APPEND_TROUBLE, /* after the literal: BAD, or a NO that is not one of those below ([SERVERBUG], no code, ...) */
-    APPEND_REFUSED, /* after the literal: a NO that certainly refers to this content */
-    APPEND_LIMIT,   /* NO [LIMIT] (RFC 5530) */
+    APPEND_UNKNOWN,           /* no tagged answer to the literal, or OK before it was complete */
+    APPEND_TROUBLE,           /* after the literal: BAD, or a NO that is not one of those below */
+    APPEND_REFUSED,           /* after the literal: a NO that certainly refers to this content */
+    APPEND_LIMIT,             /* NO [LIMIT] (RFC 5530) */
     APPEND_PERHAPS_OVERQUOTA, /* after the literal: a NO about a quota, but not certainly of this mailbox */
     APPEND_STORED,            /* tagged OK */
     /* this attempt certainly stored nothing */
-    APPEND_LOST,        /* nothing of the literal was sent: the connection ended, or was silent, before the '+' */
-    APPEND_NOT_SENT,    /* nothing of the literal was sent: name refused, no longer wanted, answered too early */
+    APPEND_LOST,        /* the connection ended, or was silent, before the '+' */
+    APPEND_NOT_SENT,    /* before the literal: name refused, no longer wanted, answered too early */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
-    APPEND_NO_MAILBOX, /* NO [TRYCREATE], and the mailbox could not be created, is not for us to create, or that did not help */
-    APPEND_NEVER, /* there is no such mailbox, and none can be made: because of its name, our rights, or imap.create */
-    APPEND_OVERQUOTA, /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
-    APPEND_TOOBIG,    /* NO [TOOBIG] (RFC 4469) */
-    APPEND_NOPERM,    /* NO [NOPERM] (RFC 5530) */
+    APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and the mailbox was not created, or that did not help */
+    APPEND_NEVER,       /* there is no such mailbox, and none can be made: its name, our rights, or imap.create */
+    APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
+    APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
+    APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
 };
 
 struct append {
@@ -96,32 +96,30 @@ struct append {
     void *context;
 };
 
-/* An APPEND in three steps, so that several sessions can append at the same time. A session has one at a time, and
- * nothing else may be done with it in between, except to close it.
+/* An APPEND in three steps, so that several sessions can append at the same time. A session has one at a time; until its
+ * result is known, nothing else may be done with the session, except to close it.
  *
- * begin  sends the command with the size of the message, as a synchronising literal (RFC 3501, 4.3 and 7.5; never
- *        LITERAL+, RFC 7888), and does not wait. This makes the server store nothing: a literal is exactly as many bytes
- *        as announced, the server gets none of them before `feed`, and a connection that ends before that ends the
- *        command. So it may be called before anybody knows whether the message may be stored. The only way to cancel is
- *        to close the connection, since whatever is sent would be the literal. The name \Sent may have to be looked up
- *        first, which waits.
- * feed   waits for the '+', at most until until_ms (by base_now_ms()) without a word of the server, and sends the
- *        literal. `wanted` is called immediately before. If the server answers TRYCREATE, or refuses a mailbox
- *        that it does not list, and the settings allow it, the mailbox is created and subscribed to, once, but never an
- *        INBOX; the APPEND is then begun again. Where config_is_shared: not the owner's inbox either, and nothing is
- *        subscribed to, since that would be for the login; but an inbox is tried a second time, as Dovecot makes it when
- *        it is first asked for.
- * mailbox_append  waits for the answer, at most imap.timeout since the end of `feed` without a word of the server. A
- *        step that was left out is taken first. TRYCREATE as above.
+ * begin   sends the command with the size of the message, and does not wait (but for the name of \Sent, which may have to
+ *         be looked up first). The server stores nothing yet: it gets no byte of the message before it has answered '+'
+ *         (a synchronising literal, RFC 3501, 4.3 and 7.5; never LITERAL+, RFC 7888). So `begin` may be called before it is
+ *         decided whether the message is to be stored. To cancel, close the connection: anything sent would be taken for
+ *         the message.
+ * feed    waits for the '+', and sends the message. The server may be silent until until_ms (by base_now_ms()).
+ * append  waits for the answer. The server may be silent for imap.timeout from the end of `feed` on. Takes first whatever
+ *         step was left out.
  *
- * append  copied; what its pointers refer to must outlive the APPEND.
+ * If the server answers TRYCREATE, or refuses a mailbox that it does not list, and the settings allow it, `feed` and
+ * `append` create the mailbox, subscribe to it, and begin the APPEND again; once, and never for an INBOX. Where
+ * config_is_shared: never for the owner's inbox either, but that is tried a second time, since Dovecot makes it when it is
+ * first asked for; and nothing is subscribed to, since that would be for the login.
  *
- * SO_LINGER is 0 from the first byte of the literal until the answer, so that the unsent bytes of a process that dies are
- * discarded.
+ * append  is copied; what its pointers refer to must outlive the APPEND.
  *
- * *ret_uidvalidity and *ret_uid are set on APPEND_STORED (to 0, 0 if the server does not report them, RFC 4315), else
- * untouched. The fault is set on anything but APPEND_STORED. After APPEND_UNKNOWN and
- * APPEND_LOST the connection is closed. */
+ * If the process dies after the first byte of the message and before the answer, unsent bytes are discarded (SO_LINGER
+ * of 0).
+ *
+ * On APPEND_STORED *ret_uidvalidity and *ret_uid are set, to 0 if the server does not report them (RFC 4315). On anything
+ * else the fault is set. After APPEND_UNKNOWN and APPEND_LOST the connection is closed. */
 void mailbox_append_begin(struct mailbox *mailbox, const struct append *append);
 void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms);
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
@@ -133,8 +131,8 @@ enum search_result {
     SEARCH_FOUND,
 };
 
-/* The result for a candidate. The first CANDIDATE_SAME ends the search; if there is none, the newest CANDIDATE_SIMILAR
- * is the result. */
+/* What a reader says of a candidate: another message, perhaps the one searched for, or certainly. The first CANDIDATE_SAME
+ * ends the search; if there is none, the newest CANDIDATE_SIMILAR is the result. */
 enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
 
 /* Takes a candidate in pieces as they arrive; `end` returns the result, and the next candidate begins. */
@@ -144,26 +142,27 @@ struct search_reader {
     void *context;
 };
 
-/* What a search by text does not find may be there nevertheless: indexes divide an id into words. So the id is a hint,
- * whose candidates are compared first; absent is what is not among the messages of its date either. */
+/* What to search for, and which messages are candidates: first those that the server finds by the Message-ID, then the
+ * newest, then all of the right date and size. A server need not find every message by its id, since indexes divide an id
+ * into words; so only the last step shows that a message is absent. */
 struct search {
     const char *mailbox;        /* as in struct append */
     const char *message_id;     /* without <>; NULL if unknown or not searchable (mailbox_searchable) */
-    int64_t internal_date;      /* candidates are within a day of this ... */
-    int64_t smallest, largest;  /* ... and their RFC822.SIZE is in this range, inclusive; 0: no limit */
-    uint32_t newest;            /* by_id: so many of the newest messages are candidates, without a search; 0: none */
-    bool newest_only;           /* no others are */
-    bool by_id;                 /* `ids` alone decides */
+    int64_t internal_date;      /* of candidates, give or take a day */
+    int64_t smallest, largest;  /* RFC822.SIZE of candidates, inclusive; 0: no limit */
+    uint32_t newest;            /* so many of the newest messages are candidates (by_id only); 0: none */
+    bool newest_only;           /* no search by date and size */
+    bool by_id;                 /* candidates are compared by `ids` only */
     struct search_reader whole; /* reads the whole candidate */
-    struct search_reader ids; /* reads its Message-ID fields first, unless feed is NULL; CANDIDATE_OTHER: it has another
-                               * id, CANDIDATE_SIMILAR: none is told */
+    struct search_reader ids;   /* reads its Message-ID fields before that, unless feed is NULL. CANDIDATE_OTHER: it has
+                                 * another id; CANDIDATE_SIMILAR: it has none */
 };
 
-/* Searches for a message, with EXAMINE, so that nothing changes. Its answer is a new view of the mailbox, whatever the
- * session has seen before (RFC 3501, 6.3.1). Afterwards no mailbox is selected (UNSELECT, RFC 3691; else CLOSE, which
- * removes nothing after EXAMINE), so that the session can append and does not keep an old view; if the server does not
- * agree, or on SEARCH_TROUBLE, the connection is closed. Memory does not grow with what the server sends: more than
- * 100,000 candidates count as trouble. Outputs are set on SEARCH_FOUND only, the fault on SEARCH_TROUBLE only. */
+/* Searches for a message, with EXAMINE, so that nothing changes, and the view is new whatever the session has seen before
+ * (RFC 3501, 6.3.1). Afterwards no mailbox is selected: UNSELECT (RFC 3691), else CLOSE, which removes nothing after
+ * EXAMINE. If the server refuses that, or on SEARCH_TROUBLE, the connection is closed. Memory does not grow with what the
+ * server sends: more than 100,000 candidates count as trouble. Outputs are set on SEARCH_FOUND only, the fault on
+ * SEARCH_TROUBLE only. */
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
@@ -199,6 +198,7 @@ struct mailbox_probe {
 bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_folder {
+    bool exists;
     bool is_sent;   /* it has the attribute \Sent */
     char name[256]; /* as written by the server (modified UTF-7) */
 };

@@ -6,27 +6,30 @@
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-static void end(struct mailbox *mailbox, enum append_result result)
+/* The functions that end an APPEND always return false. */
+static bool end(struct mailbox *mailbox, enum append_result result)
 {
     mailbox->appending.step = APPEND_OVER;
     mailbox->appending.result = result;
+    return false;
 }
 
 /* Nothing of the literal was sent, and the fault is set: because of the connection, or something else. */
-static void end_unsent(struct mailbox *mailbox)
+static bool end_unsent(struct mailbox *mailbox)
 {
-    end(mailbox, mailbox->imap->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
+    return end(mailbox, mailbox->imap->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
 }
 
-static void end_refused(struct mailbox *mailbox, const struct imap_reply *reply, bool literal_sent)
+static bool end_refused(struct mailbox *mailbox, bool literal_sent)
 {
+    const struct imap_reply *reply = &mailbox->imap->reply;
     struct appending *it = &mailbox->appending;
     fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->imap->where, it->append.mailbox, reply->data,
               mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
     it->never = mailbox_refusal_is_never(reply);
-    end(mailbox, mailbox_refusal(reply, literal_sent));
+    return end(mailbox, mailbox_refusal(reply, literal_sent));
 }
 
 static void send_append(struct mailbox *mailbox)
@@ -38,8 +41,8 @@ static void send_append(struct mailbox *mailbox)
         size += it->append.pieces[i].iov_len;
     imap_date(it->append.internal_date, true, date);
     it->step = APPEND_BEGUN;
-    if (!imap_send(mailbox->imap, "APPEND", &it->why, "APPEND %s %s\"%s\" {%zu}", it->name,
-                   it->append.seen ? "(\\Seen) " : "", date, size))
+    if (!imap_send(mailbox->imap, &it->why, "APPEND %s %s\"%s\" {%zu}", it->name, it->append.seen ? "(\\Seen) " : "",
+                   date, size))
         end_unsent(mailbox);
 }
 
@@ -59,23 +62,18 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
 static bool ready_for_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    struct imap_reply reply;
+    const struct imap_reply *reply = &mailbox->imap->reply;
     do {
-        if (!imap_response_read(mailbox->imap, &reply, &it->why)) {
-            end_unsent(mailbox);
-            return false;
-        }
-    } while (reply.kind == REPLY_UNTAGGED || reply.kind == REPLY_GARBAGE);
-    if (reply.kind == REPLY_CONTINUE)
+        if (!imap_response_read(mailbox->imap, &it->why))
+            return end_unsent(mailbox);
+    } while (reply->kind == REPLY_UNTAGGED || reply->kind == REPLY_GARBAGE);
+    if (reply->kind == REPLY_CONTINUE)
         return true;
-    if (reply.status != STATUS_OK) {
-        end_refused(mailbox, &reply, false);
-        return false;
-    }
-    fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->where, reply.data);
+    if (reply->status != STATUS_OK)
+        return end_refused(mailbox, false);
+    fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->where, reply->data);
     imap_stream_drop(mailbox->imap);
-    end(mailbox, APPEND_NOT_SENT);
-    return false;
+    return end(mailbox, APPEND_NOT_SENT);
 }
 
 /* Whether the refusal was for lack of a mailbox: the server says so, or it lists none of that name. */
@@ -91,7 +89,7 @@ static bool is_missing(struct mailbox *mailbox)
 
 /* After a refusal: begins again, once, if a missing mailbox could be created. One that we created was not there when the
  * message was sent, so nothing of it is stored; in one that was created meanwhile it may be, unless TRYCREATE was said. */
-static bool begin_again(struct mailbox *mailbox)
+static bool append_again(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     if (it->step != APPEND_OVER || it->settled)
@@ -99,7 +97,9 @@ static bool begin_again(struct mailbox *mailbox)
     it->settled = true;
     if (!is_missing(mailbox))
         return false;
-    enum mailbox_made made = mailbox_create(mailbox, it->name, &it->why);
+    enum mailbox_made made = mailbox_create(mailbox, it->name, it->append.home, &it->why);
+    if (made >= MADE_EXISTS)
+        mailbox_subscribe(mailbox, it->name);
     if (made == MADE_NEVER || (made == MADE_TROUBLE && it->never && mailbox->imap->stream != NULL))
         it->result = APPEND_NEVER;
     bool again = made == MADE_CREATED || (made == MADE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
@@ -140,38 +140,33 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
     bool ready = ready_for_literal(mailbox);
     mailbox->imap->until_ms = 0;
     if (!ready)
-        ready = begin_again(mailbox) && ready_for_literal(mailbox);
+        ready = append_again(mailbox) && ready_for_literal(mailbox);
     if (ready)
         send_literal(mailbox);
 }
 
 /* Waits for the tagged answer. True: stored. */
-static bool take_answer(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
+static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
 {
     struct appending *it = &mailbox->appending;
-    struct imap_reply reply;
+    const struct imap_reply *reply = &mailbox->imap->reply;
     mailbox->imap->until_ms = it->fed_ms + mailbox->imap->timeout;
-    bool answered = imap_finish(mailbox->imap, NULL, NULL, &reply, &it->why);
+    bool answered = imap_finish(mailbox->imap, NULL, NULL, &it->why);
     mailbox->imap->until_ms = 0;
-    if (!answered) {
-        end(mailbox, APPEND_UNKNOWN);
-        return false;
-    }
+    if (!answered)
+        return end(mailbox, APPEND_UNKNOWN);
     if (it->whole)
         imap_stream_discard_unsent(mailbox->imap, false);
     else
         imap_stream_drop(mailbox->imap);
-    if (reply.status != STATUS_OK) {
-        end_refused(mailbox, &reply, true);
-        return false;
-    }
+    if (reply->status != STATUS_OK)
+        return end_refused(mailbox, true);
     if (!it->whole) {
-        fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->where, reply.data);
-        end(mailbox, APPEND_UNKNOWN);
-        return false;
+        fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->where, reply->data);
+        return end(mailbox, APPEND_UNKNOWN);
     }
     uint32_t uidvalidity = 0, uid = 0;
-    (void)!imap_reply_appenduid(&reply, &uidvalidity, &uid);
+    (void)!imap_reply_appenduid(reply, &uidvalidity, &uid);
     *ret_uidvalidity = uidvalidity;
     *ret_uid = uid;
     end(mailbox, APPEND_STORED);
@@ -184,9 +179,9 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
     struct appending *it = &mailbox->appending;
     do {
         mailbox_append_feed(mailbox, base_now_ms() + mailbox->imap->timeout);
-        if (it->step == APPEND_FED && take_answer(mailbox, ret_uidvalidity, ret_uid))
+        if (it->step == APPEND_FED && is_stored(mailbox, ret_uidvalidity, ret_uid))
             return APPEND_STORED;
-    } while (begin_again(mailbox));
+    } while (append_again(mailbox));
     *fault = it->why;
     return it->result;
 }

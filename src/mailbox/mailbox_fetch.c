@@ -72,21 +72,17 @@ bool mailbox_fetch(struct imap *imap, struct mailbox_fetch *fetch, const char *p
                    struct fault *fault)
 {
     struct answered it = {.fetch = fetch, .reader = reader};
-    struct imap_reply reply;
     const char *command = fetch->first > 0 ? "FETCH" : "UID FETCH";
     GString *set = set_of(fetch);
     imap->body = feed_body;
     imap->body_context = &it;
-    bool answered =
-        imap_ask(imap, command, note_fetched, &it, &reply, fault, "%s %s (UID BODY.PEEK[%s])", command, set->str, part);
+    bool answered = imap_ask(imap, note_fetched, &it, fault, "%s %s (UID BODY.PEEK[%s])", command, set->str, part);
     imap->body = NULL;
     imap->body_context = NULL;
     g_string_free(set, TRUE);
-    for (size_t i = 0; answered && i < fetch->count; i++) {
-        if (fetch->uids[i] == 0) {
-            fault_set(fault, "%s: FETCH of message number %zu returned nothing", imap->where, fetch->first + i);
-            answered = false;
-        }
-    }
+    for (size_t i = 0; answered && i < fetch->count; i++)
+        if (fetch->uids[i] == 0)
+            answered =
+                fault_set(fault, "%s: FETCH of message number %zu returned nothing", imap->where, fetch->first + i);
     return answered;
 }

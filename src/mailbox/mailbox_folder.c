@@ -3,6 +3,7 @@
  * Mailboxes on the server: their names, and whether they exist. */
 #include "mailbox/mailbox_folder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,19 +20,23 @@ static void note_sent(void *context, struct imap_reply *reply)
     *sent = base_strndup(list.name, list.name_size);
 }
 
+/* Whether LIST can be asked for special uses. */
+static bool lists_uses(const struct imap *imap)
+{
+    return imap_can(imap, "SPECIAL-USE") && imap_can(imap, "LIST-EXTENDED");
+}
+
 /* Finds the mailbox with the attribute \Sent, once per session; "Sent" of the account's own if there is none. */
 static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 {
-    struct imap_reply reply;
+    struct fault ignored;
     if (mailbox->sent != NULL)
         return true;
     if (!imap_capabilities(mailbox->imap, fault))
         return false;
-    bool by_use = imap_can(mailbox->imap, "SPECIAL-USE") && imap_can(mailbox->imap, "LIST-EXTENDED");
-    struct fault ignored;
-    bool told = by_use && imap_ask(mailbox->imap, "LIST", note_sent, &mailbox->sent, &reply, &ignored,
-                                   "LIST (SPECIAL-USE) \"\" \"*\"");
-    if (!told && !imap_ask(mailbox->imap, "LIST", note_sent, &mailbox->sent, &reply, fault, "LIST \"\" \"*\"")) {
+    bool told = lists_uses(mailbox->imap) &&
+                imap_ask(mailbox->imap, note_sent, &mailbox->sent, &ignored, "LIST (SPECIAL-USE) \"\" \"*\"");
+    if (!told && !imap_ask(mailbox->imap, note_sent, &mailbox->sent, fault, "LIST \"\" \"*\"")) {
         base_free(&mailbox->sent);
         return false;
     }
@@ -83,33 +88,50 @@ bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, b
     return quoted != NULL && strcmp(quoted, name) == 0;
 }
 
-struct wanted {
+struct sought {
     const char *name;
-    bool ascii, exists;
+    bool ascii;
+    struct mailbox_folder folder;
 };
 
-static void note_exists(void *context, struct imap_reply *reply)
+static void note_listed(void *context, struct imap_reply *reply)
 {
-    struct wanted *wanted = context;
+    struct sought *sought = context;
     struct reply_list list;
-    if (imap_reply_list(reply, &list) && mailbox_folder_is_listed(&list, wanted->name, wanted->ascii))
-        wanted->exists = true;
+    if (!imap_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, sought->name, sought->ascii))
+        return;
+    sought->folder = (struct mailbox_folder){.exists = true, .is_sent = list.sent};
+    snprintf(sought->folder.name, sizeof(sought->folder.name), "%.*s", (int)list.name_size, list.name);
 }
 
 /* Courier refuses characters beyond U+FFFF also in LIST. Then the name is looked for in a list without it. */
-bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct fault *fault)
+static bool look_up(struct imap *imap, const char *name, bool with_use, struct mailbox_folder *ret, struct fault *fault)
 {
-    struct imap_reply reply;
-    struct wanted wanted = {.name = name};
+    struct sought sought = {.name = name};
     bool told = false;
+    snprintf(sought.folder.name, sizeof(sought.folder.name), "%s", name);
     for (int i = 0; i < 2 && !told; i++) {
         char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(name, i > 0);
-        wanted.ascii = i > 0;
-        told = imap_ask(imap, "LIST", note_exists, &wanted, &reply, fault, "LIST \"\" %s", pattern);
-        if (reply.status != STATUS_NO || strchr(name, '&') == NULL)
+        sought.ascii = i > 0;
+        told = imap_ask(imap, note_listed, &sought, fault, "LIST \"\" %s%s", pattern,
+                        with_use ? " RETURN (SPECIAL-USE)" : "");
+        if (imap->reply.status != STATUS_NO || strchr(name, '&') == NULL)
             break;
     }
-    if (told)
-        *ret_exists = wanted.exists;
+    *ret = sought.folder;
     return told;
+}
+
+bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct fault *fault)
+{
+    struct mailbox_folder folder;
+    bool told = look_up(imap, name, false, &folder, fault);
+    *ret_exists = folder.exists;
+    return told;
+}
+
+bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault)
+{
+    char *quoted OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, name, fault);
+    return quoted != NULL && look_up(mailbox->imap, quoted, lists_uses(mailbox->imap), ret, fault);
 }

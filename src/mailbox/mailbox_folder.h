@@ -27,8 +27,15 @@ enum mailbox_made {
     MADE_CREATED,
 };
 
-/* mailbox_create.c: CREATE and SUBSCRIBE as the settings allow. Never creates an INBOX, or anything in an account
- * without one: some servers accept the login of an account that does not exist. */
-enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
+/* mailbox_create.c: CREATE, if the settings allow it. Never creates an INBOX, or anything in an account without one: some
+ * servers accept the login of an account that does not exist.
+ *
+ * owners  config_is_shared: as in struct append `home`; that inbox itself counts as MADE_EXISTS */
+enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, const char *owners,
+                                 struct fault *fault) OD_MUST;
+
+/* SUBSCRIBE, if the settings allow it; a failure is logged. Also for a mailbox that another delivery has created: that one
+ * may not get as far as this. */
+void mailbox_subscribe(struct mailbox *mailbox, const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Whose mailbox is it? If a login names an account but uses another's credential, an OK proves nothing. */
+#include <glib.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,25 +70,20 @@ static void note_inbox(void *context, struct imap_reply *reply)
 /* A NO proves something only if it says that there is no such mailbox for us. */
 static bool says_none(const struct imap_reply *reply)
 {
-    static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM"};
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-        if (reply->status == STATUS_NO && strcmp(reply->code, codes[i]) == 0)
-            return true;
-    }
-    return false;
+    static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM", NULL};
+    return reply->status == STATUS_NO && g_strv_contains(codes, reply->code);
 }
 
 /* Logs in and examines INBOX. */
 static void look_at_inbox(const struct config *config, const char *login, struct inbox *ret)
 {
-    struct imap_reply reply;
     bool refused;
     *ret = (struct inbox){.seen = INBOX_UNKNOWN};
     struct imap *imap OD_CLEANUP(imap_setup_end) = mailbox_open_as(config, login, login, 0, &refused, &ret->why);
     if (imap == NULL)
         ret->seen = refused ? INBOX_REFUSED : INBOX_UNKNOWN;
-    else if (!imap_ask(imap, "EXAMINE", note_inbox, ret, &reply, &ret->why, "EXAMINE \"INBOX\""))
-        ret->seen = says_none(&reply) ? INBOX_NONE : INBOX_UNKNOWN;
+    else if (!imap_ask(imap, note_inbox, ret, &ret->why, "EXAMINE \"INBOX\""))
+        ret->seen = says_none(&imap->reply) ? INBOX_NONE : INBOX_UNKNOWN;
     else if (ret->uidvalidity == 0)
         fault_set(&ret->why, "%s: does not report the UIDVALIDITY of INBOX", imap->where);
     else
@@ -106,7 +102,7 @@ static void look_at_nobody(const struct config *config, const char *login, size_
 }
 
 /* Two INBOXes that may be one. */
-static bool is_alike(const struct inbox *own, const struct inbox *other)
+static bool may_be_one(const struct inbox *own, const struct inbox *other)
 {
     bool one_id = own->id[0] == '\0' || other->id[0] == '\0' || strcmp(own->id, other->id) == 0;
     return other->seen == INBOX_THERE && other->uidvalidity == own->uidvalidity && one_id;
@@ -163,9 +159,9 @@ static enum identity_result judge(const struct config *config, const struct inbo
     }
     if (other->seen != INBOX_THERE)
         return IDENTITY_COUNTS;
-    if (!is_alike(own, again))
+    if (!may_be_one(own, again))
         return not_told(config, own, false, fault);
-    if (!is_alike(own, other) || !is_between(own, other, again))
+    if (!may_be_one(own, other) || !is_between(own, other, again))
         return IDENTITY_COUNTS;
     return own->uidvalidity >= CLOCK ? ignored(config, fault) : not_told(config, own, true, fault);
 }
@@ -182,7 +178,7 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
         return IDENTITY_UNKNOWN;
     }
     look_at_nobody(config, login, 0, &other);
-    if (is_alike(&own, &other)) {
+    if (may_be_one(&own, &other)) {
         (void)poll(NULL, 0, SECOND_MS);
         look_at_nobody(config, login, 1, &other);
         if (strcmp(other.why.code, MAILBOX_CROWDED) == 0) /* for the first of them there was room */

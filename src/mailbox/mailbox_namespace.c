@@ -19,17 +19,16 @@ static bool begins_with(const char *name, const char *prefix)
 
 static bool has_prefix(const struct mailbox_namespaces *namespaces, const char *name)
 {
-    for (guint i = 0; namespaces->prefixes != NULL && i < namespaces->prefixes->len; i++) {
+    for (guint i = 0; namespaces->prefixes != NULL && i < namespaces->prefixes->len; i++)
         if (begins_with(name, namespaces->prefixes->pdata[i]))
             return true;
-    }
     return false;
 }
 
 char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const char *name)
 {
     char *mapped = base_strdup(name);
-    if (!namespaces->has_own)
+    if (namespaces->own == NULL)
         return mapped;
     /* modified UTF-7 has ',' for '/', so each '/' is one that was written */
     for (char *slash = mapped; namespaces->separator != '\0' && (slash = strchr(slash, '/')) != NULL; slash++)
@@ -42,10 +41,10 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
 }
 
 /* Of several namespaces of one's own, one without a prefix is preferred: there a name means what it says. Else the first. */
-static void note(void *context, const struct reply_namespace *namespace)
+static void note_one(void *context, const struct reply_namespace *namespace)
 {
     struct mailbox_namespaces *namespaces = context;
-    bool own = namespace->personal && (!namespaces->has_own || namespace->prefix_size == 0);
+    bool own = namespace->personal && (namespaces->own == NULL || namespace->prefix_size == 0);
     if (namespace->prefix_size > 0) {
         if (namespaces->prefixes == NULL)
             namespaces->prefixes = g_ptr_array_new_with_free_func(free);
@@ -56,19 +55,16 @@ static void note(void *context, const struct reply_namespace *namespace)
     free(namespaces->own);
     namespaces->own = base_strndup(namespace->prefix, namespace->prefix_size);
     namespaces->separator = namespace->separator;
-    namespaces->has_own = true;
 }
 
 void mailbox_namespace_note(void *context, struct imap_reply *reply)
 {
     struct mailbox_namespaces told = {.asked = true};
     struct mailbox_namespaces *namespaces = context;
-    if (imap_reply_namespaces(reply, note, &told)) {
-        mailbox_namespace_clear(namespaces);
+    bool whole = imap_reply_namespaces(reply, note_one, &told);
+    mailbox_namespace_clear(whole ? namespaces : &told);
+    if (whole)
         *namespaces = told;
-    } else {
-        mailbox_namespace_clear(&told);
-    }
 }
 
 /* Where the capabilities are not known, asking for them would take as long as asking at once. */
@@ -80,13 +76,11 @@ static bool has_any(const struct imap *imap)
 char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
                              struct fault *fault)
 {
-    struct imap_reply reply;
     if (g_ascii_strcasecmp(name, "INBOX") == 0)
         return base_strdup("INBOX");
     if (!namespaces->asked && has_any(imap)) {
-        namespaces->asked =
-            imap_ask(imap, "NAMESPACE", mailbox_namespace_note, namespaces, &reply, fault, "NAMESPACE") ||
-            reply.status == STATUS_BAD; /* the server does not know the command */
+        namespaces->asked = imap_ask(imap, mailbox_namespace_note, namespaces, fault, "NAMESPACE") ||
+                            imap->reply.status == STATUS_BAD; /* the server does not know the command */
         if (!namespaces->asked)
             return NULL;
     }

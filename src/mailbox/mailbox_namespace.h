@@ -16,8 +16,7 @@ struct imap_reply;
 /* What the server told. {0}: nothing; names stay as they are. */
 struct mailbox_namespaces {
     bool asked;
-    bool has_own;
-    char *own;           /* prefix of one's own mailboxes, if has_own */
+    char *own;           /* prefix of one's own mailboxes; NULL: not told */
     char separator;      /* of the hierarchy there; 0: none */
     GPtrArray *prefixes; /* of all namespaces, those that are not empty; NULL: none */
 };

@@ -23,17 +23,15 @@ static void explain_command(struct imap *imap, struct fault *fault)
 
 /* Logs in with the present password, before until_ms unless that is 0. False with the fault set: *ret is not logged in,
  * and says why. */
-static bool log_in(const struct config *config, const char *account, const char *login, int64_t until_ms,
-                   struct imap **ret, struct fault *fault)
+static bool open_once(const struct config *config, const char *account, const char *login, int64_t until_ms,
+                      struct imap **ret, struct fault *fault)
 {
-    bool logged_in;
     int64_t left = until_ms - base_now_ms();
     struct imap *imap = *ret = imap_setup_new(config);
     imap->until_ms = until_ms;
     if (until_ms != 0)
         imap->timeout = left > 1 ? left : 1;
-    return imap_setup(imap, config, account, NULL, &logged_in, fault) &&
-           (logged_in || imap_login(imap, config, login, fault));
+    return imap_setup(imap, config, account, fault) && (imap->logged_in || imap_login(imap, config, login, fault));
 }
 
 /* Whether it was refused with a password that its file no longer has. */
@@ -42,11 +40,8 @@ static bool is_outdated(const struct imap *imap, const struct config *config, co
     struct fault unread;
     if (!imap->refused)
         return false;
-    if (!config_renew_password(config, &unread)) {
-        char *why OD_CLEANUP(base_free) = base_strdup(fault->text);
-        fault_set(fault, "%s; imap.password_file was read again: %s", why, unread.text);
-        return false;
-    }
+    if (!config_renew_password(config, &unread))
+        return fault_set(fault, "%s; imap.password_file was read again: %s", fault->text, unread.text);
     return strcmp(config->imap.password->text, password) != 0;
 }
 
@@ -57,12 +52,14 @@ struct imap *mailbox_open_as(const struct config *config, const char *account, c
     int64_t until_ms = limit_ms == 0 || limit_ms >= config->imap.timeout ? 0 : base_now_ms() + limit_ms;
     struct imap *imap;
     *ret_refused = false;
-    if (!imap_login_valid(account, fault))
+    if (*account == '\0' || imap_has_control(account)) {
+        fault_set(fault, "IMAP account \"%s\" is empty or has a control character", account);
         return NULL;
-    bool open = log_in(config, account, login, until_ms, &imap, fault);
+    }
+    bool open = open_once(config, account, login, until_ms, &imap, fault);
     if (!open && is_outdated(imap, config, password, fault)) {
         imap_setup_end(&imap);
-        open = log_in(config, account, login, until_ms, &imap, fault);
+        open = open_once(config, account, login, until_ms, &imap, fault);
     }
     bool late = until_ms != 0 && base_now_ms() >= until_ms;
     imap->until_ms = 0;

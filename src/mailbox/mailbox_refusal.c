@@ -4,30 +4,29 @@
  * refusal is trouble of the server's: a full disk, an upgrade or a lock is no reason to return mail. */
 #include "mailbox/mailbox_refusal.h"
 
+#include <glib.h>
 #include <string.h>
 
 static const struct {
     const char *code;
     enum append_result result;
-} codes[] = {
+} results[] = {
     {"TRYCREATE", APPEND_NO_MAILBOX}, {"OVERQUOTA", APPEND_OVERQUOTA}, {"TOOBIG", APPEND_TOOBIG},
     {"NOPERM", APPEND_NOPERM},        {"LIMIT", APPEND_LIMIT},
 };
 
 /* Cyrus checks messages, but has no response codes for what it finds. */
-static const char *const content_texts[] = {
-    "Message contains NUL characters",      "Message contains bare newlines",
-    "Message contains invalid header",      "Message contains non-ASCII characters in headers",
-    "Message has no header/body separator",
-};
-
 static bool speaks_of_content(const struct imap_reply *reply)
 {
-    for (size_t i = 0; i < sizeof(content_texts) / sizeof(*content_texts); i++) {
-        if (reply->code[0] == '\0' && strcasecmp(reply->text, content_texts[i]) == 0)
-            return true;
-    }
-    return false;
+    static const char *const texts[] = {
+        "Message contains NUL characters",      "Message contains bare newlines",
+        "Message contains invalid header",      "Message contains non-ASCII characters in headers",
+        "Message has no header/body separator",
+    };
+    bool speaks = false;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        speaks |= reply->code[0] == '\0' && strcasecmp(reply->text, texts[i]) == 0;
+    return speaks;
 }
 
 /* A quota that may not be this mailbox's. Courier has no code for it ("[ALERT] You exceeded your mail quota."), and
@@ -47,9 +46,9 @@ enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_
         return unknown;
     if (speaks_of_some_quota(reply))
         return literal_sent ? APPEND_PERHAPS_OVERQUOTA : APPEND_UNAVAILABLE;
-    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-        if (strcmp(reply->code, codes[i].code) == 0)
-            return codes[i].result;
+    for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++) {
+        if (strcmp(reply->code, results[i].code) == 0)
+            return results[i].result;
     }
     return literal_sent && speaks_of_content(reply) ? APPEND_REFUSED : unknown;
 }
@@ -57,31 +56,19 @@ enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_
 /* Dovecot says CANNOT of a name that it does not accept. */
 bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply)
 {
-    static const char *const missing[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT"};
-    if (reply->kind != REPLY_TAGGED) /* it was not refused: there is no answer */
-        return false;
-    for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
-        if (strcmp(reply->code, missing[i]) == 0)
-            return true;
-    }
-    return false;
+    static const char *const codes[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT", NULL};
+    return reply->kind == REPLY_TAGGED && g_strv_contains(codes, reply->code);
 }
-
-/* What certainly refers to the name, or to our rights; any other refusal is trouble of the server's, such as a full disk. */
-static const char *const never_codes[] = {"CANNOT", "NOPERM"}; /* RFC 5530 */
 
 /* Without a code: Cyrus and Courier; Cyrus; Dovecot. */
 static const char *const never_texts[] = {"Invalid mailbox name", "Permission denied",
                                           "Client tried to access nonexistent namespace"};
 
+/* What certainly refers to the name, or to our rights; any other refusal is trouble of the server's, such as a full disk. */
 bool mailbox_refusal_is_never(const struct imap_reply *reply)
 {
-    bool is = false;
-    if (reply->status != STATUS_NO)
-        return false;
-    for (size_t i = 0; i < sizeof(never_codes) / sizeof(*never_codes); i++)
-        is |= strcmp(reply->code, never_codes[i]) == 0;
+    bool is = strcmp(reply->code, "CANNOT") == 0 || strcmp(reply->code, "NOPERM") == 0; /* RFC 5530 */
     for (size_t i = 0; i < sizeof(never_texts) / sizeof(*never_texts); i++)
         is |= reply->code[0] == '\0' && strncasecmp(reply->text, never_texts[i], strlen(never_texts[i])) == 0;
-    return is;
+    return is && reply->status == STATUS_NO;
 }

@@ -41,36 +41,25 @@ static void note_examined(void *context, struct imap_reply *reply)
 }
 
 /* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. Only the list of
- * mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. *ret_listed: it was
- * refused, but is listed. */
-static enum search_result examine_once(struct imap *imap, const char *name, struct examined *ret, bool *ret_listed,
-                                       struct fault *fault)
-{
-    struct imap_reply reply;
-    struct fault list_fault;
-    bool exists;
-    *ret = (struct examined){.exists = 0};
-    *ret_listed = false;
-    if (imap_ask(imap, "EXAMINE", note_examined, ret, &reply, fault, "EXAMINE %s", name)) {
-        if (ret->has_exists)
-            return SEARCH_FOUND;
-        fault_set(fault, "%s: EXAMINE did not report the number of messages", imap->where);
-        return SEARCH_TROUBLE;
-    }
-    if (reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&reply) ||
-        !mailbox_folder_exists(imap, name, &exists, &list_fault))
-        return SEARCH_TROUBLE;
-    *ret_listed = exists;
-    return exists ? SEARCH_TROUBLE : SEARCH_ABSENT;
-}
-
-/* A mailbox that is refused but then listed may have been created in between, by the delivery of another message: tries
- * once more. */
+ * mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. One that is refused but
+ * then listed may have been created in between, by the delivery of another message: it is tried once more. */
 static enum search_result examine(struct imap *imap, const char *name, struct examined *ret, struct fault *fault)
 {
-    bool listed;
-    enum search_result result = examine_once(imap, name, ret, &listed, fault);
-    return listed ? examine_once(imap, name, ret, &listed, fault) : result;
+    struct fault minor;
+    bool listed = true;
+    for (int i = 0; i < 2 && listed; i++) {
+        *ret = (struct examined){.exists = 0};
+        if (imap_ask(imap, note_examined, ret, fault, "EXAMINE %s", name)) {
+            if (ret->has_exists)
+                return SEARCH_FOUND;
+            fault_set(fault, "%s: EXAMINE did not report the number of messages", imap->where);
+            return SEARCH_TROUBLE;
+        }
+        if (imap->reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&imap->reply) ||
+            !mailbox_folder_exists(imap, name, &listed, &minor))
+            return SEARCH_TROUBLE;
+    }
+    return listed ? SEARCH_TROUBLE : SEARCH_ABSENT;
 }
 
 /* What UID SEARCH has found. */
@@ -127,20 +116,18 @@ static bool is_told(const struct imap *imap, const struct hits *hits, struct fau
     bool told = hits->told || imap->responses == 1;
     if (told && !hits->damaged && hits->count <= HITS_MOST)
         return true;
-    fault_set(fault, "%s: the answer to UID SEARCH %s", imap->where,
-              !told           ? "is missing"
-              : hits->damaged ? "cannot be read"
-                              : "has too many messages");
-    return false;
+    return fault_set(fault, "%s: the answer to UID SEARCH %s", imap->where,
+                     !told           ? "is missing"
+                     : hits->damaged ? "cannot be read"
+                                     : "has too many messages");
 }
 
 static bool ask_hits(struct imap *imap, const struct search *search, bool by_text, struct hits *hits,
                      struct fault *fault)
 {
-    struct imap_reply reply;
     char *keys OD_CLEANUP(base_free) = criteria(search, by_text);
     imap->response_max = SEARCH_RESPONSE_MAX;
-    bool answered = imap_ask(imap, "UID SEARCH", note_hits, hits, &reply, fault, "UID SEARCH %s", keys);
+    bool answered = imap_ask(imap, note_hits, hits, fault, "UID SEARCH %s", keys);
     imap->response_max = IMAP_RESPONSE_MAX;
     if (!answered || !is_told(imap, hits, fault))
         return false;
@@ -160,8 +147,8 @@ static enum search_result look_for_hits(struct imap *imap, const struct search *
 }
 
 /* In the open mailbox: in one place after the other, until it is found. */
-static enum search_result look(struct imap *imap, const struct search *search, uint32_t exists, uint32_t *ret_uid,
-                               struct fault *fault)
+static enum search_result look_everywhere(struct imap *imap, const struct search *search, uint32_t exists,
+                                          uint32_t *ret_uid, struct fault *fault)
 {
     enum search_result result = SEARCH_ABSENT;
     if (exists == 0)
@@ -175,12 +162,10 @@ static enum search_result look(struct imap *imap, const struct search *search, u
     return result;
 }
 
-static void leave(struct imap *imap)
+static void close_examined(struct imap *imap)
 {
-    struct imap_reply reply;
     struct fault ignored;
-    const char *command = imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE";
-    if (!imap_ask(imap, command, NULL, NULL, &reply, &ignored, "%s", command))
+    if (!imap_ask(imap, NULL, NULL, &ignored, imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE"))
         imap_stream_drop(imap);
 }
 
@@ -189,21 +174,18 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
 {
     struct examined examined;
     struct fault why;
-    uint32_t uid;
     char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, &why);
     enum search_result opened = name != NULL ? examine(mailbox->imap, name, &examined, &why) : SEARCH_TROUBLE;
     enum search_result result = opened;
     if (opened == SEARCH_FOUND)
-        result = look(mailbox->imap, search, examined.exists, &uid, &why);
-    if (result == SEARCH_FOUND) {
+        result = look_everywhere(mailbox->imap, search, examined.exists, ret_uid, &why);
+    if (result == SEARCH_FOUND)
         *ret_uidvalidity = examined.uidvalidity;
-        *ret_uid = uid;
-    }
     if (result == SEARCH_TROUBLE) {
         *fault = why;
         imap_stream_drop(mailbox->imap);
     } else if (opened == SEARCH_FOUND) {
-        leave(mailbox->imap);
+        close_examined(mailbox->imap);
     }
     return result;
 }

@@ -159,20 +159,17 @@ static void low_opened(void)
     dialogue.tls_begun = false;
 }
 
-bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct imap_certificate *ret,
-                           struct fault *fault);
+bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault);
 
-bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct imap_certificate *ret,
-                           struct fault *fault)
+bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault)
 {
     const mailstream *stream = imap->stream;
-    (void)config, (void)ret;
+    (void)config;
     dialogue.tls_begun = true;
     dialogue.said_before_tls = said->len;
     if (!dialogue.tls_refused && stream->read_buffer_len == 0)
         return true;
-    fault_set(fault, "the certificate is not accepted");
-    return false;
+    return fault_set(fault, "the certificate is not accepted");
 }
 
 static bool wanted(void *context)
