@@ -77,7 +77,7 @@ static int method(struct ledger *ledger, const struct config *config)
         return status;
     if (!ledger_schema_agree(ledger, &previous, &fault))
         return fail(config, "method", &fault);
-    const char *now = ledger_schema_method(config);
+    const char *now = lock_method_name(config->lock.method);
     if (strcmp(previous, now) != 0)
         printf("schema %s: lock.method was %s, and is now %s\n", config->database.schema, previous, now);
     return 0;

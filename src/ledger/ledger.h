@@ -213,6 +213,9 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
 bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
                    struct fault *fault) OD_MUST;
 
+/* The name of a method in lock.method and in table agreed. */
+const char *lock_method_name(enum lock_method method) OD_MUST;
+
 /* How long the hold waits for the lock: max(1 s, lock.wait), in milliseconds. */
 int64_t ledger_hold_wait_ms(const struct config *config) OD_MUST;
 

@@ -5,17 +5,15 @@
 
 #include "ledger/ledger_batch.h"
 
-#define YOUNGER(time, ms) time " >= pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
-
 /* $1: minimum milliseconds since the last try; $2: since an APPEND that may still be in progress; $3: the last
  * message. */
 #define EXPIRED \
     "m.id <= $3::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL" \
     " UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))" \
     " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL" \
-    " AND " YOUNGER("d.last_at", "$1") ")" \
+    " AND d.last_at >= " LEDGER_AGO("$1") ")" \
     " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" \
-    " AND " YOUNGER("c.attempt_at", "CASE c.state WHEN 'appending' THEN $2 ELSE $1 END") ")"
+    " AND c.attempt_at >= " LEDGER_AGO("(CASE c.state WHEN 'appending' THEN $2 ELSE $1 END)") ")"
 #define EXPIRED_PARAMS(ledger, expire) \
     PG_NUMBER((expire)->older_than_ms), PG_NUMBER(appending_ms(ledger, expire)), PG_NUMBER((expire)->upto)
 

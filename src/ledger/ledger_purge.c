@@ -6,21 +6,18 @@
 #include "ledger/ledger_batch.h"
 #include "ledger/ledger_total.h"
 
-/* $1: milliseconds. last_at is checked because replayed messages arrived long ago but may have been recorded today. */
-#define OLD \
-    "m.received_at < pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'" \
-    " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND (d.finished_at IS NULL" \
-    " OR d.last_at >= pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'))" \
-    " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))"
+/* Of messages m that arrived long enough ago, and have nothing unfinished that is as young as this says. $1: milliseconds.
+ * last_at is checked because replayed messages arrived long ago but may have been recorded today. */
+#define OLD_WITHOUT(and_last_at, and_attempt_at) \
+    "m.received_at < " LEDGER_AGO("$1") " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND (d.last_at >= " LEDGER_AGO( \
+        "$1") " OR d.finished_at IS NULL" and_last_at \
+              "))" \
+              " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" and_attempt_at \
+              ")"
+#define OLD OLD_WITHOUT("", "")
 
 /* What OLD will select once unfinished messages are abandoned. $2: milliseconds. */
-#define OLD_OR_EXPIRED \
-    "m.received_at < pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'" \
-    " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id" \
-    " AND (d.last_at >= pg_catalog.clock_timestamp() - $1::bigint * interval '1 millisecond'" \
-    " OR d.finished_at IS NULL AND d.last_at >= pg_catalog.clock_timestamp() - $2::bigint * interval '1 millisecond'))" \
-    " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" \
-    " AND c.attempt_at >= pg_catalog.clock_timestamp() - $2::bigint * interval '1 millisecond')"
+#define OLD_OR_EXPIRED OLD_WITHOUT(" AND d.last_at >= " LEDGER_AGO("$2"), " AND c.attempt_at >= " LEDGER_AGO("$2"))
 
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault)
 {

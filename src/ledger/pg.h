@@ -38,7 +38,7 @@ char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
  * NULL): receives what the host is called, a new string. */
 char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name) OD_MUST;
 
-/* How the connection is secured, as described by pg_peer_describe. */
+/* For an administrator: how the connection is secured, a phrase. *ret_good: there is nothing to improve. */
 const char *pg_secured(const struct pg *pg, bool *ret_good) OD_MUST;
 
 /* Closes without waiting; the server rolls back an open transaction. */

@@ -43,8 +43,20 @@ bool pg_count_received(struct pg *pg, struct fault *fault) OD_MUST;
 /* The value of a keyword; NULL if it is not set, or there are no options. */
 const char *pg_option(const PQconninfoOption *options, const char *keyword) OD_MUST;
 
-/* The entries of a list such as host (g_strfreev); none if it is not set. */
-char **pg_option_list(const PQconninfoOption *options, const char *keyword) OD_MUST;
+/* The options that are lists, with one entry for each host. libpq tries one after the other. */
+enum pg_list { PG_HOST, PG_HOSTADDR, PG_PORT, PG_LISTS };
+extern const char *const pg_list_keywords[PG_LISTS];
+
+struct pg_lists {
+    char **entries[PG_LISTS]; /* each NULL-terminated; without any if it is not set */
+    guint hosts;              /* at least 1 */
+};
+
+struct pg_lists pg_lists_new(const PQconninfoOption *options) OD_MUST;
+void pg_lists_clear(struct pg_lists *lists); /* for OD_CLEANUP */
+
+/* Which list an option is; PG_LISTS: none. */
+enum pg_list pg_list_of(const char *keyword) OD_MUST;
 
 void pg_options_free(PQconninfoOption **options); /* for OD_CLEANUP */
 

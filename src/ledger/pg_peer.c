@@ -109,8 +109,9 @@ bool pg_peer_check(PGconn *conn, struct fault *fault)
     return good;
 }
 
-const char *pg_peer_describe(PGconn *conn, bool *ret_good)
+const char *pg_secured(const struct pg *pg, bool *ret_good)
 {
+    PGconn *conn = pg->conn;
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     enum pg_peer peer = pg_peer_of(PQsocket(conn));
     const char *required = pg_option(options, "requirepeer");

@@ -31,7 +31,4 @@ bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *s
  * called before each PQconnectPoll. */
 bool pg_peer_check(PGconn *conn, struct fault *fault) OD_MUST;
 
-/* For an administrator: how this connection is secured, a phrase. *ret_good: there is nothing to improve. */
-const char *pg_peer_describe(PGconn *conn, bool *ret_good) OD_MUST;
-
 #endif
