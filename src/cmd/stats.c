@@ -10,7 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "ledger/ledger_list.h"
+#include "ledger/ledger_report.h"
 #include "ledger/ledger_total.h"
 
 #define HOURS 24

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Each question is one statement, restricted to what was asked for. */
-#include "ledger/ledger_list.h"
+#include "ledger/ledger_report.h"
 
 #include <glib.h>
 #include <string.h>

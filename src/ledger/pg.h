@@ -24,7 +24,7 @@ struct pg;
  * application  application_name, unless the conninfo sets one
  * schema       replaces @schema@ in every statement, quoted
  * verify       use the network only with sslmode=verify-full; otherwise the connection is refused before anything is
- *              sent (pg_peer.h)
+ *              sent (pg_peer.c)
  *
  * Returns a connection, or NULL with the fault set. The fault's code is 28000 (invalid_authorization_specification) if
  * a server on a unix socket refused a user with the name of the process's own user. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ledger/pg_internal.h"
-#include "ledger/pg_peer.h"
 
 struct keywords {
     const char *names[64];

@@ -37,6 +37,28 @@ struct pg_statement {
     bool stands;   /* its PREPARE has succeeded */
 };
 
+enum pg_peer {
+    PG_PEER_SOCKET,   /* a unix socket */
+    PG_PEER_LOOPBACK, /* TCP within this host */
+    PG_PEER_REMOTE,   /* anything else */
+};
+
+/* What an entry of libpq's lists host and hostaddr leads to, by its name alone; NULL and "" are entries not given. */
+enum pg_peer pg_peer_named(const char *host, const char *hostaddr) OD_MUST;
+
+/* What a socket is connected to; PG_PEER_SOCKET also if it is not connected. */
+enum pg_peer pg_peer_of(int fd) OD_MUST;
+
+/* Whether we may connect to all of the hosts, by their names: those on other machines only with sslmode=verify-full.
+ * The arguments are the options in force for the connection (PQconninfo), NULL if not set. The fault names the first
+ * host that is refused. */
+bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault) OD_MUST;
+
+/* The same for a connection that is being established: first checks its options, whether they came from connection
+ * string, service file or environment, then what its socket is connected to, since a name may lead anywhere. To be
+ * called before each PQconnectPoll. */
+bool pg_peer_check(PGconn *conn, struct fault *fault) OD_MUST;
+
 /* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
 bool pg_count_received(struct pg *pg, struct fault *fault) OD_MUST;
 

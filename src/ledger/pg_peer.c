@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Checks names before anything is sent, and the socket's peer afterwards. */
-#include "ledger/pg_peer.h"
-
+ * Who is at the other end of a connection, and whether password and mail may be sent there: names are checked before
+ * anything is sent, and the socket's peer afterwards. libpq's sslmode=prefer encrypts to anybody who answers, and sends in
+ * the clear if asked to. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
