@@ -118,7 +118,7 @@ static const char *reason_to_leave(const struct lmtp *lmtp)
     return NULL;
 }
 
-static bool end_session(struct lmtp *lmtp, const char *reason)
+static bool dismiss(struct lmtp *lmtp, const char *reason)
 {
     lmtp_stream_reply(lmtp->stream, "421 %s", reason);
     return false;
@@ -155,7 +155,7 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
             reason = reason_to_leave(lmtp);
         }
         if (reason != NULL)
-            return end_session(lmtp, reason);
+            return dismiss(lmtp, reason);
     }
     return true; /* lmtp_stream_line finds the same */
 }
@@ -199,7 +199,7 @@ static bool serve_line(struct lmtp *lmtp)
         return false;
     }
     const char *reason = lmtp->transaction.sender == NULL ? reason_to_end(lmtp, line) : NULL;
-    return reason == NULL ? do_line(lmtp, line) : end_session(lmtp, reason);
+    return reason == NULL ? do_line(lmtp, line) : dismiss(lmtp, reason);
 }
 
 struct lmtp_kept lmtp_kept_new(const struct config *config)
