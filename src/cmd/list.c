@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "cmd/times.h"
-#include "ledger/ledger_list.h"
+#include "ledger/ledger_report.h"
 
 #define DEFAULT_LIMIT 50
 

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "cmd/times.h"
-#include "ledger/ledger_locks.h"
+#include "ledger/ledger_report.h"
 
 #define CELL 1024
 #define INDENT 13 /* behind the word that begins a line */

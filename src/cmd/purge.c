@@ -12,9 +12,8 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "ledger/ledger_expire.h"
 #include "ledger/ledger_purge.h"
-#include "ledger/ledger_show.h"
+#include "ledger/ledger_report.h"
 #include "ledger/ledger_total.h"
 #include "message/message.h"
 
@@ -41,7 +40,7 @@ static void log_abandoned(const struct ledger_table *table)
 }
 
 /* Abandons the messages that `expire` selects, batch by batch, and logs each; if dry_run, only finds them. Returns them as a
- * new table (ledger_expire.h), or NULL with the fault set: what was abandoned before stays so. */
+ * new table (ledger_purge.h), or NULL with the fault set: what was abandoned before stays so. */
 static struct ledger_table *abandon_selected(struct cmd *cmd, const struct options *options,
                                              struct ledger_expire expire)
 {

@@ -71,7 +71,7 @@ static int set_method(struct cmd *cmd)
         return status;
     if (!ledger_schema_agree(cmd->ledger, &previous, &cmd->fault))
         return schema_fail(cmd);
-    const char *now = ledger_schema_method(cmd->config);
+    const char *now = lock_method_name(cmd->config->lock.method);
     if (strcmp(previous, now) != 0)
         printf("schema %s: lock.method was %s, and is now %s\n", cmd->config->database.schema, previous, now);
     return 0;

@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
 #include "cmd/table.h"
-#include "ledger/ledger_show.h"
+#include "ledger/ledger_report.h"
 #include "message/message.h"
 #include "replay/replay_answer.h"
 

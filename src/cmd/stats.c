@@ -9,7 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "ledger/ledger_list.h"
+#include "ledger/ledger_report.h"
 
 #define HOURS 24
 

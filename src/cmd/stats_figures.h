@@ -7,7 +7,7 @@
 #include "ledger/ledger_total.h"
 
 struct stats {
-    struct ledger_table *totals, *hours; /* ledger_list.h */
+    struct ledger_table *totals, *hours; /* ledger_report.h */
     struct ledger_table *ever;           /* ledger_total.h */
 };
 

@@ -73,19 +73,16 @@ struct ledger_message {
 
 /* What the ledger knows about a target. */
 struct ledger_found_copy {
-    enum copy_state state;  /* COPY_NONE: not in the ledger */
-    bool doubt;             /* an earlier attempt may have stored it */
-    int64_t attempt;        /* number of the last attempt; 0: none */
-    int64_t attempt_age_ms; /* since the last attempt began, by the database's clock */
-    int64_t first_age_ms;   /* since the first attempt began */
-    size_t owner;           /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
-    bool owner_finished;    /* Postfix will not retry that recipient */
-    bool
-        beside; /* the message has another copy in this account's mailboxes; Sent does not count, except for an alias */
-    int64_t
-        beside_age_ms; /* since the last attempt at such a copy without a result began, at least 1; 0: there is none */
-    bool alias; /* such a copy, or one in Sent, is in a mailbox whose name may be another one of this (alias.h): it is
-                   beside, too */
+    enum copy_state state;    /* COPY_NONE: not in the ledger */
+    bool doubt;               /* an earlier attempt may have stored it */
+    int64_t attempt;          /* number of the last attempt; 0: none */
+    int64_t attempt_age_ms;   /* since the last attempt began, by the database's clock */
+    int64_t first_age_ms;     /* since the first attempt began */
+    size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;      /* Postfix will not retry that recipient */
+    bool beside;              /* another mailbox of the account has a copy; Sent does not count, except for an alias */
+    int64_t beside_age_ms;    /* since the last attempt at such a copy without a result began, at least 1; 0: none */
+    bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
     bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
     int64_t uidvalidity, uid; /* 0: unknown */
 };
@@ -212,6 +209,9 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
  * are untouched. */
 bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
                    struct fault *fault) OD_MUST;
+
+/* The name of a method in lock.method and in table agreed. */
+const char *lock_method_name(enum lock_method method) OD_MUST;
 
 /* How long the hold waits for the lock: max(1 s, lock.wait), in milliseconds. */
 int64_t ledger_hold_wait_ms(const struct config *config) OD_MUST;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Each question is one statement, restricted to what was asked for. */
-#include "ledger/ledger_list.h"
+#include "ledger/ledger_report.h"
 
 #include <glib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "ledger/ledger_session.h"
 
 /* Conditions; $ is replaced by the parameter of the value. */
-#define SINCE_MS "c.first_at >= pg_catalog.clock_timestamp() - $::bigint * interval '1 millisecond'"
+#define SINCE_MS "c.first_at >= " LEDGER_AGO("$")
 #define SINCE_TIME "c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim($::text, '@')::double precision)"
 #define OF_RECIPIENT \
     "c.id IN (SELECT id FROM @schema@.copy WHERE account = $ UNION SELECT o.id FROM @schema@.delivery d" \

@@ -14,9 +14,6 @@
  * must release it. */
 bool ledger_leases(const struct ledger *ledger) OD_MUST;
 
-/* The name of a method in lock.method and in table agreed. */
-const char *lock_method_name(enum lock_method method) OD_MUST;
-
 /* Whether lock.method is the one recorded in table agreed, which all hosts use; false with the fault set if not. The
  * argument is NULL if that table is empty. */
 bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault) OD_MUST;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * One statement over the ledger's claims and the server's locks and sessions. */
-#include "ledger/ledger_locks.h"
+#include "ledger/ledger_report.h"
 
 #include "ledger/ledger_session.h"
 

@@ -62,7 +62,7 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
            "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
            " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
            " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
-           " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
+           " AND c.attempt_at > " LEDGER_AGO("$5") ") LIMIT 1",
            PG_PARAMS(LEDGER_KEY(message), PG_TEXT(sent->account), PG_TEXT(sent->mailbox),
                      PG_NUMBER(ledger->config->delivery.hold_off)));
 }

@@ -88,11 +88,7 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
 
 char *ledger_server_version(struct ledger *ledger, struct fault *fault)
 {
-    struct ledger_table *table =
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) =
         ledger_query(ledger, "SELECT pg_catalog.current_setting('server_version')", 0, NULL, fault);
-    if (table == NULL)
-        return NULL;
-    char *version = base_strdup(ledger_cell(table, 0, 0));
-    ledger_table_free(&table);
-    return version;
+    return table != NULL ? base_strdup(ledger_cell(table, 0, 0)) : NULL;
 }

@@ -2,6 +2,8 @@
  *
  * The record of a message, which applications read. It is written once, in the transaction of the first claim; if two
  * deliveries with different lock keys are first, by the one that commits first. */
+#include <glib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "decode/decode.h"
@@ -30,40 +32,39 @@ static void add_message(struct ledger *ledger, const struct ledger_message *mess
                      PG_TEXT(decoded->in_reply_to), PG_ARRAY(references), PG_NUMBER(received_at)));
 }
 
+/* A column of the addresses: the text at this offset of each. An array literal, a new string. */
+static char *address_column(const struct decoded *decoded, size_t offset)
+{
+    const char **texts OD_CLEANUP(base_free) = base_alloc((decoded->address_count + 1) * sizeof(char *));
+    for (size_t i = 0; i < decoded->address_count; i++)
+        memcpy(&texts[i], (const char *)&decoded->addresses[i] + offset, sizeof(texts[i]));
+    return pg_text_array(texts, decoded->address_count);
+}
+
+static char *position_column(const struct decoded *decoded)
+{
+    GString *text = g_string_new("{");
+    for (size_t i = 0; i < decoded->address_count; i++)
+        g_string_append_printf(text, "%s%d", i > 0 ? "," : "", decoded->addresses[i].position);
+    g_string_append_c(text, '}');
+    return g_string_free(text, FALSE);
+}
+
 static void add_address_rows(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded)
 {
-    enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
-    size_t count = decoded->address_count;
-    const char **columns[COLUMNS];
-    char(*positions)[24] = base_alloc(count * sizeof(*positions) + 1);
-    for (int i = 0; i < COLUMNS; i++)
-        columns[i] = base_alloc((count + 1) * sizeof(char *));
-    for (size_t i = 0; i < count; i++) {
-        const struct decoded_address *address = &decoded->addresses[i];
-        columns[ROLE][i] = address->role;
-        columns[POSITION][i] = pg_number(address->position, positions[i]);
-        columns[GROUP][i] = address->group;
-        columns[NAME][i] = address->name;
-        columns[ADDRESS][i] = address->address;
-    }
-    char *arrays[COLUMNS];
-    struct pg_param params[2 + COLUMNS] = {LEDGER_KEY(message)};
-    for (int i = 0; i < COLUMNS; i++) {
-        arrays[i] = pg_text_array(columns[i], count);
-        params[2 + i] = PG_ARRAY(arrays[i]);
-    }
+    char *roles OD_CLEANUP(base_free) = address_column(decoded, offsetof(struct decoded_address, role));
+    char *positions OD_CLEANUP(base_free) = position_column(decoded);
+    char *groups OD_CLEANUP(base_free) = address_column(decoded, offsetof(struct decoded_address, group));
+    char *names OD_CLEANUP(base_free) = address_column(decoded, offsetof(struct decoded_address, name));
+    char *addresses OD_CLEANUP(base_free) = address_column(decoded, offsetof(struct decoded_address, address));
     pg_add(ledger->pg,
            "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
            " SELECT m.id, a.role, a.position::integer, a.\"group\", a.name, a.address"
            " FROM @schema@.message m, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])"
            " AS a(role, position, \"group\", name, address) WHERE m.identity = $1 AND m.digest = $2"
            " ON CONFLICT DO NOTHING",
-           2 + COLUMNS, params);
-    for (int i = 0; i < COLUMNS; i++) {
-        base_free(&arrays[i]);
-        base_free(&columns[i]);
-    }
-    base_free(&positions);
+           PG_PARAMS(LEDGER_KEY(message), PG_ARRAY(roles), PG_ARRAY(positions), PG_ARRAY(groups), PG_ARRAY(names),
+                     PG_ARRAY(addresses)));
 }
 
 static void add_part(struct ledger *ledger, const struct ledger_message *message, const struct decoded_part *part)

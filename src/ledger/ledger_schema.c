@@ -117,11 +117,6 @@ bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault)
     return agree(ledger, ledger_change, ret, fault);
 }
 
-const char *ledger_schema_method(const struct config *config)
-{
-    return lock_method_name(config->lock.method);
-}
-
 static bool apply_files(struct ledger *ledger, int *ret_from, struct fault *fault)
 {
     int from;

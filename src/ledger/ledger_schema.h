@@ -25,9 +25,6 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
  * schema has that of the settings it is installed with. */
 bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault) OD_MUST;
 
-/* The name of lock.method. */
-const char *ledger_schema_method(const struct config *config) OD_MUST;
-
 /* All that a new schema takes, as one transaction, with the name of the schema filled in: a new string (free(3)). */
 char *ledger_schema_script(const struct config *config) OD_MUST;
 

@@ -5,16 +5,14 @@
 
 #include "ledger/ledger_session.h"
 
-#define OVER(column, number) "pg_catalog.clock_timestamp() - " column " > " number "::bigint * interval '1 millisecond'"
-
 #define READ \
     "SELECT honoured," \
-    " (honoured AND " OVER("checked_at", "$2") " OR NOT honoured AND " OVER("checked_at", "$3") ") AND" \
-    " " OVER("tried_at", "$3") " FROM @schema@.server WHERE server = $1"
+    " (honoured AND checked_at < " LEDGER_AGO("$2") " OR NOT honoured AND checked_at < " LEDGER_AGO("$3") ") AND" \
+    " tried_at < " LEDGER_AGO("$3") " FROM @schema@.server WHERE server = $1"
 
 #define SET_OUT \
     "UPDATE @schema@.server SET tried_at = pg_catalog.clock_timestamp()" \
-    " WHERE server = $1 AND " OVER("tried_at", "$2") " RETURNING 1"
+    " WHERE server = $1 AND tried_at < " LEDGER_AGO("$2") " RETURNING 1"
 
 #define RECORD \
     "INSERT INTO @schema@.server AS s (server, honoured, checked_at, tried_at)" \

@@ -29,6 +29,9 @@ struct ledger {
 #define LEDGER_KEY(message) \
     PG_BYTES((message)->identity, LEDGER_HASH_SIZE), PG_BYTES((message)->digest, LEDGER_HASH_SIZE)
 
+/* A moment so many milliseconds ago, by the database's clock; ms: a parameter such as "$1". */
+#define LEDGER_AGO(ms) "pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
+
 /* Connects again if the connection is not usable any more; false with the fault set if that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 

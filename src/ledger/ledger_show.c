@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Each query is one statement. */
-#include "ledger/ledger_show.h"
+#include "ledger/ledger_report.h"
 
 #include <string.h>
 

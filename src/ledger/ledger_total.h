@@ -29,7 +29,7 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
 enum { TOTAL_NAME, TOTAL_LABEL, TOTAL_LE, TOTAL_VALUE };
 
 /* Adds up what is older than an hour: tries, which purge may then delete; messages and copies, so that ledger_totals
- * (ledger_list.h) need not read them again. False with the fault set on trouble: nothing was changed. */
+ * (ledger_report.h) need not read them again. False with the fault set on trouble: nothing was changed. */
 bool ledger_total_up(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* Whether so much was not added up yet that the figures take noticeably longer. False with the fault set on trouble. */

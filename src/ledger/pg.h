@@ -24,7 +24,7 @@ struct pg;
  * application  application_name, unless the conninfo sets one
  * schema       replaces @schema@ in every statement, quoted
  * verify       use the network only with sslmode=verify-full; otherwise the connection is refused before anything is
- *              sent (pg_peer.h)
+ *              sent (pg_peer.c)
  *
  * Returns a connection, or NULL with the fault set. The fault's code is 28000 (invalid_authorization_specification) if
  * a server on a unix socket refused a user with the name of the process's own user. */
@@ -38,7 +38,7 @@ char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
  * NULL): receives what the host is called, a new string. */
 char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name) OD_MUST;
 
-/* How the connection is secured, as described by pg_peer_describe. */
+/* For an administrator: how the connection is secured, a phrase. *ret_good: there is nothing to improve. */
 const char *pg_secured(const struct pg *pg, bool *ret_good) OD_MUST;
 
 /* Closes without waiting; the server rolls back an open transaction. */

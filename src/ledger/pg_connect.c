@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ledger/pg_internal.h"
-#include "ledger/pg_peer.h"
 
 struct keywords {
     const char *names[64];
@@ -16,14 +15,13 @@ struct keywords {
 
 /* The hosts still to be tried, as libpq's lists; NULL: as the conninfo has them. */
 struct hosts {
-    char *hosts, *addresses, *ports;
+    char *lists[PG_LISTS];
 };
 
 static void hosts_free(struct hosts *hosts)
 {
-    base_free(&hosts->hosts);
-    base_free(&hosts->addresses);
-    base_free(&hosts->ports);
+    for (enum pg_list list = 0; list < PG_LISTS; list++)
+        base_free(&hosts->lists[list]);
 }
 
 /* libpq would print a notice to stderr, which Postfix takes for our answer. One of them changes what a COMMIT means: the
@@ -43,16 +41,6 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
         keywords->names[keywords->count] = name;
         keywords->values[keywords->count++] = value;
     }
-}
-
-/* The value of an option: a list of the hosts that are left, which may be empty, or what the conninfo has. */
-static const char *hosts_value(const struct hosts *hosts, const char *keyword, const char *value)
-{
-    const char *left = strcmp(keyword, "host") == 0       ? hosts->hosts
-                       : strcmp(keyword, "hostaddr") == 0 ? hosts->addresses
-                       : strcmp(keyword, "port") == 0     ? hosts->ports
-                                                          : NULL;
-    return left != NULL ? left : value;
 }
 
 /* Starts to connect with the conninfo's options and, where it has none, our defaults. */
@@ -76,8 +64,11 @@ static bool start_connecting(struct pg *pg, const char *conninfo, const char *ap
     keywords_add(&keywords, "application_name", application);
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
         keywords_add(&keywords, defaults[i][0], defaults[i][1]);
-    for (const PQconninfoOption *option = options; option->keyword != NULL; option++) /* a later value wins */
-        keywords_add(&keywords, option->keyword, hosts_value(hosts, option->keyword, option->val));
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++) { /* a later value wins */
+        enum pg_list list = pg_list_of(option->keyword);
+        const char *left = list < PG_LISTS ? hosts->lists[list] : NULL;
+        keywords_add(&keywords, option->keyword, left != NULL ? left : option->val);
+    }
     keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
     if (pg->conn == NULL)
@@ -108,15 +99,14 @@ static char *without(char **list, guint n, guint hosts)
     return base_strdup(joined);
 }
 
-/* Which of the hosts was being tried, and how many there are. */
-static guint find_current(PGconn *conn, char **hosts, char **addresses, char **ports, guint *ret_count)
+/* Which of the hosts was being tried; of equal ones the last, since libpq has tried the others before. */
+static guint find_current(PGconn *conn, const struct pg_lists *lists)
 {
-    guint count = MAX(MAX(g_strv_length(hosts), g_strv_length(addresses)), 1);
-    guint found = count - 1; /* of equal ones the last: libpq has tried the others before */
-    while (found > 0 && !(may_be(hosts, found, PQhost(conn)) && may_be(ports, found, PQport(conn)) &&
-                          may_be(addresses, found, PQhostaddr(conn))))
+    guint found = lists->hosts - 1;
+    while (found > 0 && !(may_be(lists->entries[PG_HOST], found, PQhost(conn)) &&
+                          may_be(lists->entries[PG_PORT], found, PQport(conn)) &&
+                          may_be(lists->entries[PG_HOSTADDR], found, PQhostaddr(conn))))
         found--;
-    *ret_count = count;
     return found;
 }
 
@@ -124,18 +114,13 @@ static guint find_current(PGconn *conn, char **hosts, char **addresses, char **p
 static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
-    g_auto(GStrv) hosts = pg_option_list(options, "host");
-    g_auto(GStrv) addresses = pg_option_list(options, "hostaddr");
-    g_auto(GStrv) ports = pg_option_list(options, "port");
-    guint count = 0;
-    guint current = find_current(conn, hosts, addresses, ports, &count);
+    struct pg_lists lists OD_CLEANUP(pg_lists_clear) = pg_lists_new(options);
+    guint current = find_current(conn, &lists), count = lists.hosts;
     if (count == 1 || (!silent && current + 1 == count))
         return false;
-    struct hosts left = {.hosts = without(hosts, current, count),
-                         .addresses = without(addresses, current, count),
-                         .ports = without(ports, current, count)};
     hosts_free(ret);
-    *ret = left;
+    for (enum pg_list list = 0; list < PG_LISTS; list++)
+        ret->lists[list] = without(lists.entries[list], current, count);
     return true;
 }
 
@@ -143,12 +128,10 @@ static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
+    struct pg_lists lists OD_CLEANUP(pg_lists_clear) = pg_lists_new(options);
     const char *timeout = pg_option(options, "connect_timeout");
     int64_t limit = timeout != NULL ? g_ascii_strtoll(timeout, NULL, 10) * 1000 : 0;
-    g_auto(GStrv) hosts = pg_option_list(options, "host");
-    g_auto(GStrv) addresses = pg_option_list(options, "hostaddr");
-    bool several = g_strv_length(hosts) > 1 || g_strv_length(addresses) > 1;
-    return several && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
+    return lists.hosts > 1 && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
 }
 
 /* What libpq tries now; a new string. */
@@ -205,7 +188,7 @@ static bool connect_to_one(struct pg *pg, const char *conninfo, const char *appl
                            struct fault *fault)
 {
     int64_t until = base_now_ms() + PG_TIMEOUT_MS;
-    struct hosts hosts OD_CLEANUP(hosts_free) = {NULL, NULL, NULL};
+    struct hosts hosts OD_CLEANUP(hosts_free) = {.lists = {NULL}};
     char *said OD_CLEANUP(base_free) = base_strdup("");
     for (;;) {
         if (!start_connecting(pg, conninfo, application, &hosts, fault))
@@ -249,11 +232,6 @@ struct pg *pg_open(const char *conninfo, const char *application, const char *sc
     pg->schema = base_strdup(quoted);
     PQfreemem(quoted);
     return pg;
-}
-
-const char *pg_secured(const struct pg *pg, bool *ret_good)
-{
-    return pg_peer_describe(pg->conn, ret_good);
 }
 
 void pg_close(struct pg **pg)

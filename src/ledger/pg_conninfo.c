@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * The options of a conninfo. libpq tries one entry of its lists host, hostaddr and port after the other, all with the same
- * other options. */
+ * The options of a conninfo. */
 #include <string.h>
 
 #include "ledger/pg_internal.h"
 
-enum { HOST, HOSTADDR, PORT, LISTS };
-static const char *const keywords[LISTS] = {[HOST] = "host", [HOSTADDR] = "hostaddr", [PORT] = "port"};
+const char *const pg_list_keywords[PG_LISTS] = {[PG_HOST] = "host", [PG_HOSTADDR] = "hostaddr", [PG_PORT] = "port"};
 
 void pg_options_free(PQconninfoOption **options)
 {
@@ -21,10 +19,30 @@ const char *pg_option(const PQconninfoOption *options, const char *keyword)
     return options != NULL && options->keyword != NULL ? options->val : NULL;
 }
 
-char **pg_option_list(const PQconninfoOption *options, const char *keyword)
+enum pg_list pg_list_of(const char *keyword)
 {
-    const char *value = pg_option(options, keyword);
-    return g_strsplit(value != NULL ? value : "", ",", -1);
+    enum pg_list list = 0;
+    while (list < PG_LISTS && strcmp(keyword, pg_list_keywords[list]) != 0)
+        list++;
+    return list;
+}
+
+struct pg_lists pg_lists_new(const PQconninfoOption *options)
+{
+    struct pg_lists lists = {.hosts = 1};
+    for (enum pg_list list = 0; list < PG_LISTS; list++) {
+        const char *value = pg_option(options, pg_list_keywords[list]);
+        lists.entries[list] = g_strsplit(value != NULL ? value : "", ",", -1);
+        if (list != PG_PORT)
+            lists.hosts = MAX(lists.hosts, g_strv_length(lists.entries[list]));
+    }
+    return lists;
+}
+
+void pg_lists_clear(struct pg_lists *lists)
+{
+    for (enum pg_list list = 0; list < PG_LISTS; list++)
+        g_strfreev(lists->entries[list]);
 }
 
 char *pg_conninfo_value(const char *conninfo, const char *keyword)
@@ -41,33 +59,26 @@ static void append(GString *text, const char *keyword, const char *value)
     g_string_append_c(text, '\'');
 }
 
-static bool is_list(const char *keyword)
-{
-    return strcmp(keyword, keywords[HOST]) == 0 || strcmp(keyword, keywords[HOSTADDR]) == 0 ||
-           strcmp(keyword, keywords[PORT]) == 0;
-}
-
 char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfoParse(conninfo, NULL);
+    struct pg_lists lists OD_CLEANUP(pg_lists_clear) = pg_lists_new(options);
     GString *text = g_string_new(NULL);
-    char **lists[LISTS];
-    const char *one[LISTS];
+    const char *one[PG_LISTS];
     for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL; option++)
-        if (option->val != NULL && !is_list(option->keyword))
+        if (option->val != NULL && pg_list_of(option->keyword) == PG_LISTS)
             append(text, option->keyword, option->val);
-    for (int list = 0; list < LISTS; list++) {
-        lists[list] = pg_option_list(options, keywords[list]);
-        size_t count = g_strv_length(lists[list]);
-        one[list] = n < count ? lists[list][n] : list == PORT && count == 1 ? lists[list][0] : NULL;
+    for (enum pg_list list = 0; list < PG_LISTS; list++) {
+        size_t count = g_strv_length(lists.entries[list]);
+        size_t at = list == PG_PORT && count == 1 ? 0 : n;
+        one[list] = at < count ? lists.entries[list][at] : NULL;
         if (one[list] != NULL)
-            append(text, keywords[list], one[list]);
+            append(text, pg_list_keywords[list], one[list]);
     }
-    bool there = one[HOST] != NULL || one[HOSTADDR] != NULL;
+    const char *host = one[PG_HOST] != NULL && one[PG_HOST][0] != '\0' ? one[PG_HOST] : one[PG_HOSTADDR];
+    bool there = one[PG_HOST] != NULL || one[PG_HOSTADDR] != NULL;
     if (there && ret_name != NULL)
-        *ret_name = base_printf("host %s%s%s", one[HOST] != NULL && one[HOST][0] != '\0' ? one[HOST] : one[HOSTADDR],
-                                one[PORT] != NULL ? " port " : "", one[PORT] != NULL ? one[PORT] : "");
-    for (int list = 0; list < LISTS; list++)
-        g_strfreev(lists[list]);
+        *ret_name = base_printf("host %s%s%s", host, one[PG_PORT] != NULL ? " port " : "",
+                                one[PG_PORT] != NULL ? one[PG_PORT] : "");
     return g_string_free(text, !there);
 }

@@ -37,14 +37,48 @@ struct pg_statement {
     bool stands;   /* its PREPARE has succeeded */
 };
 
+enum pg_peer {
+    PG_PEER_SOCKET,   /* a unix socket */
+    PG_PEER_LOOPBACK, /* TCP within this host */
+    PG_PEER_REMOTE,   /* anything else */
+};
+
+/* What an entry of libpq's lists host and hostaddr leads to, by its name alone; NULL and "" are entries not given. */
+enum pg_peer pg_peer_named(const char *host, const char *hostaddr) OD_MUST;
+
+/* What a socket is connected to; PG_PEER_SOCKET also if it is not connected. */
+enum pg_peer pg_peer_of(int fd) OD_MUST;
+
+/* Whether we may connect to all of the hosts, by their names: those on other machines only with sslmode=verify-full.
+ * The arguments are the options in force for the connection (PQconninfo), NULL if not set. The fault names the first
+ * host that is refused. */
+bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault) OD_MUST;
+
+/* The same for a connection that is being established: first checks its options, whether they came from connection
+ * string, service file or environment, then what its socket is connected to, since a name may lead anywhere. To be
+ * called before each PQconnectPoll. */
+bool pg_peer_check(PGconn *conn, struct fault *fault) OD_MUST;
+
 /* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
 bool pg_count_received(struct pg *pg, struct fault *fault) OD_MUST;
 
 /* The value of a keyword; NULL if it is not set, or there are no options. */
 const char *pg_option(const PQconninfoOption *options, const char *keyword) OD_MUST;
 
-/* The entries of a list such as host (g_strfreev); none if it is not set. */
-char **pg_option_list(const PQconninfoOption *options, const char *keyword) OD_MUST;
+/* The options that are lists, with one entry for each host. libpq tries one after the other. */
+enum pg_list { PG_HOST, PG_HOSTADDR, PG_PORT, PG_LISTS };
+extern const char *const pg_list_keywords[PG_LISTS];
+
+struct pg_lists {
+    char **entries[PG_LISTS]; /* each NULL-terminated; without any if it is not set */
+    guint hosts;              /* at least 1 */
+};
+
+struct pg_lists pg_lists_new(const PQconninfoOption *options) OD_MUST;
+void pg_lists_clear(struct pg_lists *lists); /* for OD_CLEANUP */
+
+/* Which list an option is; PG_LISTS: none. */
+enum pg_list pg_list_of(const char *keyword) OD_MUST;
 
 void pg_options_free(PQconninfoOption **options); /* for OD_CLEANUP */
 

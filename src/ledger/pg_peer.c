@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Checks names before anything is sent, and the socket's peer afterwards. */
-#include "ledger/pg_peer.h"
-
+ * Who is at the other end of a connection, and whether password and mail may be sent there: names are checked before
+ * anything is sent, and the socket's peer afterwards. libpq's sslmode=prefer encrypts to anybody who answers, and sends in
+ * the clear if asked to. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -109,8 +109,9 @@ bool pg_peer_check(PGconn *conn, struct fault *fault)
     return good;
 }
 
-const char *pg_peer_describe(PGconn *conn, bool *ret_good)
+const char *pg_secured(const struct pg *pg, bool *ret_good)
 {
+    PGconn *conn = pg->conn;
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     enum pg_peer peer = pg_peer_of(PQsocket(conn));
     const char *required = pg_option(options, "requirepeer");

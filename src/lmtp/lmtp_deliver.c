@@ -66,8 +66,7 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
 /* Reads chunks up to the final mark; false: it did not come, or something else did. */
 static bool receive(struct lmtp *lmtp, struct lmtp_incoming *incoming)
 {
-    const int64_t end = lmtp->end_ms + lmtp->terms->times.last_data, most = base_now_ms() + RECEIVE_MS;
-    const int64_t until = most < end ? most : end;
+    const int64_t until = MIN(lmtp->end_ms + lmtp->terms->times.last_data, base_now_ms() + RECEIVE_MS);
     char line[64];
     for (;;) {
         if (lmtp_stream_line(lmtp->stream, line, sizeof(line), until) != LMTP_READ_OK)
@@ -140,8 +139,7 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
         base_free(&envelope.sasl_user); /* the caller may be an ordinary user who says so */
     struct lmtp_incoming incoming OD_CLEANUP(lmtp_incoming_clear) = lmtp_incoming_begin(lmtp->config);
     /* The deadline is set once before there is a database session, and again when the delivery runs. */
-    const long long longest = 2 * lmtp->config->delivery.deadline;
-    lmtp_stream_reply(lmtp->stream, "354 %lld", longest);
+    lmtp_stream_reply(lmtp->stream, "354 %lld", 2 * (long long)lmtp->config->delivery.deadline);
     if (receive(lmtp, &incoming)) {
         deliver_for_front(lmtp, &envelope, &incoming, since <= now && since >= now - OLDEST_MS ? since : now);
         lmtp->messages++;

@@ -70,14 +70,15 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-/* Delivers to all recipients under one lock; sends a reply for each, in their order (RFC 2033, 4.2). message: NULL if
- * there is none; `refused` then has the reason. */
-static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, int64_t started_ms,
-                              const struct report *refused)
+/* Makes a message of what was read after DATA, and delivers it to all recipients under one lock, or refuses it for all of
+ * them. Sends a reply for each, in their order (RFC 2033, 4.2). */
+static void deliver_and_reply(struct lmtp *lmtp, struct lmtp_incoming *incoming, int64_t started_ms)
 {
     struct lmtp_transaction *transaction = &lmtp->transaction;
     guint count = transaction->recipients->len;
     int64_t queued_at = 0;
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    enum message_result result = lmtp_incoming_end(incoming, &message);
     char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
     if (message != NULL)
@@ -96,24 +97,13 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     };
     struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
-    if (message == NULL)
-        delivery_refuse(&delivery, refused->outcome, refused->text);
-    else
+    if (result == MESSAGE_OK)
         lmtp_run(lmtp, &delivery);
+    else
+        delivery_refuse(&delivery, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE,
+                        incoming->fault.text);
     reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
-}
-
-/* Makes a message of what was read after DATA, or sends every recipient the reason why not. */
-static void deliver_incoming(struct lmtp *lmtp, struct lmtp_incoming *incoming, int64_t started_ms)
-{
-    struct message *message OD_CLEANUP(message_free) = NULL;
-    struct report refused = {.given = false};
-    enum message_result result = lmtp_incoming_end(incoming, &message);
-    if (result != MESSAGE_OK)
-        report_set(&refused, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s",
-                   incoming->fault.text);
-    deliver_and_reply(lmtp, message, started_ms, &refused);
 }
 
 bool lmtp_message_receive(struct lmtp *lmtp)
@@ -128,7 +118,7 @@ bool lmtp_message_receive(struct lmtp *lmtp)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
     if (result != LMTP_READ_OK)
         return false; /* without its end mark the message is void */
-    deliver_incoming(lmtp, &incoming, started_ms);
+    deliver_and_reply(lmtp, &incoming, started_ms);
     lmtp->messages++;
     lmtp->expected = false;
     lmtp_transaction_reset(&lmtp->transaction);

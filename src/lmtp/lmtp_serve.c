@@ -118,7 +118,7 @@ static const char *reason_to_leave(const struct lmtp *lmtp)
     return NULL;
 }
 
-static bool end_session(struct lmtp *lmtp, const char *reason)
+static bool dismiss(struct lmtp *lmtp, const char *reason)
 {
     lmtp_stream_reply(lmtp->stream, "421 %s", reason);
     return false;
@@ -132,7 +132,7 @@ static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_
     while (result == LMTP_WAIT_TIMEOUT && base_now_ms() < until_ms) {
         if (base_now_ms() >= next_ms)
             next_ms = sessions_expire(lmtp->kept->sessions);
-        result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, next_ms < until_ms ? next_ms : until_ms);
+        result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, MIN(next_ms, until_ms));
     }
     return result;
 }
@@ -148,14 +148,14 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
         const char *reason = reason_to_leave(lmtp);
         for (int looks = 0; looks < LOOKS; looks++) {
             int64_t next_ms = base_now_ms() + moment_ms / LOOKS;
-            if (lmtp_stream_wait(lmtp->stream, -1, -1, next_ms < until_ms ? next_ms : until_ms) == LMTP_WAIT_INPUT)
+            if (lmtp_stream_wait(lmtp->stream, -1, -1, MIN(next_ms, until_ms)) == LMTP_WAIT_INPUT)
                 return true;
             if (reason == NULL)
                 break;
             reason = reason_to_leave(lmtp);
         }
         if (reason != NULL)
-            return end_session(lmtp, reason);
+            return dismiss(lmtp, reason);
     }
     return true; /* lmtp_stream_line finds the same */
 }
@@ -179,9 +179,7 @@ static const char *reason_to_end(struct lmtp *lmtp, const char *line)
 static bool serve_line(struct lmtp *lmtp)
 {
     char line[LMTP_LINE_MAX];
-    int64_t until = base_now_ms() + lmtp->terms->times.idle;
-    if (until > lmtp->end_ms)
-        until = lmtp->end_ms;
+    int64_t until = MIN(base_now_ms() + lmtp->terms->times.idle, lmtp->end_ms);
     if (lmtp->errors > LMTP_ERRORS_MAX) {
         lmtp_stream_reply(lmtp->stream, "421 4.7.0 %s too many errors", lmtp->host);
         return false;
@@ -201,7 +199,7 @@ static bool serve_line(struct lmtp *lmtp)
         return false;
     }
     const char *reason = lmtp->transaction.sender == NULL ? reason_to_end(lmtp, line) : NULL;
-    return reason == NULL ? do_line(lmtp, line) : end_session(lmtp, reason);
+    return reason == NULL ? do_line(lmtp, line) : dismiss(lmtp, reason);
 }
 
 struct lmtp_kept lmtp_kept_new(const struct config *config)
@@ -218,17 +216,17 @@ void lmtp_kept_clear(struct lmtp_kept *kept)
 
 void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept)
 {
-    struct lmtp_stream *stream = lmtp_stream_new(in, out);
+    const int64_t end_ms = base_now_ms() + terms->times.session;
+    struct lmtp_stream *stream = lmtp_stream_new(in, out, end_ms + terms->times.last_data);
     struct lmtp lmtp = {
         .config = config,
         .terms = terms,
         .kept = kept,
         .stream = stream,
         .fd = in,
-        .end_ms = base_now_ms() + terms->times.session,
+        .end_ms = end_ms,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
-    lmtp_stream_limit(stream, lmtp.end_ms + terms->times.last_data);
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);
@@ -247,7 +245,7 @@ void lmtp_end_by_signal(int signal)
 
 void lmtp_refuse(int out, const char *text)
 {
-    struct lmtp_stream *stream = lmtp_stream_new(-1, out);
+    struct lmtp_stream *stream = lmtp_stream_new(-1, out, INT64_MAX);
     lmtp_stream_reply(stream, "421 %s", text);
     (void)lmtp_stream_flush(stream);
     lmtp_stream_free(&stream);

@@ -70,22 +70,12 @@ static void notify(const char *lines)
                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 }
 
-/* A reload needs the time as well (Type=notify-reload). */
-static void notify_reload(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    char *lines OD_CLEANUP(base_free) =
-        base_printf("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    notify(lines);
-}
-
 static _Noreturn void become_worker(struct running *running, size_t number)
 {
     struct fault fault;
     struct lmtp_service *service = running->service;
     close(running->stop_fds[1]);
-    lmtp_service_socket_share(&service->socket);
+    base_close(&service->socket.lock_fd); /* only the parent holds the path */
     sigprocmask(SIG_SETMASK, &running->before, NULL);
     if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
         _exit(0);
@@ -98,7 +88,7 @@ static void delay(struct place *place, int64_t now)
 {
     int64_t next = place->delay_ms == 0 ? FIRST_DELAY_MS : 2 * place->delay_ms;
     bool at_once = now - place->started_ms < AT_ONCE_MS;
-    place->delay_ms = !at_once ? 0 : next < LAST_DELAY_MS ? next : LAST_DELAY_MS;
+    place->delay_ms = at_once ? MIN(next, LAST_DELAY_MS) : 0;
     place->start_ms = now + place->delay_ms;
 }
 
@@ -196,7 +186,9 @@ static void reload(struct running *running)
 {
     struct lmtp_service *service = running->service;
     struct fault fault;
-    notify_reload();
+    char *lines OD_CLEANUP(base_free) = /* Type=notify-reload needs the time as well */
+        base_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
+    notify(lines);
     struct config *config OD_CLEANUP(config_free) = service->load(service->context, &fault);
     if (config != NULL && make_places(running, (size_t)config->service.workers, &fault)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
@@ -211,17 +203,23 @@ static void reload(struct running *running)
     notify("READY=1");
 }
 
-static void signal_all(const struct running *running, int number)
+/* Sends a signal to all workers, or none if the number is 0. Whether there are any. */
+static bool signal_all(const struct running *running, int number)
 {
-    for (guint i = 0; i < running->places->len; i++)
-        if (place_at(running, i)->pid != 0)
-            kill(place_at(running, i)->pid, number);
+    bool any = false;
+    for (guint i = 0; i < running->places->len; i++) {
+        pid_t pid = place_at(running, i)->pid;
+        any = any || pid != 0;
+        if (pid != 0 && number != 0)
+            kill(pid, number);
+    }
+    return any;
 }
 
 /* Workers that are asked by SIGTERM log what they break off. */
 static void break_off(struct running *running)
 {
-    signal_all(running, running->next_signal);
+    (void)signal_all(running, running->next_signal);
     running->next_signal = SIGKILL;
     running->end_ms = base_now_ms() + GRACE_MS;
 }
@@ -254,18 +252,10 @@ static int64_t next_ms(const struct running *running)
 /* 0: none came in time. */
 static int wait_for_signal(const struct running *running)
 {
-    int64_t next = next_ms(running), left = next == INT64_MAX ? INT32_MAX : next - base_now_ms();
-    struct timespec limit = {.tv_sec = left > 0 ? left / 1000 : 0, .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0};
+    int64_t left = CLAMP(next_ms(running) - base_now_ms(), 0, INT32_MAX);
+    struct timespec limit = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
     int number = sigtimedwait(&running->signals, NULL, &limit);
     return number > 0 ? number : 0;
-}
-
-static bool any_left(const struct running *running)
-{
-    for (guint i = 0; i < running->places->len; i++)
-        if (place_at(running, i)->pid != 0)
-            return true;
-    return false;
 }
 
 static void handle(struct running *running, int number)
@@ -300,7 +290,7 @@ void lmtp_service_run(struct lmtp_service *service)
     }
     start_workers(&running);
     notify("READY=1");
-    while (!running.stopping || any_left(&running))
+    while (!running.stopping || signal_all(&running, 0))
         handle(&running, wait_for_signal(&running));
     g_array_unref(running.places);
     munmap(running.load, sizeof(*running.load));

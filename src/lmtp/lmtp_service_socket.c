@@ -194,11 +194,6 @@ bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret,
     return name[0] == '/' ? open_unix(name, ret, fault) : open_tcp(name, ret, fault);
 }
 
-void lmtp_service_socket_share(struct lmtp_service_socket *socket)
-{
-    base_close(&socket->lock_fd);
-}
-
 void lmtp_service_socket_close(struct lmtp_service_socket *socket)
 {
     struct stat status;

@@ -26,9 +26,6 @@ struct lmtp_service_socket {
  * PATH.lock. False with the fault set on trouble, also for an address that other machines reach. */
 bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret, struct fault *fault) OD_MUST;
 
-/* For the processes that inherit it: closes what only the one that made it needs. */
-void lmtp_service_socket_share(struct lmtp_service_socket *socket);
-
 /* Stops listening, and removes the file, if it is still ours and the directory lets us. */
 void lmtp_service_socket_close(struct lmtp_service_socket *socket);
 

@@ -29,8 +29,7 @@ static const struct lmtp_times user_times = {.session = 60000, .last_data = 0, .
 struct peer {
     bool is_local; /* of a unix socket, so that uid is known */
     uid_t uid;     /* effective, when it connected */
-    bool believed; /* may deliver to everybody, and say who the sender is */
-    char *login;   /* its login name, if it is not believed; else NULL */
+    char *login;   /* NULL: it is believed, so it may deliver to everybody, and say who the sender is */
 };
 
 /* By name first; several names may have one user id. */
@@ -58,7 +57,7 @@ static bool find_peer(const struct config *config, int fd, struct peer *ret, str
         (domain == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) != 0))
         return fault_set(fault, "the kernel does not say who is connected: %m");
     if (domain != AF_UNIX || client.uid == 0 || client.uid == geteuid()) {
-        *ret = (struct peer){.is_local = domain == AF_UNIX, .uid = client.uid, .believed = true};
+        *ret = (struct peer){.is_local = domain == AF_UNIX, .uid = client.uid};
         return true;
     }
     errno = 0;
@@ -66,12 +65,9 @@ static bool find_peer(const struct config *config, int fd, struct peer *ret, str
     if (user == NULL || user->pw_name[0] == '\0')
         return fault_set(fault, "user id %u has no name%s%s", (unsigned)client.uid, errno != 0 ? ": " : "",
                          errno != 0 ? strerror(errno) : "");
-    char *login = base_strdup(user->pw_name);
-    *ret = (struct peer){.is_local = true, .uid = client.uid};
-    ret->believed = is_client(config->service.clients, login, client.uid);
-    if (ret->believed)
-        base_free(&login);
-    ret->login = login;
+    *ret = (struct peer){.is_local = true, .uid = client.uid, .login = base_strdup(user->pw_name)};
+    if (is_client(config->service.clients, ret->login, client.uid))
+        base_free(&ret->login);
     return true;
 }
 
@@ -130,14 +126,14 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
         lmtp_refuse(fd, text);
         return;
     }
-    if (!peer.believed && !take_place(load, number, peer.uid)) {
+    if (peer.login != NULL && !take_place(load, number, peer.uid)) {
         lmtp_refuse(fd, "4.3.2 busy with other users, or with another connection of yours: try again");
         return;
     }
     if (!peer.is_local)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     const struct lmtp_terms terms = {
-        .times = peer.believed ? believed_times : user_times,
+        .times = peer.login == NULL ? believed_times : user_times,
         .only_login = peer.login,
         .is_local = peer.is_local,
         .stop_fd = stop_fd,
@@ -180,7 +176,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
     for (int64_t rest_ms = 0;;) {
         struct epoll_event events[2];
         int64_t left = rest_ms - base_now_ms();
-        int n = epoll_wait(epoll_fd, events, 2, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
+        int n = epoll_wait(epoll_fd, events, 2, (int)CLAMP(left, 0, INT32_MAX));
         for (int i = 0; i < n; i++)
             if (events[i].data.fd == stop_fd)
                 return true;

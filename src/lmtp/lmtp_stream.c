@@ -32,19 +32,14 @@ struct lmtp_stream {
     unsigned char text[BUFFER_SIZE + 2]; /* of the message, unstuffed; may begin with a CR held back before */
 };
 
-struct lmtp_stream *lmtp_stream_new(int in, int out)
+struct lmtp_stream *lmtp_stream_new(int in, int out, int64_t end_ms)
 {
     struct lmtp_stream *stream = base_alloc(sizeof(*stream));
     stream->in = in;
     stream->out = out;
-    stream->end_ms = INT64_MAX;
+    stream->end_ms = end_ms;
     stream->replies = g_string_new(NULL);
     return stream;
-}
-
-void lmtp_stream_limit(struct lmtp_stream *stream, int64_t end_ms)
-{
-    stream->end_ms = end_ms;
 }
 
 void lmtp_stream_free(struct lmtp_stream **stream)
@@ -60,7 +55,7 @@ static int wait_ready(struct pollfd *waited, nfds_t count, int64_t until_ms)
 {
     for (;;) {
         int64_t left = until_ms - base_now_ms();
-        int n = poll(waited, count, left > INT32_MAX ? INT32_MAX : left > 0 ? (int)left : 0);
+        int n = poll(waited, count, (int)CLAMP(left, 0, INT32_MAX));
         if (n >= 0 || errno != EINTR)
             return n;
     }
@@ -68,9 +63,7 @@ static int wait_ready(struct pollfd *waited, nfds_t count, int64_t until_ms)
 
 bool lmtp_stream_flush(struct lmtp_stream *stream)
 {
-    int64_t until = base_now_ms() + WRITE_MS;
-    if (until > stream->end_ms)
-        until = stream->end_ms;
+    int64_t until = MIN(base_now_ms() + WRITE_MS, stream->end_ms);
     size_t sent = 0;
     while (sent < stream->replies->len) {
         if (wait_ready(&(struct pollfd){.fd = stream->out, .events = POLLOUT}, 1, until) <= 0)
@@ -208,7 +201,7 @@ enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int
         int64_t idle_end = base_now_ms() + idle_ms;
         if (base_now_ms() >= until_ms)
             return LMTP_READ_TIMEOUT;
-        enum lmtp_read result = fill_buffer(stream, idle_end < until_ms ? idle_end : until_ms);
+        enum lmtp_read result = fill_buffer(stream, MIN(idle_end, until_ms));
         if (result != LMTP_READ_OK)
             return result;
         size_t length = unstuff(stream, &state);
@@ -225,7 +218,7 @@ enum lmtp_read lmtp_stream_bytes(struct lmtp_stream *stream, size_t size, int64_
         enum lmtp_read result = fill_buffer(stream, until_ms);
         if (result != LMTP_READ_OK)
             return result;
-        size_t left = stream->end - stream->at, n = left < size ? left : size;
+        size_t n = MIN(stream->end - stream->at, size);
         feed(context, stream->buffer + stream->at, n);
         stream->at += n;
         size -= n;

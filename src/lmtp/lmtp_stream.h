@@ -9,11 +9,9 @@
 
 struct lmtp_stream;
 
-struct lmtp_stream *lmtp_stream_new(int in, int out) OD_MUST;
+/* From end_ms on, by base_now_ms(), replies are sent only as far as that is possible without waiting. */
+struct lmtp_stream *lmtp_stream_new(int in, int out, int64_t end_ms) OD_MUST;
 void lmtp_stream_free(struct lmtp_stream **stream); /* does not close the descriptors */
-
-/* From then on, by base_now_ms(), replies are sent only as far as that is possible without waiting. */
-void lmtp_stream_limit(struct lmtp_stream *stream, int64_t end_ms);
 
 enum lmtp_read {
     LMTP_READ_OK,
@@ -39,8 +37,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
 typedef void lmtp_feed(void *context, const void *bytes, size_t size);
 
 /* Reads the message after DATA up to CR LF . CR LF (and nothing else: RFC 5321, 4.1.1.4), removes stuffed dots and
- * passes it to feed in pieces. idle_ms: limit of each wait; until_ms: end of all
- * waits, by base_now_ms(). */
+ * passes it to feed in pieces. idle_ms: limit of each wait; until_ms: end of all waits, by base_now_ms(). */
 enum lmtp_read lmtp_stream_data(struct lmtp_stream *stream, int64_t idle_ms, int64_t until_ms, lmtp_feed *feed,
                                 void *context) OD_MUST;
 

@@ -53,8 +53,7 @@ static void log_refused(const struct lmtp_transaction *transaction, const char *
              log_escape_field(address, escaped, sizeof(escaped)), dsn, status, text);
 }
 
-/* SIZE=digits (RFC 1870) or BODY=7BIT
- * 8BITMIME (RFC 6152), as we announce them; other names have no known values. */
+/* SIZE=digits (RFC 1870), and BODY=7BIT or 8BITMIME (RFC 6152); the values of others are not looked at. */
 static bool value_is_valid(const char *name, const char *value)
 {
     if (g_ascii_strcasecmp(name, "SIZE") == 0)
@@ -71,39 +70,25 @@ static bool is_known(const char *const *known, const char *name)
     return *known != NULL;
 }
 
-enum parameters {
-    PARAMETERS_GOOD,
-    PARAMETERS_TOO_LARGE, /* replied: over our limit */
-    PARAMETERS_WRONG,     /* replied: the client's mistake */
-};
-
-/* Checks the parameters of MAIL or RCPT. If ORCPT gives an address, *ret_orcpt becomes a new string; otherwise it is
- * untouched. */
-static enum parameters check_parameters(struct lmtp_transaction *transaction, const char *parameters,
-                                        const char *const *known, char **ret_orcpt)
+/* Checks the parameters of MAIL or RCPT; false: a mistake. *ret_size becomes SIZE if that is more. *ret_orcpt: a new
+ * string if ORCPT gives an address, else untouched. */
+static bool check_parameters(struct lmtp_transaction *transaction, const char *parameters, const char *const *known,
+                             int64_t *ret_size, char **ret_orcpt)
 {
-    int64_t limit = transaction->size_limit;
     for (;;) {
         char *name OD_CLEANUP(base_free) = NULL;
         char *value OD_CLEANUP(base_free) = NULL;
         if (!lmtp_command_parameter(&parameters, &name, &value))
-            return PARAMETERS_GOOD;
-        if (!is_known(known, name)) {
-            (void)mistake(transaction, "555 5.5.4 unknown parameter");
-            return PARAMETERS_WRONG;
-        }
-        if (!value_is_valid(name, value)) {
-            (void)mistake(transaction, "501 5.5.4 invalid parameter value");
-            return PARAMETERS_WRONG;
-        }
+            return true;
+        if (!is_known(known, name))
+            return mistake(transaction, "555 5.5.4 unknown parameter");
+        if (!value_is_valid(name, value))
+            return mistake(transaction, "501 5.5.4 invalid parameter value");
+        if (g_ascii_strcasecmp(name, "SIZE") == 0)
+            *ret_size = MAX(*ret_size, g_ascii_strtoll(value, NULL, 10));
         if (g_ascii_strcasecmp(name, "ORCPT") == 0) {
             base_free(ret_orcpt);
             *ret_orcpt = lmtp_command_orcpt(value);
-        }
-        if (limit > 0 && g_ascii_strcasecmp(name, "SIZE") == 0 && g_ascii_strtoll(value, NULL, 10) > limit) {
-            lmtp_stream_reply(transaction->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
-                              (long long)limit);
-            return PARAMETERS_TOO_LARGE;
         }
     }
 }
@@ -115,16 +100,20 @@ static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
 bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arguments)
 {
     char *path OD_CLEANUP(base_free) = NULL, *orcpt OD_CLEANUP(base_free) = NULL;
+    int64_t size = 0, limit = transaction->size_limit;
     const char *parameters;
     if (transaction->sender != NULL)
         return mistake(transaction, "503 5.5.1 nested MAIL");
     if (!lmtp_command_path(arguments, "FROM:", &path, &parameters))
         return mistake(transaction, "501 5.5.4 syntax: MAIL FROM:<address>");
-    enum parameters checked = check_parameters(transaction, parameters, mail_parameters, &orcpt);
-    if (checked == PARAMETERS_TOO_LARGE)
+    if (!check_parameters(transaction, parameters, mail_parameters, &size, &orcpt))
+        return false;
+    if (limit > 0 && size > limit) {
         log_refused(transaction, "from", path, "5.3.4", "bounced", "message is larger than delivery.size_limit");
-    if (checked != PARAMETERS_GOOD)
-        return checked != PARAMETERS_WRONG;
+        lmtp_stream_reply(transaction->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
+                          (long long)limit);
+        return true;
+    }
     transaction->sender = path;
     path = NULL;
     lmtp_stream_reply(transaction->stream, "250 2.1.0 ok");
@@ -136,6 +125,7 @@ bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arg
     struct lmtp_recipient recipient OD_CLEANUP(recipient_clear) = {.path = NULL};
     struct fault fault;
     const char *parameters;
+    int64_t size = 0; /* RCPT has none */
     if (transaction->sender == NULL)
         return mistake(transaction, "503 5.5.1 need MAIL before RCPT");
     if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters))
@@ -144,9 +134,8 @@ bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arg
         log_refused(transaction, "to", recipient.path, "5.1.3", "bounced", "not an address");
         return mistake(transaction, "501 5.1.3 not an address");
     }
-    enum parameters checked = check_parameters(transaction, parameters, rcpt_parameters, &recipient.original);
-    if (checked != PARAMETERS_GOOD)
-        return checked != PARAMETERS_WRONG;
+    if (!check_parameters(transaction, parameters, rcpt_parameters, &size, &recipient.original))
+        return false;
     if (transaction->recipients->len >= LMTP_RECIPIENTS_MAX) {
         log_refused(transaction, "to", recipient.path, "4.5.3", "deferred", "too many recipients");
         lmtp_stream_reply(transaction->stream, "452 4.5.3 too many recipients");

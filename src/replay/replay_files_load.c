@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger/ledger_show.h"
+#include "ledger/ledger_report.h"
 #include "message/message_builder.h"
 #include "replay/replay_files.h"
 #include "replay/replay_open.h"

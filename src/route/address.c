@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-static bool has_control(const char *text, size_t length)
+static bool contains_control(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
@@ -74,30 +74,22 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
         text++;
         length -= 2;
     }
-    if (length == 0) {
-        fault_set(fault, "address is empty");
-        return false;
-    }
-    if (too_long || has_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL)) {
-        fault_set(fault, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
-                  too_long ? "longer than 512 bytes" : "contains control characters or invalid UTF-8");
-        return false;
-    }
+    if (length == 0)
+        return fault_set(fault, "address is empty");
+    if (too_long || contains_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL))
+        return fault_set(fault, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
+                         too_long ? "longer than 512 bytes" : "contains control characters or invalid UTF-8");
     const char *end = text + length;
     char *unquoted OD_CLEANUP(base_free) = NULL;
     size_t quoted = take_quoted(text, length, &unquoted);
     const char *at = unquoted == NULL ? memrchr(text, '@', length) : text + quoted < end ? text + quoted : NULL;
     const char *local = unquoted != NULL ? unquoted : text;
     size_t local_length = unquoted != NULL ? strlen(unquoted) : at != NULL ? (size_t)(at - text) : length;
-    if (local_length == 0 || (at != NULL && at + 1 == end)) {
-        fault_set(fault, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
-                  local_length == 0 ? "before" : "after");
-        return false;
-    }
-    if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL) {
-        fault_set(fault, "address %.*s has a second @ after its quotes", length > 80 ? 80 : (int)length, text);
-        return false;
-    }
+    if (local_length == 0 || (at != NULL && at + 1 == end))
+        return fault_set(fault, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
+                         local_length == 0 ? "before" : "after");
+    if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL)
+        return fault_set(fault, "address %.*s has a second @ after its quotes", length > 80 ? 80 : (int)length, text);
     const char *plus = local_length > 1 ? memchr(local + 1, '+', local_length - 1) : NULL;
     size_t user = plus != NULL ? (size_t)(plus - local) : local_length;
     ret->user = unquoted != NULL ? plain_user(local, user) : g_ascii_strdown(local, (gssize)user);

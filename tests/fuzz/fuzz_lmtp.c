@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_size)
 {
     struct fuzz_input input = {input_bytes, input_size};
     const char *bytes = (const char *)input_bytes, *arguments;
-    struct lmtp_stream *stream = lmtp_stream_new(PEER, -1);
+    struct lmtp_stream *stream = lmtp_stream_new(PEER, -1, INT64_MAX);
     char line[LINE_SIZE] = "";
 
     peer_cuts = fuzz_cuts(&input);

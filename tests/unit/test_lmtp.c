@@ -183,7 +183,7 @@ static void test_data(void **state)
             if (cases[i].message != NULL)
                 assert_true(write(sockets[1], "QUIT\r\n", 6) == 6);
             close(sockets[1]);
-            struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
+            struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0], INT64_MAX);
             enum lmtp_read result = lmtp_stream_data(stream, 10000, INT64_MAX, collect, &collected);
             assert_int_equal(result, cases[i].message != NULL ? LMTP_READ_OK : LMTP_READ_END);
             if (cases[i].message != NULL) {
@@ -215,7 +215,7 @@ static void test_lines(void **state)
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
         write_pieces(sockets[1], wire, sizeof(wire) - 1, piece);
         close(sockets[1]);
-        struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
+        struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0], INT64_MAX);
         for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
             char line[12];
             assert_int_equal(lmtp_stream_line(stream, line, sizeof(line), base_now_ms() + 10000), expected[i].result);
@@ -235,7 +235,7 @@ static void test_trickle(void **state)
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     assert_int_equal(write(sockets[1], "a", 1), 1);
-    struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
+    struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0], INT64_MAX);
     int64_t begun = base_now_ms();
     assert_int_equal(lmtp_stream_data(stream, 60000, begun + 500, collect, &collected), LMTP_READ_TIMEOUT);
     assert_true(base_now_ms() - begun < 30000);
@@ -254,7 +254,7 @@ static void test_timeout_and_replies(void **state)
     char line[16], read_back[64];
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-    struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0]);
+    struct lmtp_stream *stream = lmtp_stream_new(sockets[0], sockets[0], INT64_MAX);
     lmtp_stream_reply(stream, "250 %s", "a\r\nb");
     assert_int_equal(lmtp_stream_line(stream, line, sizeof(line), base_now_ms() + 10), LMTP_READ_TIMEOUT);
     assert_int_equal(read(sockets[1], read_back, sizeof(read_back)), 10); /* flushed before the wait */

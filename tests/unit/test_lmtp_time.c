@@ -134,7 +134,7 @@ static void test_idle(void **state)
                                        {1000650, "\r\n."}, {1000900, "\r\n"}, {0, NULL}};
         size_t size = 0;
         begin(pieces, 0);
-        struct lmtp_stream *stream = lmtp_stream_new(simulated.server, simulated.server);
+        struct lmtp_stream *stream = lmtp_stream_new(simulated.server, simulated.server, INT64_MAX);
         enum lmtp_read result = lmtp_stream_data(stream, cases[i].idle, 1000000 + cases[i].until, count_bytes, &size);
         int64_t ended = simulated.now - 1000000;
         lmtp_stream_free(&stream);

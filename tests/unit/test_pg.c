@@ -14,8 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ledger/pg.h"
-#include "ledger/pg_peer.h"
+#include "ledger/pg_internal.h"
 
 #define BAD "\xef\xbf\xbd"
 

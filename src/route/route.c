@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Template or query, then the detail. Names that no mail server or ledger could take are refused here. What stands before
+ * the @ of an address, which anybody can write, may become part of a mailbox name. */
+#include "route/route.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "mailbox/mailbox.h"
+
+#define QUERY "route.account_query"
+
+/* Expands a setting of [route] for an address. NULL with the fault set. */
+static char *expand(const char *setting, const char *template, const struct address *address, struct fault *fault)
+{
+    char *text = address_expand(template, address, fault);
+    if (text == NULL) {
+        char *why OD_CLEANUP(base_free) = base_strdup(fault->text);
+        fault_set(fault, "[route] %s = %s", setting, why);
+    }
+    return text;
+}
+
+/* In names with '/' a dot is an ordinary character; in "user.%{user}" it is the separator (RFC 3501, 5.1.1). A '%' or
+ * '*' would be a wildcard to LIST. */
+static bool is_safe(const char *user, const char *template)
+{
+    return strpbrk(user, strchr(template, '/') != NULL ? "/%*\"\\" : "/.%*\"\\") == NULL && user[0] != '~';
+}
+
+static bool expand_mailbox(const char *setting, const char *template, const struct address *address, char **mailbox,
+                           struct fault *fault)
+{
+    if (*mailbox != NULL)
+        return true;
+    if (!is_safe(address->user, template))
+        return fault_set(fault,
+                         "account %s: has a character with a meaning in [route] %s = %s, so it cannot stand there",
+                         address->address, setting, template);
+    *mailbox = expand(setting, template, address, fault);
+    return *mailbox != NULL;
+}
+
+/* Its halves, unchanged: unlike an address from outside, its case may matter. */
+static void split_account(const char *account, struct address *ret)
+{
+    const char *at = strrchr(account, '@');
+    *ret = (struct address){
+        .address = base_strdup(account),
+        .user = at != NULL ? base_strndup(account, (size_t)(at - account)) : base_strdup(account),
+        .detail = base_strdup(""),
+        .domain = base_strdup(at != NULL ? at + 1 : ""),
+    };
+}
+
+/* Where config_is_shared, sets those of *inbox and *sent that are NULL; the variables stand for the account here, whatever
+ * address led to it. False with the fault set: the account's characters would make it the name of somebody else's mailbox,
+ * or *sent is \Sent, which would be the login's own. */
+static bool expand_mailboxes(const struct config *config, const char *account, char **inbox, char **sent,
+                             struct fault *fault)
+{
+    if (!config_is_shared(config))
+        return true;
+    struct address parts OD_CLEANUP(address_clear) = {.address = NULL};
+    split_account(account, &parts);
+    if (!expand_mailbox("inbox", config->route.inbox, &parts, inbox, fault) ||
+        !expand_mailbox("sent", config->route.sent, &parts, sent, fault))
+        return false;
+    return strcasecmp(*sent, "\\Sent") != 0 ||
+           fault_set(fault, "account %s: \\Sent would be the mailbox of [imap] user", account);
+}
+
+/* The sender chooses the detail: it may name a folder, but not a path or a pattern. */
+static bool detail_is_folder(const char *detail)
+{
+    struct fault ignored;
+    if (detail[0] == '\0' || strlen(detail) > 64 || detail[0] == '~' || detail[0] == '\\' ||
+        strpbrk(detail, "/.%*") != NULL)
+        return false;
+    char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(detail, &ignored);
+    return encoded != NULL;
+}
+
+/* Finds the account by the template, or by account_query, which may also return the mailboxes. */
+static enum route_result find_account(const struct config *config, struct ledger *ledger, const struct address *address,
+                                      char *ret_columns[3], struct fault *fault)
+{
+    if (config->route.account_query[0] == '\0') {
+        ret_columns[0] = expand("account", config->route.account, address, fault);
+        return ret_columns[0] != NULL ? ROUTE_OK : ROUTE_TROUBLE;
+    }
+    bool found;
+    if (!ledger_lookup(ledger, config->route.account_query, address->address, &found, ret_columns, fault))
+        return ROUTE_TROUBLE;
+    if (!found)
+        fault_set(fault, "%s: no such account", address->address);
+    return found ? ROUTE_OK : ROUTE_NONE;
+}
+
+static void clear_columns(char *columns[3])
+{
+    for (int i = 0; i < 3; i++)
+        base_free(&columns[i]);
+}
+
+static char *choose(char **column, const char *otherwise)
+{
+    return *column != NULL ? g_steal_pointer(column) : base_strdup(otherwise);
+}
+
+/* Gives each mailbox a single name, otherwise its copies would count as different ones: INBOX in any case (RFC 3501,
+ * 5.1), and the use \Sent (RFC 6154, 2). */
+static char *one_name(char *name)
+{
+    static const char *const names[] = {"INBOX", "\\Sent"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (g_ascii_strcasecmp(name, names[i]) == 0)
+            memcpy(name, names[i], strlen(names[i]));
+    return name;
+}
+
+/* A name that IMAP cannot take must be found before anything is claimed for it. */
+static bool names_are_good(const struct route *route, struct fault *fault)
+{
+    const char *const names[] = {route->inbox, route->sent, route->fallback};
+    for (size_t i = 0; i < 3 && names[i] != NULL; i++) {
+        char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(names[i], fault);
+        if (encoded == NULL)
+            return fault_prefix(fault, "mailbox of %s", route->address);
+    }
+    return true;
+}
+
+static bool account_is_good(const struct route *route, struct fault *fault)
+{
+    const char *account = route->account;
+    return (account[0] != '\0' && strlen(account) <= ADDRESS_MAX && g_utf8_validate(account, -1, NULL)) ||
+           fault_set(
+               fault,
+               "%s: its account is empty, not UTF-8 or longer than %d bytes (see [route] account and account_query)",
+               route->address, ADDRESS_MAX);
+}
+
+enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
+                             struct route *ret, struct fault *fault)
+{
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    char *columns[3] = {NULL, NULL, NULL};
+    enum route_result result = find_account(config, ledger, address, columns, fault);
+    bool inbox_asked = columns[1] != NULL, sent_asked = columns[2] != NULL;
+    if (result == ROUTE_OK &&
+        !expand_mailboxes(config, columns[0] != NULL ? columns[0] : "", &columns[1], &columns[2], fault))
+        result = ROUTE_TROUBLE;
+    if (result != ROUTE_OK) {
+        clear_columns(columns);
+        return result;
+    }
+    bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address->detail);
+    route.account_by = config->route.account_query[0] != '\0' ? QUERY : "route.account";
+    route.inbox_by = folder ? "route.detail" : inbox_asked ? QUERY : "route.inbox";
+    route.sent_by = sent_asked ? QUERY : "route.sent";
+    route.account = choose(&columns[0], "");
+    route.inbox = one_name(choose(&columns[1], config->route.inbox));
+    if (folder) {
+        route.fallback = route.inbox;
+        route.inbox = one_name(base_strdup(address->detail));
+    }
+    route.sent = one_name(choose(&columns[2], config->route.sent));
+    route.address = base_strdup(address->address);
+    route.domain = base_strdup(address->domain);
+    if (config_is_shared(config))
+        route.home = base_strdup(route.inbox);
+    clear_columns(columns);
+    if (!account_is_good(&route, fault) || !names_are_good(&route, fault))
+        return ROUTE_TROUBLE;
+    *ret = route;
+    memset(&route, 0, sizeof(route));
+    return ROUTE_OK;
+}
+
+enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
+                                 const char *account, struct fault *fault)
+{
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    enum route_result result = route_find(config, ledger, address, &route, fault);
+    return result == ROUTE_OK && strcmp(route.account, account) != 0 ? ROUTE_NONE : result;
+}
+
+void route_clear(struct route *route)
+{
+    base_free(&route->address);
+    base_free(&route->domain);
+    base_free(&route->account);
+    base_free(&route->inbox);
+    base_free(&route->fallback);
+    base_free(&route->home);
+    base_free(&route->sent);
+}
+
+/* A setting of [route] that must, or must not, name the owner. The detail is the sender's choice. */
+static bool check_owner(const char *setting, const char *template, bool shared, struct fault *fault)
+{
+    bool names = strstr(template, "%{") != NULL;
+    if (shared && (!names || strstr(template, "%{detail}") != NULL))
+        return fault_set(
+            fault, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
+            setting, template);
+    return shared || !names ||
+           fault_set(fault, "[route] %s = %s: every account has mailboxes of its own; variables are for [imap] user",
+                     setting, template);
+}
+
+static bool check_template(const char *setting, const char *template, struct fault *fault)
+{
+    char *expanded OD_CLEANUP(base_free) = expand(setting, template, NULL, fault);
+    return expanded != NULL;
+}
+
+bool route_check(const struct config *config, struct fault *fault)
+{
+    bool shared = config_is_shared(config);
+    bool copies = config->route.sent_copy != SENT_COPY_OFF;
+    if (!check_template("account", config->route.account, fault) ||
+        !check_owner("inbox", config->route.inbox, shared, fault) ||
+        ((copies || !shared) && !check_owner("sent", config->route.sent, shared, fault)))
+        return false;
+    if (shared && config->route.detail == DETAIL_FOLDER)
+        return fault_set(fault,
+                         "[route] detail = folder: the folder would be one of [imap] user; not with [route] inbox = %s",
+                         config->route.inbox);
+    return !shared ||
+           (check_template("inbox", config->route.inbox, fault) && check_template("sent", config->route.sent, fault));
+}
