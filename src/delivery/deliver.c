@@ -14,6 +14,7 @@
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
+#include "delivery/settle.h"
 
 /* Once, for it has the same cause each time. */
 static void report_unconfined(int error)
@@ -97,6 +98,7 @@ static void make_plan(struct delivery_work *work)
     };
     work->plan = plan_make(work->found, &request);
     work->appends = base_alloc((request.target_count + 1) * sizeof(*work->appends));
+    work->made = base_alloc((request.target_count + 1) * sizeof(*work->made));
     answers_of_plan(work);
 }
 
@@ -128,8 +130,7 @@ static void claim(struct delivery_work *work)
 static void abandon(struct delivery_work *work)
 {
     inboxes_cancel(work);
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    ledger_abandon(work->delivery->ledger, work->claim, answers);
+    settle_abandon(work);
 }
 
 /* Hold: only if this returns true may anything be appended. */
@@ -214,6 +215,7 @@ static void work_clear(struct delivery_work *work)
 {
     inboxes_cancel(work);
     base_free(&work->appends);
+    base_free(&work->made);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
     base_free(&work->found);
