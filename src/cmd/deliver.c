@@ -14,7 +14,6 @@
 #include "base/output.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
-#include "delivery/answer.h"
 #include "delivery/envelope.h"
 
 /* On the deadline, or a signal that asks us to end. The ledger keeps track of what was begun: a claim ends with its
@@ -106,7 +105,7 @@ static void refuse(const struct envelope *envelope, const struct message *messag
     struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
     delivery_refuse(&delivery, report->outcome, report->text);
-    answer_give(report);
+    report_give(report);
     delivery_log(&delivery);
 }
 
@@ -138,7 +137,7 @@ static void deliver_message(const struct config *config, const struct envelope *
     else
         delivery_run(&delivery);
     *report = delivery.answers[0].report;
-    answer_give(report); /* from here on nothing can change the answer */
+    report_give(report); /* from here on nothing can change the answer */
     delivery_log(&delivery);
 }
 
@@ -188,6 +187,6 @@ int cmd_deliver(const struct cmd_options *options, int argc, char **argv)
     log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, options->verbose, log_fd); /* until the configuration is read */
     deadline_install(end_by_signal);
     read_and_deliver(options, argc, argv, log_fd, &report);
-    answer_give(&report);
+    report_give(&report);
     return outcome_row(report.outcome)->exit_status;
 }

@@ -11,10 +11,10 @@
 #include "base/output.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/claim.h"
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
-#include "delivery/settle.h"
 
 /* Once, for it has the same cause each time. */
 static void report_unconfined(int error)
@@ -106,31 +106,10 @@ static void make_plan(struct delivery_work *work)
  * the database works, sessions are opened, and their servers are told that a message will come. */
 static void claim(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    size_t count = 0, target_count = work->targets.message.target_count;
-    struct ledger_copy *copies OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*copies));
-    for (size_t i = 0; i < target_count; i++)
-        if (plan_is_made(&work->plan->targets[i]))
-            copies[count++] = (struct ledger_copy){
-                .target = i,
-                .recipient = i == work->plan->sent ? work->plan->sent_owner
-                                                   : targets_first_recipient(&work->targets, i),
-                .doubt = work->plan->targets[i].doubt,
-                .again = work->found->copies[i].state == COPY_STORED,
-            };
-    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
-                               decoding_result(delivery->decoding));
-    delivery_spent(delivery, PHASE_DATABASE);
+    claim_copies(work);
+    delivery_spent(work->delivery, PHASE_DATABASE);
     inboxes_begin(work);
-    delivery_spent(delivery, PHASE_IMAP);
-}
-
-/* Nothing was sent, and nothing will be: gives the claim back. */
-static void abandon(struct delivery_work *work)
-{
-    inboxes_cancel(work);
-    settle_abandon(work);
+    delivery_spent(work->delivery, PHASE_IMAP);
 }
 
 /* Hold: only if this returns true may anything be appended. */
@@ -153,7 +132,8 @@ static bool hold(struct delivery_work *work)
         answers_unrecorded(work, fault.text);
     if (work->plan->sent_waits || plan_makes_sent(work->plan))
         answers_sent(work, OUTCOME_BUSY, "not held");
-    abandon(work);
+    inboxes_cancel(work);
+    claim_abandon(work);
     if (result == LEDGER_BUSY)
         find_holder(work);
     return false;

@@ -4,11 +4,11 @@
 #include "delivery/inboxes.h"
 
 #include "delivery/append.h"
+#include "delivery/claim.h"
 #include "delivery/copy.h"
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "delivery/search.h"
-#include "delivery/settle.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
 
@@ -254,5 +254,5 @@ bool inboxes_deliver(struct delivery_work *work)
     append_inboxes(work);
     report_copies(work);
     delivery_spent(work->delivery, PHASE_IMAP);
-    return settle_copies(work, false);
+    return claim_settle(work, false);
 }

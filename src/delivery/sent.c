@@ -4,10 +4,10 @@
 #include "delivery/sent.h"
 
 #include "delivery/answers.h"
+#include "delivery/claim.h"
 #include "delivery/copy.h"
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
-#include "delivery/settle.h"
 
 /* If the copy cannot be made for longer than sent_retry, it is given up: it never bounces the message. */
 static bool is_given_up(const struct delivery_work *work, const struct made *made)
@@ -29,7 +29,7 @@ static void append_and_settle(struct delivery_work *work)
         answers_sent(work, made->report.outcome, made->report.text);
     answers_log_sent(work, &made->report, made->uid, made->state == COPY_FAILED);
     delivery_spent(work->delivery, PHASE_IMAP);
-    (void)!settle_copies(work, true);
+    (void)!claim_settle(work, true);
 }
 
 /* NULL: it can be made now. */
@@ -50,6 +50,6 @@ void sent_deliver(struct delivery_work *work, bool held, bool first)
         append_and_settle(work);
     } else {
         answers_sent(work, OUTCOME_BUSY, text);
-        settle_abandon(work);
+        claim_abandon(work);
     }
 }

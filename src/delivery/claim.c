@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: ISC
  *
- * Everything that one COMMIT records. */
-#include "delivery/settle.h"
+ * What each COMMIT of a claim records. */
+#include "delivery/claim.h"
 
 #include "delivery/answers.h"
+
+void claim_copies(struct delivery_work *work)
+{
+    struct delivery *delivery = work->delivery;
+    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
+    size_t count = 0, target_count = work->targets.message.target_count;
+    struct ledger_copy *copies OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*copies));
+    for (size_t i = 0; i < target_count; i++)
+        if (plan_is_made(&work->plan->targets[i]))
+            copies[count++] = (struct ledger_copy){
+                .target = i,
+                .recipient = i == work->plan->sent ? work->plan->sent_owner
+                                                   : targets_first_recipient(&work->targets, i),
+                .doubt = work->plan->targets[i].doubt,
+                .again = work->found->copies[i].state == COPY_STORED,
+            };
+    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
+                               decoding_result(delivery->decoding));
+}
 
 static struct ledger_made describe_made(size_t target, const struct made *made)
 {
@@ -28,7 +47,7 @@ static void retract(struct delivery_work *work, size_t target, enum outcome outc
             report_set(&work->delivery->answers[i].report, outcome, "%s", text);
 }
 
-bool settle_copies(struct delivery_work *work, bool sent)
+bool claim_settle(struct delivery_work *work, bool sent)
 {
     const struct plan *plan = work->plan;
     struct fault fault;
@@ -57,7 +76,7 @@ bool settle_copies(struct delivery_work *work, bool sent)
     return held;
 }
 
-void settle_abandon(struct delivery_work *work)
+void claim_abandon(struct delivery_work *work)
 {
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     ledger_abandon(work->delivery->ledger, work->claim, answers);
