@@ -126,8 +126,8 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
 	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(TEST_LIBS)
 
-# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that
-# read headers are left out.
+# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that read headers
+# are left out.
 SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/alias.o $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))

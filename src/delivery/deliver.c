@@ -26,24 +26,6 @@ static void report_unconfined(int error)
     log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
 }
 
-/* Targets: where the message belongs. */
-static bool find_targets(struct delivery_work *work)
-{
-    return targets_collect(work->delivery, &work->targets);
-}
-
-/* Server: whether anything may be given to it. */
-static bool trust_server(struct delivery_work *work)
-{
-    struct fault fault = {.text = ""};
-    enum outcome outcome;
-    bool trusted = server_trusted(work, &outcome, &fault);
-    if (!trusted)
-        answers_rest(work, outcome, fault.text);
-    delivery_spent(work->delivery, PHASE_DATABASE);
-    return trusted;
-}
-
 /* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
  * trouble, which is reported. */
 static bool wait_for_decoding(struct delivery_work *work)
@@ -165,10 +147,11 @@ static void record_only(struct delivery_work *work)
     answers_unrecorded(work, fault.text);
 }
 
-/* The steps of a delivery, as in src/README.md. */
+/* The steps of a delivery, each of which src/README.md describes. */
 static void deliver(struct delivery_work *work)
 {
-    if (!find_targets(work) || !trust_server(work) || !wait_for_decoding(work) || !look(work))
+    if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work) || !wait_for_decoding(work) ||
+        !look(work))
         return;
     make_plan(work);
     if (work->request->dry_run) {
