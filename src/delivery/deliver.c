@@ -51,7 +51,7 @@ static void find_holder(struct delivery_work *work)
 }
 
 /* Look: take the lock, and read what is known. */
-static bool look(struct delivery_work *work)
+static bool take_look(struct delivery_work *work)
 {
     struct fault fault;
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
@@ -151,7 +151,7 @@ static void record_only(struct delivery_work *work)
 static void deliver(struct delivery_work *work)
 {
     if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work) || !wait_for_decoding(work) ||
-        !look(work))
+        !take_look(work))
         return;
     make_plan(work);
     if (work->request->dry_run) {

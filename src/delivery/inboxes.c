@@ -133,7 +133,7 @@ static bool in_time(const struct delivery_work *work, bool *first)
 }
 
 /* Leaves it for the next delivery. */
-static void leave_out(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
+static void put_aside(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
     struct made *made = &work->made[target];
     *made = (struct made){.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
@@ -142,7 +142,7 @@ static void leave_out(struct delivery_work *work, size_t target, enum outcome ou
 
 static void leave_for_later(struct delivery_work *work, size_t target)
 {
-    leave_out(work, target, OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
+    put_aside(work, target, OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
 }
 
 static void search_and_append(struct delivery_work *work, size_t target, bool *first)
@@ -152,7 +152,7 @@ static void search_and_append(struct delivery_work *work, size_t target, bool *f
     if (alias && fallback_awaits(work, target, it->mailbox)) { /* a search would prove nothing */
         char *text OD_CLEANUP(base_free) =
             base_printf("another copy for %s may be on its way to %s", it->account, it->mailbox);
-        leave_out(work, target, OUTCOME_BUSY, text);
+        put_aside(work, target, OUTCOME_BUSY, text);
     } else if (in_time(work, first)) {
         copy_make(work, target);
     } else {
