@@ -126,9 +126,9 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
 	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(TEST_LIBS)
 
-# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that answer and
-# read headers are left out.
-SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,answer.o envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
+# The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that read headers
+# are left out.
+SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/alias.o $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
 SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make copy_make append_now append_collect search_copy fallback_append fallback_search quarantine_append answers_sent answers_unrecorded outcome_row

@@ -16,7 +16,7 @@
 
 #include "base/output.h"
 #include "cmd/command.h"
-#include "delivery/answer.h"
+#include "delivery/outcome.h"
 
 /* The next open(2) would reuse a closed standard descriptor, and our answer would go to that file. */
 static void fill_standard_descriptors(void)
@@ -52,7 +52,7 @@ OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
     if (output_is_typed())
         return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
-    answer_give(&report);
+    report_give(&report);
     return outcome_row(report.outcome)->exit_status;
 }
 

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "cmd/cmd.h"
-#include "delivery/answer.h"
 #include "delivery/envelope.h"
 
 /* On the deadline, or a signal that asks us to end. The ledger keeps track of what was begun: a claim ends with its
@@ -104,7 +103,7 @@ static void refuse_message(const struct envelope *envelope, const struct message
     struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
     delivery_refuse(&delivery, report->outcome, report->text);
-    answer_give(report);
+    report_give(report);
     delivery_log(&delivery);
 }
 
@@ -133,7 +132,7 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
     else
         delivery_run(&delivery);
     *report = delivery.answers[0].report;
-    answer_give(report); /* from here on nothing can change the answer */
+    report_give(report); /* from here on nothing can change the answer */
     delivery_log(&delivery);
     delivery_clear(&delivery);
     ledger_close(&cmd->ledger);
@@ -180,6 +179,6 @@ int cmd_deliver(struct cmd *cmd)
     log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, cmd->verbose, log_fd); /* until the configuration is read */
     deadline_install(end_delivery);
     read_and_deliver(cmd, log_fd, &report);
-    answer_give(&report);
+    report_give(&report);
     return outcome_row(report.outcome)->exit_status;
 }

@@ -3,6 +3,8 @@
  * The text of each answer, and which answers finish a delivery in the record. */
 #include "delivery/answers.h"
 
+#include "delivery/made.h"
+
 static const char *message_id(const struct delivery_work *work)
 {
     return work->targets.message_id != NULL ? work->targets.message_id : "";
@@ -127,7 +129,10 @@ void answers_sent(struct delivery_work *work, enum outcome outcome, const char *
 static bool sent_is_open(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;
-    return plan->sent_waits || (plan_makes_sent(plan) && !work->sent_done);
+    if (!plan_makes_sent(plan))
+        return plan->sent_waits;
+    enum copy_state state = work->made[plan->sent].state;
+    return state != COPY_STORED && state != COPY_FAILED;
 }
 
 static struct ledger_times spent(const struct delivery *delivery)

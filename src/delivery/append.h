@@ -20,9 +20,9 @@ struct appending {
 };
 
 /* Opens the session and sends the command line. Nothing can be stored by this (mailbox_append_begin), so the claim need
- * not be committed yet. False: no session could be opened; append_collect gives the result, unless nothing was begun since
- * the sessions of others are in the way, or because it took longer than limit_ms (mailbox_open) for the first time: then
- * it is put off. */
+ * not be committed yet. False: no session could be opened. Either append_collect gives that result, or it may work later
+ * and nothing was begun: when other sessions are given back, or because it took longer than limit_ms (mailbox_open) for
+ * the first time; then it is put off. */
 bool append_begin(struct delivery_work *work, const struct letter *letter, int64_t limit_ms);
 
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */

@@ -7,12 +7,12 @@
 #include "delivery/fallback.h"
 #include "delivery/search.h"
 
-struct made copy_make(struct delivery_work *work, size_t target)
+void copy_make(struct delivery_work *work, size_t target)
 {
     struct made made = {.state = COPY_PENDING};
     struct letter letter = letter_planned(work, target);
     if (work->plan->targets[target].action == PLAN_APPEND ||
         (search_copy(work, &letter, &made) == SEARCH_ABSENT && fallback_search(work, &letter, &made)))
         made = append_now(work, &letter);
-    return made;
+    work->made[target] = made;
 }

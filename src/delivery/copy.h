@@ -6,8 +6,8 @@
 
 #include "delivery/made.h"
 
-/* Makes the copy of this target, which must be held, as planned: searches for it if necessary, then appends it on the
- * same session. What it cannot store as it is, is left to fallback.h and quarantine.h. */
-struct made copy_make(struct delivery_work *work, size_t target) OD_MUST;
+/* Makes the copy of this target, which must be held, as planned, and sets its result: searches for it if necessary, then
+ * appends it on the same session. What cannot be stored as it is, is left to fallback.h and quarantine.h. */
+void copy_make(struct delivery_work *work, size_t target);
 
 #endif

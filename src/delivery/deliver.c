@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/claim.h"
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
@@ -23,24 +24,6 @@ static void report_unconfined(int error)
         return;
     reported = true;
     log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
-}
-
-/* Targets: where the message belongs. */
-static bool find_targets(struct delivery_work *work)
-{
-    return targets_collect(work->delivery, &work->targets);
-}
-
-/* Server: whether anything may be given to it. */
-static bool trust_server(struct delivery_work *work)
-{
-    struct fault fault = {.text = ""};
-    enum outcome outcome;
-    bool trusted = server_trusted(work, &outcome, &fault);
-    if (!trusted)
-        answers_rest(work, outcome, fault.text);
-    delivery_spent(work->delivery, PHASE_DATABASE);
-    return trusted;
 }
 
 /* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
@@ -68,7 +51,7 @@ static void find_holder(struct delivery_work *work)
 }
 
 /* Look: take the lock, and read what is known. */
-static bool look(struct delivery_work *work)
+static bool take_look(struct delivery_work *work)
 {
     struct fault fault;
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
@@ -97,6 +80,7 @@ static void make_plan(struct delivery_work *work)
     };
     work->plan = plan_make(work->found, &request);
     work->appends = base_alloc((request.target_count + 1) * sizeof(*work->appends));
+    work->made = base_alloc((request.target_count + 1) * sizeof(*work->made));
     answers_of_plan(work);
 }
 
@@ -104,32 +88,10 @@ static void make_plan(struct delivery_work *work)
  * the database works, sessions are opened, and their servers are told that a message will come. */
 static void claim(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    size_t count = 0, target_count = work->targets.message.target_count;
-    struct ledger_copy *copies OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*copies));
-    for (size_t i = 0; i < target_count; i++)
-        if (plan_is_made(&work->plan->targets[i]))
-            copies[count++] = (struct ledger_copy){
-                .target = i,
-                .recipient = i == work->plan->sent ? work->plan->sent_owner
-                                                   : targets_first_recipient(&work->targets, i),
-                .doubt = work->plan->targets[i].doubt,
-                .again = work->found->copies[i].state == COPY_STORED,
-            };
-    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
-                               decoding_result(delivery->decoding));
-    delivery_spent(delivery, PHASE_DATABASE);
+    claim_copies(work);
+    delivery_spent(work->delivery, PHASE_DATABASE);
     inboxes_begin(work);
-    delivery_spent(delivery, PHASE_IMAP);
-}
-
-/* Nothing was sent, and nothing will be: gives the claim back. */
-static void abandon(struct delivery_work *work)
-{
-    inboxes_cancel(work);
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    ledger_abandon(work->delivery->ledger, work->claim, answers);
+    delivery_spent(work->delivery, PHASE_IMAP);
 }
 
 /* Hold: only if this returns true may anything be appended. */
@@ -152,7 +114,8 @@ static bool hold(struct delivery_work *work)
         answers_unrecorded(work, fault.text);
     if (work->plan->sent_waits || plan_makes_sent(work->plan))
         answers_sent(work, OUTCOME_BUSY, "not held");
-    abandon(work);
+    inboxes_cancel(work);
+    claim_abandon(work);
     if (result == LEDGER_BUSY)
         find_holder(work);
     return false;
@@ -184,10 +147,11 @@ static void record_only(struct delivery_work *work)
     answers_unrecorded(work, fault.text);
 }
 
-/* The steps of a delivery, as in src/README.md. */
+/* The steps of a delivery, each of which src/README.md describes. */
 static void deliver(struct delivery_work *work)
 {
-    if (!find_targets(work) || !trust_server(work) || !wait_for_decoding(work) || !look(work))
+    if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work) || !wait_for_decoding(work) ||
+        !take_look(work))
         return;
     make_plan(work);
     if (work->request->dry_run) {
@@ -214,6 +178,7 @@ static void work_clear(struct delivery_work *work)
 {
     inboxes_cancel(work);
     base_free(&work->appends);
+    base_free(&work->made);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
     base_free(&work->found);

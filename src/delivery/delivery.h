@@ -53,10 +53,10 @@ struct delivery_request {
     bool whole;                       /* the message had an end mark */
     enum delivery_again again;
     bool dry_run; /* only report what would be done, and why; write nothing */
-    bool (*reader_gone)(
-        void *context); /* for a message without end mark, called after the claim and before each APPEND:
-                                           true: it may be incomplete, and delivery stops; NULL: never */
-    void *reader;       /* the context */
+    /* For a message without end mark, called after the claim and before each APPEND. True: it may be incomplete, and the
+     * delivery stops. NULL: never. */
+    bool (*reader_gone)(void *context);
+    void *reader; /* that context */
     const struct delivery_recipient *recipients;
     size_t recipient_count;
 };

@@ -22,12 +22,12 @@ struct common {
     size_t size;
 };
 
-static double seconds(int64_t ms)
+static double in_seconds(int64_t ms)
 {
     return (double)ms / 1000;
 }
 
-static void describe(const struct delivery *delivery, struct common *ret)
+static void describe_common(const struct delivery *delivery, struct common *ret)
 {
     const struct message *message = delivery->request->message;
     const int64_t *ms = delivery->spent_ms;
@@ -36,8 +36,8 @@ static void describe(const struct delivery *delivery, struct common *ret)
     log_escape_field(id != NULL ? id : "", ret->id, sizeof(ret->id));
     log_escape_field(delivery_queue_id(delivery->request), ret->queue_id, sizeof(ret->queue_id));
     snprintf(ret->delays, sizeof(ret->delays), "delay=%.3f, delays=%.3f/%.3f/%.3f/%.3f",
-             seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]), seconds(ms[PHASE_READ]), seconds(lock),
-             seconds(ms[PHASE_IMAP]), seconds(ms[PHASE_SETTLE]));
+             in_seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]), in_seconds(ms[PHASE_READ]),
+             in_seconds(lock), in_seconds(ms[PHASE_IMAP]), in_seconds(ms[PHASE_SETTLE]));
     ret->holder = delivery->holder;
     ret->size = message != NULL ? message->size : 0;
 }
@@ -65,7 +65,7 @@ void delivery_keep_log(const struct delivery *delivery)
     char **lines OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(*lines));
     char to[384];
     struct common common;
-    describe(delivery, &common);
+    describe_common(delivery, &common);
     for (size_t i = 0; i < count; i++)
         lines[i] = base_printf("%s: message-id=<%s>, to=<%s>, size=%zu, dsn=%s, status=deferred (", common.queue_id,
                                common.id, log_escape_field(delivery->request->recipients[i].address, to, sizeof(to)),
@@ -85,7 +85,7 @@ void delivery_log(const struct delivery *delivery)
     const struct delivery_request *request = delivery->request;
     const struct delivery_sent *sent = &delivery->sent;
     struct common common;
-    describe(delivery, &common);
+    describe_common(delivery, &common);
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_answer *it = &delivery->answers[i];
         log_copy(&common, "to", request->recipients[i].address, it->route.account, delivery_mailbox(it), it->uid,

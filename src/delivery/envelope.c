@@ -28,25 +28,16 @@ static bool cut_short(const struct message *message, int64_t size)
 bool envelope_check(const struct envelope *envelope, enum message_result result, const struct message *message,
                     const struct fault *fault, struct report *report)
 {
-    switch (result) {
-    case MESSAGE_OK:
-        break;
-    case MESSAGE_EMPTY:
+    if (result == MESSAGE_EMPTY)
         report_set(report, OUTCOME_TROUBLE, "nothing on standard input: no message to deliver");
-        return false;
-    case MESSAGE_TOO_LARGE:
-        report_set(report, OUTCOME_TOO_LARGE, "%s", fault->text);
-        return false;
-    case MESSAGE_TROUBLE:
-        report_set(report, OUTCOME_TROUBLE, "%s", fault->text);
-        return false;
-    }
-    if (cut_short(message, envelope->size)) {
+    else if (result != MESSAGE_OK)
+        report_set(report, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault->text);
+    else if (cut_short(message, envelope->size))
         report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes arrived: the message is cut short",
                    message->received_size, (long long)envelope->size);
-        return false;
-    }
-    return true;
+    else
+        return true;
+    return false;
 }
 
 static void from_header(char **field, const struct message *message, const char *name)

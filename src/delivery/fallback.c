@@ -20,9 +20,10 @@ bool fallback_search(struct delivery_work *work, struct letter *letter, struct m
     return search_copy(work, &there, made) == SEARCH_ABSENT;
 }
 
-bool fallback_awaits(const struct delivery_work *work, size_t target, const char *mailbox, const struct made *made)
+bool fallback_awaits(const struct delivery_work *work, size_t target, const char *mailbox)
 {
     const struct ledger_target *list = work->targets.list;
+    const struct made *made = work->made;
     bool awaits = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++)
         awaits |= i != target && (made[i].state == COPY_APPENDING || made[i].doubt) &&
@@ -32,20 +33,20 @@ bool fallback_awaits(const struct delivery_work *work, size_t target, const char
 }
 
 /* Of another delivery (plan.c), or of this one. */
-static bool is_fenced(const struct delivery_work *work, size_t target, const char *fallback, const struct made *made)
+static bool is_fenced(const struct delivery_work *work, size_t target, const char *fallback)
 {
     const struct plan_target *plan = &work->plan->targets[target];
-    return plan->fenced || (plan->beside && fallback_awaits(work, target, fallback, made));
+    return plan->fenced || (plan->beside && fallback_awaits(work, target, fallback));
 }
 
-void fallback_append(struct delivery_work *work, size_t target, struct made *made)
+void fallback_append(struct delivery_work *work, size_t target)
 {
-    struct made *it = &made[target];
+    struct made *it = &work->made[target];
     struct letter letter = {.target = target, .doubt = it->doubt, .fallback = work->targets.fallbacks[target]};
     if (!it->never || letter.fallback == NULL || !made_in_time(work->request->config))
         return;
     const struct report why = it->report;
-    if (is_fenced(work, target, letter.fallback, made)) {
+    if (is_fenced(work, target, letter.fallback)) {
         report_set(&it->report, OUTCOME_BUSY,
                    "another copy for %s may be on its way to %s (which is to be used, since %s)",
                    work->targets.list[target].account, letter.fallback, why.text);

@@ -19,14 +19,12 @@
 bool fallback_search(struct delivery_work *work, struct letter *letter, struct made *made) OD_MUST;
 
 /* If the result of this target says that its folder cannot be made: searches the inbox if the copy may be there, and appends
- * it there. Replaces the result; without enough time, or while another copy may still come to the inbox, it is deferred.
- *
- * made: [targets] the results so far; for the others of the account it must be the last one that concerns the inbox. */
-void fallback_append(struct delivery_work *work, size_t target, struct made *made);
+ * it there. Replaces the result; without enough time, or while another copy may still come to the inbox, it is deferred. The
+ * account's other copies must have been tried. */
+void fallback_append(struct delivery_work *work, size_t target);
 
 /* Whether another copy for the account of this target may still come to the mailbox: one of this delivery, whose server did
- * not say what became of it. A search that does not find it yet would prove nothing. made: [targets] the results so far. */
-bool fallback_awaits(const struct delivery_work *work, size_t target, const char *mailbox,
-                     const struct made *made) OD_MUST;
+ * not say what became of it. A search that does not find it yet would prove nothing. */
+bool fallback_awaits(const struct delivery_work *work, size_t target, const char *mailbox) OD_MUST;
 
 #endif

@@ -79,17 +79,3 @@ void made_by_append(const struct delivery_work *work, const struct letter *lette
     made->doubt = !meanings[result].certain || letter->doubt;
     report_set(&made->report, outcome, "%s", fault->text);
 }
-
-struct ledger_made made_settled(size_t target, const struct made *made)
-{
-    bool explained = made->state != COPY_STORED || made->fallback != NULL || made->quarantine == QUARANTINE_STORED;
-    bool in_target = made->fallback == NULL; /* the ledger's UID is that in the target's mailbox */
-    return (struct ledger_made){
-        .target = target,
-        .state = made->state,
-        .doubt = made->doubt,
-        .uidvalidity = in_target ? made->uidvalidity : 0,
-        .uid = in_target ? made->uid : 0,
-        .error = explained && made->report.text[0] != '\0' ? made->report.text : NULL,
-    };
-}

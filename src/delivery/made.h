@@ -14,7 +14,7 @@ enum quarantine {
 
 /* The result of a copy. */
 struct made {
-    enum copy_state state;
+    enum copy_state state;     /* COPY_NONE: it was not tried yet */
     bool doubt;                /* it may be there, whatever the state */
     uint32_t uidvalidity, uid; /* 0: unknown */
     bool never;                /* there is no such mailbox, and none can be made */
@@ -30,8 +30,5 @@ bool made_in_time(const struct config *config) OD_MUST;
 /* What a result of APPEND means. UIDVALIDITY and UID must be set in *made; sets the rest of it. */
 void made_by_append(const struct delivery_work *work, const struct letter *letter, enum append_result result,
                     const struct fault *fault, struct made *made);
-
-/* The same in the form of ledger_settle; `made` must outlive it. */
-struct ledger_made made_settled(size_t target, const struct made *made) OD_MUST;
 
 #endif

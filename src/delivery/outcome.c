@@ -10,6 +10,7 @@
 #include <sysexits.h>
 
 #include "base/log.h"
+#include "base/output.h"
 
 /* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends only with a row of this table. */
 static const struct outcome_row rows[OUTCOME_COUNT] = {
@@ -60,4 +61,13 @@ const char *report_line(const struct report *report, char *line, size_t size)
     snprintf(line, size, "%s %s", outcome_row(report->outcome)->dsn,
              log_escape(report->text[0] != '\0' ? report->text : "internal error", escaped, sizeof(escaped)));
     return line;
+}
+
+void report_give(const struct report *report)
+{
+    char line[1024];
+    report_line(report, line, sizeof(line) - 1);
+    size_t length = strlen(line);
+    line[length++] = '\n';
+    output_give(line, length, outcome_row(report->outcome)->exit_status);
 }

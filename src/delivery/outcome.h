@@ -50,4 +50,7 @@ void report_set(struct report *report, enum outcome outcome, const char *format,
 /* The line for Postfix, "D.S.N text" without line end, control characters escaped, cut to size. Returns line. */
 const char *report_line(const struct report *report, char *line, size_t size);
 
+/* Gives that line to Postfix (base/output.h), unless an answer was given already. */
+void report_give(const struct report *report);
+
 #endif

@@ -27,17 +27,10 @@ const char *plan_why_text(enum plan_why why)
     return texts[why];
 }
 
-/* The Sent copy is never made a second time. */
-static enum plan_why why_stored(const struct plan_request *request, enum copy_role role)
-{
-    if (request->again == AGAIN_VERIFY)
-        return WHY_VERIFIED;
-    return request->again == AGAIN_FORCE && role == COPY_INBOX ? WHY_FORCED : WHY_STORED;
-}
-
 static enum plan_why find_why(const struct ledger_found *found, const struct plan_request *request, size_t target)
 {
     const struct ledger_found_copy *copy = &found->copies[target];
+    bool sent = request->targets[target].role == COPY_SENT; /* never made a second time */
     switch (copy->state) {
     case COPY_NONE:
         return found->known ? WHY_NEW_MAILBOX : WHY_NEW_MESSAGE;
@@ -46,7 +39,9 @@ static enum plan_why find_why(const struct ledger_found *found, const struct pla
     case COPY_APPENDING:
         return copy->attempt_age_ms < request->hold_off ? WHY_UNDER_WAY : WHY_CUT_OFF;
     case COPY_STORED:
-        return why_stored(request, request->targets[target].role);
+        return request->again == AGAIN_VERIFY           ? WHY_VERIFIED
+               : request->again == AGAIN_FORCE && !sent ? WHY_FORCED
+                                                        : WHY_STORED;
     case COPY_FAILED:
         break;
     }
@@ -62,26 +57,17 @@ static void append_or_search(const struct plan_request *request, const struct le
     target->action = target->doubt || by_id || request->search ? PLAN_SEARCH : PLAN_APPEND;
 }
 
-/* Whether the account has another copy, or gets one by this delivery. */
-static bool is_beside(const struct plan_request *request, const struct ledger_found *found, size_t target)
-{
-    bool beside = found->copies[target].beside;
-    for (size_t i = 0; i < request->target_count; i++)
-        beside |= i != target && request->targets[i].role == COPY_INBOX &&
-                  strcmp(request->targets[i].account, request->targets[target].account) == 0;
-    return beside;
-}
-
-/* Whether the account has another copy by what may be another name of this mailbox, or gets one by this delivery before. */
-static bool is_alias(const struct plan_request *request, const struct ledger_found *found, size_t target)
+/* Whether the account has another copy, or gets one by this delivery. alias: only in what may be this mailbox by another
+ * name. */
+static bool has_other(const struct plan_request *request, const struct ledger_found *found, size_t target, bool alias)
 {
     const struct ledger_target *it = &request->targets[target];
-    bool alias = found->copies[target].alias;
+    bool other = alias ? found->copies[target].alias : found->copies[target].beside;
     for (size_t i = 0; i < request->target_count; i++)
-        alias |= i != target && request->targets[i].role == COPY_INBOX &&
+        other |= i != target && request->targets[i].role == COPY_INBOX &&
                  strcmp(request->targets[i].account, it->account) == 0 &&
-                 alias_possible(request->targets[i].mailbox, it->mailbox);
-    return alias;
+                 (!alias || alias_possible(request->targets[i].mailbox, it->mailbox));
+    return other;
 }
 
 static bool is_fresh(const struct plan_request *request, const struct ledger_found_copy *copy)
@@ -94,12 +80,12 @@ static bool is_fresh(const struct plan_request *request, const struct ledger_fou
  * lock. For a folder's copy that matters only if its folder cannot be made (fallback_append). The same goes for a copy by
  * what may be another name of the mailbox. */
 static void plan_beside(const struct plan_request *request, const struct ledger_found *found, size_t target,
-                        struct plan *plan)
+                        struct plan_target *it)
 {
-    struct plan_target *it = &plan->targets[target];
-    it->alias = it->why != WHY_FORCED && is_alias(request, found, target);
-    it->beside = it->alias ||
-                 (request->fallbacks != NULL && it->why != WHY_FORCED && is_beside(request, found, target));
+    if (it->why == WHY_FORCED)
+        return;
+    it->alias = has_other(request, found, target, true);
+    it->beside = it->alias || (request->fallbacks != NULL && has_other(request, found, target, false));
     it->fenced = it->beside && is_fresh(request, &found->copies[target]);
     bool only_otherwise = !it->alias && it->beside && request->fallbacks[target] != NULL;
     if (!it->beside || only_otherwise || !plan_is_made(it))
@@ -137,21 +123,21 @@ static void plan_sent(const struct plan_request *request, const struct ledger_fo
         target->action = PLAN_DUPLICATE;
     } else if (target->why == WHY_REFUSED) {
         target->action = PLAN_GIVEN_UP;
-    } else if (copy->elsewhere && target->why != WHY_UNDER_WAY) {
-        target->why = WHY_VARIANT;
-    } else if (target->fenced && target->why != WHY_UNDER_WAY) {
-        target->why = WHY_UNDER_WAY;
-        target->action = PLAN_BUSY;
-        plan->sent_waits = true;
-    } else if (target->why != WHY_UNDER_WAY) {
-        append_or_search(request, copy, COPY_SENT, target);
-        if (target->alias)
-            target->action = PLAN_SEARCH;
-    } else {
+    } else if (target->why == WHY_UNDER_WAY) {
         target->action = PLAN_BUSY;
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
         if (copy->owner != LEDGER_OTHER && !copy->owner_finished)
             plan->sent_owner = copy->owner;
+    } else if (copy->elsewhere) {
+        target->why = WHY_VARIANT;
+    } else if (target->fenced) {
+        target->why = WHY_UNDER_WAY;
+        target->action = PLAN_BUSY;
+        plan->sent_waits = true;
+    } else {
+        append_or_search(request, copy, COPY_SENT, target);
+        if (target->alias)
+            target->action = PLAN_SEARCH;
     }
 }
 
@@ -172,12 +158,12 @@ struct plan *plan_make(const struct ledger_found *found, const struct plan_reque
         plan->targets[i].why = find_why(found, request, i);
         if (request->targets[i].role == COPY_SENT) {
             plan->sent = i;
-            plan->targets[i].alias = is_alias(request, found, i);
+            plan->targets[i].alias = has_other(request, found, i, true);
             plan->targets[i].fenced = plan->targets[i].alias && is_fresh(request, &found->copies[i]);
             continue;
         }
         plan_inbox(request, &found->copies[i], &plan->targets[i]);
-        plan_beside(request, found, i, plan);
+        plan_beside(request, found, i, &plan->targets[i]);
     }
     plan->sent_owner = first_that_goes_on(request, plan);
     if (plan->sent != LEDGER_NO_TARGET)

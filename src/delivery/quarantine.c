@@ -38,8 +38,9 @@ static struct message *make_explanation(const struct delivery_work *work, size_t
     return explanation_make(&explanation, fault);
 }
 
-void quarantine_append(struct delivery_work *work, size_t target, struct made *made)
+void quarantine_append(struct delivery_work *work, size_t target)
 {
+    struct made *made = &work->made[target];
     struct fault fault;
     const struct config *config = work->request->config;
     struct letter letter = {.target = target, .doubt = true, .fallback = made->fallback};

@@ -32,7 +32,7 @@ static const char *skip_string(const char *at)
 }
 
 /* The same for a comment; comments nest. */
-static const char *skip_comment(const char *at)
+static const char *skip_remark(const char *at)
 {
     size_t depth = 0;
     for (; *at != '\0'; at++) {
@@ -65,7 +65,7 @@ static struct token next_token(const char **at)
         token.kind = TOKEN_SEMICOLON;
         end = start + 1;
     } else {
-        end = *start == '(' ? skip_comment(start) : skip_word(start);
+        end = *start == '(' ? skip_remark(start) : skip_word(start);
     }
     if (end == NULL || end == start) {
         token.kind = TOKEN_BROKEN;
@@ -81,7 +81,7 @@ static struct token next_token(const char **at)
     return token;
 }
 
-static bool is_word(const struct token *token, const char *word)
+static bool is_this_word(const struct token *token, const char *word)
 {
     return token->kind == TOKEN_WORD && token->length == strlen(word) &&
            strncasecmp(token->start, word, token->length) == 0;
@@ -109,7 +109,7 @@ static bool read_client(const char **at, struct token *ret_comment, struct token
 {
     *ret_comment = (struct token){.kind = TOKEN_END};
     *ret_next = next_token(at);
-    if (!is_word(ret_next, "from"))
+    if (!is_this_word(ret_next, "from"))
         return true;
     if (next_token(at).kind != TOKEN_WORD)
         return false;
@@ -134,20 +134,20 @@ static bool is_queue_id(const struct token *id)
 static bool read_field(const char *at, struct postfix_field *ret)
 {
     struct token token;
-    if (!read_client(&at, &ret->comment, &token) || !is_word(&token, "by") || next_token(&at).kind != TOKEN_WORD ||
+    if (!read_client(&at, &ret->comment, &token) || !is_this_word(&token, "by") || next_token(&at).kind != TOKEN_WORD ||
         next_token(&at).kind != TOKEN_COMMENT)
         return false;
     ret->protocol = (struct token){.kind = TOKEN_END};
     token = next_token(&at);
-    if (is_word(&token, "with")) {
+    if (is_this_word(&token, "with")) {
         ret->protocol = next_token(&at);
         token = next_token(&at);
     }
     ret->id = next_token(&at);
-    if (!is_word(&token, "id") || !is_queue_id(&ret->id))
+    if (!is_this_word(&token, "id") || !is_queue_id(&ret->id))
         return false;
     token = next_token(&at);
-    if (is_word(&token, "for") && next_token(&at).kind == TOKEN_WORD)
+    if (is_this_word(&token, "for") && next_token(&at).kind == TOKEN_WORD)
         token = next_token(&at);
     ret->date = at;
     return token.kind == TOKEN_SEMICOLON;
@@ -180,8 +180,8 @@ void received_queue(const struct message *message, char **queue_id, int64_t *ret
 /* RFC 3848, RFC 6531: protocols whose client has authenticated. */
 static bool is_authenticated(const struct token *protocol)
 {
-    return is_word(protocol, "ESMTPA") || is_word(protocol, "ESMTPSA") || is_word(protocol, "UTF8SMTPA") ||
-           is_word(protocol, "UTF8SMTPSA");
+    return is_this_word(protocol, "ESMTPA") || is_this_word(protocol, "ESMTPSA") ||
+           is_this_word(protocol, "UTF8SMTPA") || is_this_word(protocol, "UTF8SMTPSA");
 }
 
 char *received_login(const struct message *message, const char *queue_id)

@@ -21,7 +21,7 @@ static void feed_message(void *context, const void *bytes, size_t size)
     message_comparison_feed(context, bytes, size);
 }
 
-static enum candidate end_message(void *context)
+static enum candidate judge_message(void *context)
 {
     static const enum candidate candidates[] = {
         [MESSAGE_OTHER] = CANDIDATE_OTHER,
@@ -36,7 +36,7 @@ static void feed_explanation(void *context, const void *bytes, size_t size)
     explanation_comparison_feed(context, bytes, size);
 }
 
-static enum candidate end_explanation(void *context)
+static enum candidate judge_explanation(void *context)
 {
     return explanation_comparison_end(context) ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
@@ -46,7 +46,7 @@ static struct search_reader message_reader(struct message_comparison *comparison
 {
     return (struct search_reader){
         .feed = comparison != NULL ? feed_message : NULL,
-        .end = end_message,
+        .end = judge_message,
         .context = comparison,
     };
 }
@@ -113,7 +113,7 @@ static enum search_result search_explanation(struct mailbox *mailbox, const stru
         .message_id = id,
         .internal_date = work->found->received_at,
         .smallest = 1,
-        .whole = {.feed = feed_explanation, .end = end_explanation, .context = comparison},
+        .whole = {.feed = feed_explanation, .end = judge_explanation, .context = comparison},
         .ids = message_reader(ids),
     };
     return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);

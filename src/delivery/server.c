@@ -4,6 +4,7 @@
 #include "delivery/server.h"
 
 #include "base/log.h"
+#include "delivery/answers.h"
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
@@ -25,7 +26,7 @@ static enum identity_result look_at_server(struct delivery_work *work, const cha
     return result;
 }
 
-bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault *fault)
+static bool is_trusted(struct delivery_work *work, enum outcome *ret, struct fault *fault)
 {
     const struct delivery_request *request = work->request;
     enum ledger_server known;
@@ -54,4 +55,15 @@ bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault 
                   " whether it still does",
                   server);
     return false;
+}
+
+bool server_trusted(struct delivery_work *work)
+{
+    struct fault fault = {.text = ""};
+    enum outcome outcome;
+    bool trusted = is_trusted(work, &outcome, &fault);
+    if (!trusted)
+        answers_rest(work, outcome, fault.text);
+    delivery_spent(work->delivery, PHASE_DATABASE);
+    return trusted;
 }

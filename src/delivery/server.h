@@ -7,11 +7,11 @@
 
 #include "delivery/work.h"
 
-/* To be called after targets_collect, before any lock is taken. If one credential opens every account, the server must
+/* After targets_collect, before any lock is taken. If one credential opens every account, the server must
  * have been found to honour the account named. If that is unknown, or due for a check, this delivery checks it with one
  * of its own accounts. A server that was found good remains so if a later check meets trouble.
  *
- * False: nothing may be appended; the outcome and the fault are set. */
-bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault *fault) OD_MUST;
+ * False: nothing may be appended; the recipients have their answer. */
+bool server_trusted(struct delivery_work *work) OD_MUST;
 
 #endif

@@ -17,7 +17,7 @@
 #define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
-    char *account; /* or the first of those it serves; NULL: this place is free */
+    char *account; /* or the first of those it serves; NULL: this slot is free */
     struct mailbox *mailbox;
     uint64_t used;      /* value of the clock at the last use */
     uint64_t opened;    /* number of the delivery */
@@ -45,7 +45,7 @@ struct sessions *sessions_new(const struct config *config, size_t processes)
     return sessions;
 }
 
-static void end_session(struct session *session)
+static void end_kept(struct session *session)
 {
     mailbox_close(&session->mailbox);
     base_free(&session->account);
@@ -57,7 +57,7 @@ void sessions_free(struct sessions **sessions)
     if (*sessions == NULL)
         return;
     for (size_t i = 0; i < (*sessions)->most; i++)
-        end_session(&(*sessions)->kept[i]);
+        end_kept(&(*sessions)->kept[i]);
     base_free(sessions);
 }
 
@@ -84,20 +84,22 @@ static struct session *find_session(struct sessions *sessions, const char *accou
     return NULL;
 }
 
-/* A free place, else the session unused longest; NULL: all are given out. */
-static struct session *longest_unused(struct sessions *sessions)
+/* The session unused longest, or a free slot before that unless `open`; NULL: there is none. */
+static struct session *longest_unused(struct sessions *sessions, bool open)
 {
     struct session *oldest = NULL;
-    for (size_t i = 0; i < sessions->most; i++)
-        if (!sessions->kept[i].out && (oldest == NULL || sessions->kept[i].used < oldest->used))
-            oldest = &sessions->kept[i];
+    for (size_t i = 0; i < sessions->most; i++) {
+        struct session *it = &sessions->kept[i];
+        if (!it->out && (it->account != NULL || !open) && (oldest == NULL || it->used < oldest->used))
+            oldest = it;
+    }
     return oldest;
 }
 
 bool sessions_available(struct sessions *sessions, const char *account)
 {
     const struct session *session = find_session(sessions, account);
-    return session != NULL ? !session->out : longest_unused(sessions) != NULL;
+    return session != NULL ? !session->out : longest_unused(sessions, false) != NULL;
 }
 
 static bool is_idle(const struct sessions *sessions, const struct session *session)
@@ -105,11 +107,10 @@ static bool is_idle(const struct sessions *sessions, const struct session *sessi
     return base_now_ms() - session->used_at_ms >= sessions->config->imap.idle;
 }
 
-static bool usable(const struct sessions *sessions, const struct session *session, enum sessions_age age)
+static bool is_usable(const struct sessions *sessions, const struct session *session, enum sessions_age age)
 {
-    if (session->opened == sessions->delivery)
-        return mailbox_connected(session->mailbox);
-    return age == SESSIONS_KEPT && !is_idle(sessions, session) && mailbox_connected(session->mailbox);
+    bool will_do = session->opened == sessions->delivery || (age == SESSIONS_KEPT && !is_idle(sessions, session));
+    return will_do && mailbox_connected(session->mailbox);
 }
 
 static size_t count_unused(const struct sessions *sessions)
@@ -121,22 +122,20 @@ static size_t count_unused(const struct sessions *sessions)
 }
 
 /* Ends this many, those that are unused longest first, and waits until the server has noticed. */
-static void make_room(struct sessions *sessions, size_t count)
+static void end_unused(struct sessions *sessions, size_t count)
 {
     int64_t until = base_now_ms() + GOODBYE_MS;
     while (count-- > 0) {
-        struct session *oldest = NULL;
-        for (size_t i = 0; i < sessions->most; i++) {
-            struct session *it = &sessions->kept[i];
-            if (it->account != NULL && !it->out && (oldest == NULL || it->used < oldest->used))
-                oldest = it;
-        }
-        if (oldest == NULL)
-            return;
+        struct session *oldest = longest_unused(sessions, true);
         int64_t left = until - base_now_ms();
         mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
-        end_session(oldest);
+        end_kept(oldest);
     }
+}
+
+static bool is_crowded(const struct fault *fault)
+{
+    return strcmp(fault->code, MAILBOX_CROWDED) == 0;
 }
 
 bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault)
@@ -144,33 +143,33 @@ bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fa
     bool any = false;
     for (size_t i = 0; i < sessions->most; i++)
         any |= sessions->kept[i].out;
-    return any && strcmp(fault->code, MAILBOX_CROWDED) == 0;
+    return any && is_crowded(fault);
 }
 
 static struct mailbox *open_in_room(const struct sessions *sessions, const char *account, int64_t limit_ms,
                                     struct fault *fault)
 {
     struct mailbox *mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
-    for (int tries = 0; mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && tries < NOTICE_TRIES; tries++) {
+    for (int tries = 0; mailbox == NULL && is_crowded(fault) && tries < NOTICE_TRIES; tries++) {
         (void)poll(NULL, 0, NOTICE_MS);
         mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
     }
     return mailbox;
 }
 
-static struct mailbox *open_session(struct sessions *sessions, const char *account, int64_t limit_ms,
-                                    struct fault *fault)
+/* Makes room for it if the server may have refused because of the number of sessions. */
+static struct mailbox *open_kept(struct sessions *sessions, const char *account, int64_t limit_ms, struct fault *fault)
 {
     struct mailbox *mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
-    while (mailbox == NULL && strcmp(fault->code, MAILBOX_CROWDED) == 0 && (unused = count_unused(sessions)) > 0) {
+    while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions)) > 0) {
         if (base_now_ms() < sessions->no_room_until)
             return NULL;
         size_t closed = unused > 1 ? unused / 2 : 1;
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
-        make_room(sessions, closed);
+        end_unused(sessions, closed);
         mailbox = open_in_room(sessions, account, limit_ms, fault);
         tried = true;
     }
@@ -183,19 +182,19 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
                               bool *ret_kept, struct fault *fault)
 {
     struct session *session = find_session(sessions, account);
-    if (session != NULL && !session->out && !usable(sessions, session, age))
-        end_session(session);
+    if (session != NULL && !session->out && !is_usable(sessions, session, age))
+        end_kept(session);
     if (session == NULL)
-        session = longest_unused(sessions);
+        session = longest_unused(sessions, false);
     if (session == NULL || session->out) {
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;
     }
     if (!is_served(sessions, session, account)) {
-        struct mailbox *mailbox = open_session(sessions, account, limit_ms, fault);
+        struct mailbox *mailbox = open_kept(sessions, account, limit_ms, fault);
         if (mailbox == NULL)
             return NULL;
-        end_session(session);
+        end_kept(session);
         session->account = base_strdup(account);
         session->mailbox = mailbox;
         session->opened = sessions->delivery;
@@ -215,14 +214,14 @@ void sessions_give_back(struct sessions *sessions, const char *account)
     session->out = false;
     session->used_at_ms = base_now_ms();
     if (!mailbox_connected(session->mailbox))
-        end_session(session);
+        end_kept(session);
 }
 
 void sessions_drop(struct sessions *sessions, const char *account)
 {
     struct session *session = find_session(sessions, account);
     if (session != NULL)
-        end_session(session);
+        end_kept(session);
 }
 
 int64_t sessions_expire(struct sessions *sessions)
@@ -238,7 +237,7 @@ int64_t sessions_expire(struct sessions *sessions)
     }
     if (first == NULL || base_now_ms() < next)
         return next;
-    end_session(first);
+    end_kept(first);
     return base_now_ms(); /* there may be another */
 }
 

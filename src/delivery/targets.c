@@ -128,29 +128,25 @@ static void shuffle(struct targets *targets)
     }
 }
 
-static void set_identity(const struct delivery_request *request, struct targets *targets)
-{
-    const struct message *message = request->message;
-    message_own_identity(message, request->config->lock.namespace, targets->message.identity);
-    memcpy(targets->message.digest, message->digest, LEDGER_HASH_SIZE);
-    targets->message_id = message->message_id != NULL ? decode_scrub(message->message_id, message->message_id_length)
-                                                      : NULL;
-}
-
 static void describe_message(const struct delivery_request *request, struct targets *targets)
 {
-    struct ledger_message *message = &targets->message;
-    set_identity(request, targets);
+    const struct message *message = request->message;
+    struct ledger_message *ret = &targets->message;
     targets->sender_text = decode_scrub(request->sender, strlen(request->sender));
-    message->message_id = targets->message_id;
-    message->sender = targets->sender_text;
-    message->queue_id = request->queue_id;
-    message->queued_at = request->queued_at;
-    message->size = (int64_t)request->message->size;
-    message->data = request->message->data;
-    message->targets = targets->list;
-    message->recipients = targets->recipients;
-    message->recipient_count = request->recipient_count;
+    if (message->message_id != NULL)
+        targets->message_id = decode_scrub(message->message_id, message->message_id_length);
+    message_own_identity(message, request->config->lock.namespace, ret->identity);
+    memcpy(ret->digest, message->digest, LEDGER_HASH_SIZE);
+    ret->message_id = targets->message_id;
+    ret->sender = targets->sender_text;
+    ret->queue_id = request->queue_id;
+    ret->queued_at = request->queued_at;
+    ret->received_at = request->received_at != 0 ? request->received_at : (int64_t)time(NULL);
+    ret->size = (int64_t)message->size;
+    ret->data = message->data;
+    ret->targets = targets->list;
+    ret->recipients = targets->recipients;
+    ret->recipient_count = request->recipient_count;
 }
 
 bool targets_collect(struct delivery *delivery, struct targets *ret)
@@ -158,7 +154,6 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     const struct delivery_request *request = delivery->request;
     size_t count = request->recipient_count;
     *ret = (struct targets){.order = NULL};
-    ret->message.received_at = request->received_at != 0 ? request->received_at : (int64_t)time(NULL);
     ret->list = base_alloc((count + 1) * sizeof(*ret->list));
     ret->fallbacks = base_alloc((count + 1) * sizeof(*ret->fallbacks));
     ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * A delivery in progress: what its steps have found out. Each step adds its own; later only `whole` may change, and what
- * `appends` has of each APPEND. */
+ * A delivery in progress: the results of its steps. Each step adds its own; only of a copy may a later step tell more, and
+ * `whole` may change. */
 #ifndef ONCEDROP_WORK_H
 #define ONCEDROP_WORK_H
 
@@ -10,15 +10,14 @@
 
 struct delivery_work {
     const struct delivery_request *request;
-    struct delivery *delivery; /* its request is the same; the rest are results */
+    struct delivery *delivery; /* the delivery of this request, with its answers */
     struct targets targets;
     struct ledger_found *found;
     struct plan *plan;
     struct ledger_claim *claim;
-    struct appending *appends; /* one for each target (append.h) */
+    struct appending *appends; /* [targets] the APPENDs under way (append.h) */
+    struct made *made;         /* [targets] the results (made.h) */
     bool whole;                /* the message is known to be complete; false again if the reader goes away */
-    bool sent_fenced; /* a copy whose fate is unknown may still come to its mailbox, which has another name then */
-    bool sent_done;   /* nobody must be retried for the Sent copy */
 };
 
 /* What is to be stored for a target, and where. */

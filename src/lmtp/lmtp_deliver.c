@@ -99,7 +99,7 @@ static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struc
 static void reply_to_front(struct lmtp *lmtp, const struct report *report)
 {
     char line[1024];
-    report_line(report, line, sizeof(line) - 1); /* as answer_give does */
+    report_line(report, line, sizeof(line) - 1); /* as report_give does */
     lmtp_stream_reply(lmtp->stream, "250 %d %s", outcome_row(report->outcome)->exit_status, line);
     (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the front still reads this does not matter */
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The Sent copy at its server: it is made after the inboxes are settled, and holds up nobody.
 
-Seen to fail: with the Sent copy made before the inboxes' (delivery.c: deliver); with a failed login tried again
+Seen to fail: with the Sent copy made before the inboxes' (deliver.c: deliver); with a failed login tried again
 (mailbox.c: is_outdated always true); with a kept session searched in doubt (append.c: search_once)."""
 
 import base64

@@ -14,20 +14,20 @@
 
 struct plan *__real_plan_make(const struct ledger_found *found, const struct plan_request *request);
 struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request);
-struct made __real_copy_make(struct delivery_work *work, size_t target);
-struct made __wrap_copy_make(struct delivery_work *work, size_t target);
+void __real_copy_make(struct delivery_work *work, size_t target);
+void __wrap_copy_make(struct delivery_work *work, size_t target);
 struct made __real_append_now(struct delivery_work *work, const struct letter *letter);
 struct made __wrap_append_now(struct delivery_work *work, const struct letter *letter);
 struct made __real_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone);
 struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone);
 enum search_result __real_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made);
 enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made);
-void __real_quarantine_append(struct delivery_work *work, size_t target, struct made *made);
-void __wrap_quarantine_append(struct delivery_work *work, size_t target, struct made *made);
+void __real_quarantine_append(struct delivery_work *work, size_t target);
+void __wrap_quarantine_append(struct delivery_work *work, size_t target);
 bool __real_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made);
 bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made);
-void __real_fallback_append(struct delivery_work *work, size_t target, struct made *made);
-void __wrap_fallback_append(struct delivery_work *work, size_t target, struct made *made);
+void __real_fallback_append(struct delivery_work *work, size_t target);
+void __wrap_fallback_append(struct delivery_work *work, size_t target);
 void __real_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
 void __wrap_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
 void __real_answers_unrecorded(struct delivery_work *work, const char *text);
@@ -95,10 +95,11 @@ static struct made clear_doubt(struct made made)
     return made;
 }
 
-struct made __wrap_copy_make(struct delivery_work *work, size_t target)
+void __wrap_copy_make(struct delivery_work *work, size_t target)
 {
     world.current->certain = true;
-    return clear_doubt(__real_copy_make(work, target));
+    __real_copy_make(work, target);
+    work->made[target] = clear_doubt(work->made[target]);
 }
 
 struct made __wrap_append_now(struct delivery_work *work, const struct letter *letter)
@@ -120,10 +121,11 @@ enum search_result __wrap_search_copy(struct delivery_work *work, const struct l
     return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_search_copy(work, letter, made);
 }
 
-void __wrap_quarantine_append(struct delivery_work *work, size_t target, struct made *made)
+void __wrap_quarantine_append(struct delivery_work *work, size_t target)
 {
+    struct made *made = &work->made[target];
     bool due = made->quarantine == QUARANTINE_DUE;
-    __real_quarantine_append(work, target, made);
+    __real_quarantine_append(work, target);
     if (breakage == BREAK_EXPLANATION_BOUNCES && due && made->report.outcome == OUTCOME_REFUSED_DEFER) {
         made->state = COPY_FAILED;
         made->report.outcome = OUTCOME_REFUSED_BOUNCE;
@@ -139,14 +141,16 @@ bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, s
 }
 
 /* The others seem to have become nothing for certain. */
-void __wrap_fallback_append(struct delivery_work *work, size_t target, struct made *made)
+void __wrap_fallback_append(struct delivery_work *work, size_t target)
 {
-    struct made seen[TARGETS] = {0};
+    struct made seen[TARGETS] = {0}, *made = work->made;
     seen[target] = made[target];
-    bool blind = breakage == BREAK_FALLBACK_UNFENCED_WITHIN;
-    __real_fallback_append(work, target, blind ? seen : made);
-    if (blind)
+    if (breakage == BREAK_FALLBACK_UNFENCED_WITHIN)
+        work->made = seen;
+    __real_fallback_append(work, target);
+    if (work->made != made)
         made[target] = seen[target];
+    work->made = made;
 }
 
 /* If a hold fails, the deferral is reported twice: to the copy's owner, and to all recipients whose result could not be

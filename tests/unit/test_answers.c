@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "delivery/answers.h"
+#include "delivery/made.h"
 
 #define NONE OUTCOME_COUNT /* no answer yet */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -22,6 +23,7 @@ struct situation {
     size_t of_recipient[2];
     struct delivery delivery;
     struct plan *plan;
+    struct made made[TARGETS];
     struct delivery_work work;
     struct ledger_answer *list;
     struct ledger_answers answers;
@@ -41,6 +43,7 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
         .delivery = &it->delivery,
         .plan = it->plan,
         .targets = {.of_recipient = it->of_recipient},
+        .made = it->made,
     };
     for (size_t i = 0; i < 2; i++)
         if (outcomes[i] != NONE)
@@ -96,7 +99,7 @@ static void test_finished(void **state)
         it.plan->sent_owner = rows[i].owner;
         it.plan->sent_waits = rows[i].waits;
         it.plan->targets[LISA].action = rows[i].sent;
-        it.work.sent_done = rows[i].done;
+        it.made[LISA].state = rows[i].done ? COPY_STORED : COPY_PENDING;
         record(&it);
         assert_int_equal(it.answers.count, 2);
         assert_int_equal(it.list[SCUBA].finished, rows[i].scuba_finished);
