@@ -101,12 +101,19 @@ static struct message *read_message(const struct config *config, const struct en
 static void refuse(const struct envelope *envelope, const struct message *message, int64_t started_ms,
                    const struct report *report)
 {
-    struct delivery_recipient recipient = {.uid = 0};
-    struct delivery delivery = envelope_delivery(envelope, message, &recipient, started_ms);
+    struct delivery_recipient recipient;
+    const struct delivery_request request = envelope_request(envelope, message, &recipient);
+    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
     delivery_refuse(&delivery, report->outcome, report->text);
     answer_give(report);
     delivery_log(&delivery);
+}
+
+static bool is_reader_gone(void *context)
+{
+    (void)context;
+    return output_reader_gone();
 }
 
 /* Everything between reading the message and its report. */
@@ -114,13 +121,14 @@ static void deliver_message(const struct config *config, const struct envelope *
                             int64_t started_ms, struct report *report)
 {
     struct fault fault;
-    struct delivery_recipient recipient = {.uid = 0};
+    struct delivery_recipient recipient;
     struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(config, 1);
     struct ledger *ledger OD_CLEANUP(ledger_close) = NULL;
-    struct delivery delivery = envelope_delivery(envelope, message, &recipient, started_ms);
-    delivery.config = config;
-    delivery.sessions = sessions;
-    delivery.reader_gone = output_reader_gone;
+    struct delivery_request request = envelope_request(envelope, message, &recipient);
+    request.config = config;
+    request.sessions = sessions;
+    request.reader_gone = is_reader_gone;
+    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
     delivery_begin(&delivery, &fault);
     ledger = ledger_open(config, envelope->queue_id, &fault);
@@ -129,10 +137,9 @@ static void deliver_message(const struct config *config, const struct envelope *
         delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
     else
         delivery_run(&delivery);
-    *report = recipient.report;
+    *report = delivery.answers[0].report;
     answer_give(report); /* from here on nothing can change the answer */
     delivery_log(&delivery);
-    delivery_clear(&delivery);
 }
 
 /* Loads the configuration, sets limits and deadline. NULL with the report set on trouble. */

@@ -10,10 +10,10 @@ static const char *message_id(const struct delivery_work *work)
 
 void answers_rest(struct delivery_work *work, enum outcome outcome, const char *text)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        if (work->targets.of_recipient[i] != LEDGER_NO_TARGET && !delivery->recipients[i].report.given)
-            report_set(&delivery->recipients[i].report, outcome, "%s", text);
+    struct delivery_answer *answers = work->delivery->answers;
+    for (size_t i = 0; i < work->request->recipient_count; i++)
+        if (work->targets.of_recipient[i] != LEDGER_NO_TARGET && !answers[i].report.given)
+            report_set(&answers[i].report, outcome, "%s", text);
 }
 
 void answers_busy(struct delivery_work *work)
@@ -32,17 +32,16 @@ void answers_ledger(struct delivery_work *work, enum ledger_result result, const
 
 void answers_unrecorded(struct delivery_work *work, const char *text)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
+    for (size_t i = 0; i < work->request->recipient_count; i++)
         if (plan_goes_on(work->plan, work->targets.of_recipient[i]))
-            report_set(&delivery->recipients[i].report, OUTCOME_DATABASE, "%s", text);
+            report_set(&work->delivery->answers[i].report, OUTCOME_DATABASE, "%s", text);
 }
 
 /* Left alone until its hold-off is over. */
 static void report_claimed(const struct delivery_work *work, size_t target, struct report *report)
 {
     const struct ledger_found_copy *copy = &work->found->copies[target];
-    int64_t hold_off = work->delivery->config->delivery.hold_off;
+    int64_t hold_off = work->request->config->delivery.hold_off;
     bool own = copy->state == COPY_APPENDING && copy->attempt_age_ms < hold_off;
     int64_t age = own ? copy->attempt_age_ms : copy->beside_age_ms, left = hold_off - age;
     report_set(report, OUTCOME_BUSY, "message <%s> is %s: claimed %lld s ago, left alone for another %lld s",
@@ -52,27 +51,25 @@ static void report_claimed(const struct delivery_work *work, size_t target, stru
 
 void answers_of_plan(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        struct delivery_answer *answer = &work->delivery->answers[i];
         size_t target = work->targets.of_recipient[i];
         if (target == LEDGER_NO_TARGET)
             continue;
         if (work->plan->targets[target].action == PLAN_DUPLICATE) {
-            recipient->uid = (uint32_t)work->found->copies[target].uid;
-            report_set(&recipient->report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s", recipient->uid,
+            answer->uid = (uint32_t)work->found->copies[target].uid;
+            report_set(&answer->report, OUTCOME_DUPLICATE, "duplicate uid=%u mailbox=%s", answer->uid,
                        work->targets.list[target].mailbox);
         } else if (work->plan->targets[target].action == PLAN_BUSY) {
-            report_claimed(work, target, &recipient->report);
+            report_claimed(work, target, &answer->report);
         }
     }
 }
 
 void answers_preview(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct report *report = &delivery->recipients[i].report;
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        struct report *report = &work->delivery->answers[i].report;
         size_t target = work->targets.of_recipient[i];
         if (target == LEDGER_NO_TARGET || report->given)
             continue;
@@ -87,24 +84,50 @@ void answers_preview(struct delivery_work *work)
 
 size_t answers_for_sent(const struct delivery_work *work)
 {
-    const struct delivery *delivery = work->delivery;
+    const struct delivery_answer *answers = work->delivery->answers;
     size_t owner = work->plan->sent_owner;
     if (owner == LEDGER_OTHER)
         return owner;
-    const struct outcome_row *row = outcome_row(delivery->recipients[owner].report.outcome);
-    for (size_t i = 0; row->final && row->exit_status != 0 && i < delivery->recipient_count; i++)
-        if (delivery->recipients[i].report.given &&
-            outcome_row(delivery->recipients[i].report.outcome)->exit_status == 0)
+    const struct outcome_row *row = outcome_row(answers[owner].report.outcome);
+    for (size_t i = 0; row->final && row->exit_status != 0 && i < work->request->recipient_count; i++)
+        if (answers[i].report.given && outcome_row(answers[i].report.outcome)->exit_status == 0)
             return i;
     return owner;
+}
+
+void answers_log_sent(struct delivery_work *work, const struct report *report, uint32_t uid, bool failed)
+{
+    const struct ledger_target *target = &work->targets.list[work->plan->sent];
+    struct delivery_sent *sent = &work->delivery->sent;
+    base_free(&sent->account);
+    base_free(&sent->mailbox);
+    *sent = (struct delivery_sent){
+        .account = base_strdup(target->account),
+        .mailbox = base_strdup(target->mailbox),
+        .failed = failed,
+        .uid = uid,
+    };
+    report_set(&sent->report, report->outcome, "Sent copy%s: %s", failed ? " given up" : "", report->text);
+}
+
+void answers_sent(struct delivery_work *work, enum outcome outcome, const char *text)
+{
+    struct report why = {.given = false};
+    size_t who = answers_for_sent(work);
+    report_set(&why, outcome, "%s", text);
+    answers_log_sent(work, &why, 0, false);
+    if (who == LEDGER_OTHER)
+        return;
+    struct report *report = &work->delivery->answers[who].report;
+    if (outcome_row(report->outcome)->exit_status == 0)
+        report_set(report, outcome, "Sent copy of %s: %s", work->targets.sender.account, text);
 }
 
 /* Whether a recipient of this delivery must be retried for the Sent copy. */
 static bool sent_is_open(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;
-    return plan->sent_waits ||
-           (plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]) && !work->sent_done);
+    return plan->sent_waits || (plan_makes_sent(plan) && !work->sent_done);
 }
 
 static struct ledger_times spent(const struct delivery *delivery)
@@ -121,10 +144,10 @@ static struct ledger_times spent(const struct delivery *delivery)
 struct ledger_answers answers_record(const struct delivery_work *work)
 {
     const struct delivery *delivery = work->delivery;
-    struct ledger_answer *answers = base_alloc((delivery->recipient_count + 1) * sizeof(*answers));
+    struct ledger_answer *answers = base_alloc((work->request->recipient_count + 1) * sizeof(*answers));
     size_t count = 0, comes_again = sent_is_open(work) ? answers_for_sent(work) : LEDGER_OTHER;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct report *report = &delivery->recipients[i].report;
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        const struct report *report = &delivery->answers[i].report;
         const struct outcome_row *row = outcome_row(report->outcome);
         if (!plan_goes_on(work->plan, work->targets.of_recipient[i]))
             continue;

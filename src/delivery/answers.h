@@ -34,4 +34,11 @@ void answers_clear(struct ledger_answers *answers);
  * good, another one that was stored. LEDGER_OTHER: none of this delivery. */
 size_t answers_for_sent(const struct delivery_work *work) OD_MUST;
 
+/* The result of the Sent copy, for the log. failed: it is given up. */
+void answers_log_sent(struct delivery_work *work, const struct report *report, uint32_t uid, bool failed);
+
+/* A Sent copy that still has to be made, for this reason, turns the success of the recipient that answers for it into a
+ * deferral, so that Postfix retries that recipient. */
+void answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A delivery: claim, hold, append, settle; first for the recipients' mailboxes, then for the sender's. */
+ * A delivery: what is asked for, what came of it, and the calls that the ways in make: deliver.c, delivery_log.c. */
 #ifndef ONCEDROP_DELIVERY_H
 #define ONCEDROP_DELIVERY_H
 
@@ -13,20 +13,10 @@
 #include "route/route.h"
 
 struct delivery_recipient {
-    const char *address;          /* envelope recipient; set by the caller */
-    const char *original;         /* before Postfix rewrote it; may be NULL; set by the caller */
+    const char *address;          /* envelope recipient */
+    const char *original;         /* before Postfix rewrote it; may be NULL */
     const struct address *parsed; /* the parsed address, if the caller has it; NULL: not parsed yet */
-    struct route route;           /* set by delivery_run, if known */
-    struct report report;         /* the answer for this recipient */
-    uint32_t uid;                 /* in that mailbox, if known */
-    const char *filed;            /* the mailbox it was stored in, if that is not route.inbox; NULL: it is */
 };
-
-/* The mailbox that `uid` is in; NULL: not known. */
-static inline const char *delivery_mailbox(const struct delivery_recipient *recipient)
-{
-    return recipient->filed != NULL ? recipient->filed : recipient->route.inbox;
-}
 
 /* The phases of a delivery for which time is measured. */
 enum delivery_phase {
@@ -46,10 +36,9 @@ struct delivery_sent {
     uint32_t uid;
 };
 
-/* One message and its recipients. The caller sets everything before `started_ms`. */
-struct delivery {
+/* One message, its recipients, and how to deliver it. */
+struct delivery_request {
     const struct config *config;
-    struct ledger *ledger;
     struct sessions *sessions;
     const struct message *message; /* NULL: for delivery_refuse only */
     const char *sender;            /* envelope sender, "" for a bounce */
@@ -63,16 +52,45 @@ struct delivery {
     int64_t received_at;              /* seconds since 1970, INTERNALDATE of a new message; 0: now */
     bool whole;                       /* the message had an end mark */
     enum delivery_again again;
-    bool dry_run;              /* only report what would be done, and why; write nothing */
-    bool (*reader_gone)(void); /* for a message without end mark, called after the claim and before each APPEND:
-                                  true: it may be incomplete, and delivery stops; NULL: never */
-    struct delivery_recipient *recipients;
+    bool dry_run; /* only report what would be done, and why; write nothing */
+    bool (*reader_gone)(
+        void *context); /* for a message without end mark, called after the claim and before each APPEND:
+                                           true: it may be incomplete, and delivery stops; NULL: never */
+    void *reader;       /* the context */
+    const struct delivery_recipient *recipients;
     size_t recipient_count;
-    int64_t started_ms;            /* base_now_ms() when reading began */
-    int64_t spent_ms[PHASE_COUNT]; /* since then, by delivery_spent */
-    struct delivery_sent sent;     /* set by delivery_run */
-    char *holder;                  /* set by delivery_run: the session that held the lock; NULL: none, or not known */
-    struct decoding *decoding;     /* NULL until delivery_begin or delivery_run */
+};
+
+/* For the log. */
+static inline const char *delivery_queue_id(const struct delivery_request *request)
+{
+    return request->queue_id != NULL ? request->queue_id : "NOQUEUE";
+}
+
+/* The result for one recipient. */
+struct delivery_answer {
+    struct report report;
+    struct route route; /* if known */
+    uint32_t uid;       /* in delivery_mailbox, if known */
+    const char *filed;  /* the mailbox it was stored in, if that is not route.inbox; NULL: it is */
+};
+
+/* The mailbox that `uid` is in; NULL: not known. */
+static inline const char *delivery_mailbox(const struct delivery_answer *answer)
+{
+    return answer->filed != NULL ? answer->filed : answer->route.inbox;
+}
+
+/* A delivery and its results. The caller sets everything down to `started_ms`. */
+struct delivery {
+    const struct delivery_request *request;
+    struct ledger *ledger;           /* not needed before delivery_run */
+    int64_t started_ms;              /* base_now_ms() when reading began */
+    int64_t spent_ms[PHASE_COUNT];   /* since then, by delivery_spent */
+    struct delivery_answer *answers; /* one for each recipient; set by delivery_run and delivery_refuse */
+    struct delivery_sent sent;       /* set by delivery_run */
+    char *holder;                    /* set by delivery_run: the session that held the lock; NULL: none, or not known */
+    struct decoding *decoding;       /* NULL until delivery_begin or delivery_run */
 };
 
 /* Adds the time since the last call, or since started_ms, to this phase. The phases add up to the whole time. */
@@ -82,7 +100,7 @@ void delivery_spent(struct delivery *delivery, enum delivery_phase phase);
  * delivery_run then does it, and reports any problem. */
 void delivery_begin(struct delivery *delivery, struct fault *fault);
 
-/* Delivers. Restarts the deadline at its beginning. Sets the report of every recipient. */
+/* Delivers: the answers are set. Restarts the deadline at its beginning. */
 void delivery_run(struct delivery *delivery);
 
 /* Instead of delivery_run: gives every recipient this answer. */

@@ -29,12 +29,12 @@ static double seconds(int64_t ms)
 
 static void describe(const struct delivery *delivery, struct common *ret)
 {
-    const struct message *message = delivery->message;
+    const struct message *message = delivery->request->message;
     const int64_t *ms = delivery->spent_ms;
     int64_t lock = ms[PHASE_LOCK] + ms[PHASE_DATABASE];
     const char *id = message != NULL ? message->message_id : NULL;
     log_escape_field(id != NULL ? id : "", ret->id, sizeof(ret->id));
-    log_escape_field(delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE", ret->queue_id, sizeof(ret->queue_id));
+    log_escape_field(delivery_queue_id(delivery->request), ret->queue_id, sizeof(ret->queue_id));
     snprintf(ret->delays, sizeof(ret->delays), "delay=%.3f, delays=%.3f/%.3f/%.3f/%.3f",
              seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]), seconds(ms[PHASE_READ]), seconds(lock),
              seconds(ms[PHASE_IMAP]), seconds(ms[PHASE_SETTLE]));
@@ -61,16 +61,17 @@ static void log_copy(const struct common *common, const char *who, const char *a
 
 void delivery_keep_log(const struct delivery *delivery)
 {
-    char **lines OD_CLEANUP(base_free) = base_alloc((delivery->recipient_count + 1) * sizeof(*lines));
+    size_t count = delivery->request->recipient_count;
+    char **lines OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(*lines));
     char to[384];
     struct common common;
     describe(delivery, &common);
-    for (size_t i = 0; i < delivery->recipient_count; i++)
+    for (size_t i = 0; i < count; i++)
         lines[i] = base_printf("%s: message-id=<%s>, to=<%s>, size=%zu, dsn=%s, status=deferred (", common.queue_id,
-                               common.id, log_escape_field(delivery->recipients[i].address, to, sizeof(to)),
+                               common.id, log_escape_field(delivery->request->recipients[i].address, to, sizeof(to)),
                                common.size, outcome_row(OUTCOME_TROUBLE)->dsn);
-    log_keep((const char *const *)lines, delivery->recipient_count);
-    for (size_t i = 0; i < delivery->recipient_count; i++)
+    log_keep((const char *const *)lines, count);
+    for (size_t i = 0; i < count; i++)
         base_free(&lines[i]);
 }
 
@@ -81,15 +82,16 @@ void delivery_log_end(int signal)
 
 void delivery_log(const struct delivery *delivery)
 {
+    const struct delivery_request *request = delivery->request;
     const struct delivery_sent *sent = &delivery->sent;
     struct common common;
     describe(delivery, &common);
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct delivery_recipient *it = &delivery->recipients[i];
-        log_copy(&common, "to", it->address, it->route.account, delivery_mailbox(it), it->uid,
+    for (size_t i = 0; i < request->recipient_count; i++) {
+        const struct delivery_answer *it = &delivery->answers[i];
+        log_copy(&common, "to", request->recipients[i].address, it->route.account, delivery_mailbox(it), it->uid,
                  outcome_row(it->report.outcome)->status, &it->report);
     }
     if (sent->account != NULL)
-        log_copy(&common, "from", delivery->sender, sent->account, sent->mailbox, sent->uid,
+        log_copy(&common, "from", request->sender, sent->account, sent->mailbox, sent->uid,
                  sent->failed ? "failed" : outcome_row(sent->report.outcome)->status, &sent->report);
 }

@@ -98,14 +98,14 @@ bool envelope_complete(struct envelope *envelope, const struct message *message,
     return true;
 }
 
-struct delivery envelope_delivery(const struct envelope *envelope, const struct message *message,
-                                  struct delivery_recipient *recipient, int64_t started_ms)
+struct delivery_request envelope_request(const struct envelope *envelope, const struct message *message,
+                                         struct delivery_recipient *recipient)
 {
     *recipient = (struct delivery_recipient){
         .address = envelope->recipient != NULL ? envelope->recipient : "",
         .original = envelope->original,
     };
-    return (struct delivery){
+    return (struct delivery_request){
         .message = message,
         .sender = envelope->sender,
         .sasl_user = envelope->sasl_user,
@@ -114,6 +114,5 @@ struct delivery envelope_delivery(const struct envelope *envelope, const struct 
         .queued_at = envelope->queued_at,
         .recipients = recipient,
         .recipient_count = 1,
-        .started_ms = started_ms,
     };
 }

@@ -29,9 +29,9 @@ bool envelope_check(const struct envelope *envelope, enum message_result result,
 /* Takes from the header what is not known yet. False with the report set if there is no recipient. */
 bool envelope_complete(struct envelope *envelope, const struct message *message, struct report *report) OD_MUST;
 
-/* The delivery to this recipient, whose address is set here, without configuration, ledger and sessions. Both must
- * outlive it. message: NULL if there is none, for delivery_refuse. */
-struct delivery envelope_delivery(const struct envelope *envelope, const struct message *message,
-                                  struct delivery_recipient *recipient, int64_t started_ms) OD_MUST;
+/* The request to deliver to this recipient, whose address is set here, without configuration and sessions. Envelope and
+ * recipient must outlive it. message: NULL if there is none, for delivery_refuse. */
+struct delivery_request envelope_request(const struct envelope *envelope, const struct message *message,
+                                         struct delivery_recipient *recipient) OD_MUST;
 
 #endif

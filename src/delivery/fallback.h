@@ -9,24 +9,24 @@
 #ifndef ONCEDROP_FALLBACK_H
 #define ONCEDROP_FALLBACK_H
 
-#include "delivery/append.h"
+#include "delivery/made.h"
 
 /* After a search that did not find the copy in its folder. If it is in doubt, an earlier attempt may have stored it in the
  * inbox: searches there. Not if the account has another copy, which would be taken for this one: then only fallback_append
  * can tell, after the folder was tried.
  *
- * True: to be appended; *doubt: whether it may be in the inbox. False: *made is the result. */
-bool fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made) OD_MUST;
+ * True: to be appended; letter->doubt: whether it may be in the inbox. False: *made is the result. */
+bool fallback_search(struct delivery_work *work, struct letter *letter, struct made *made) OD_MUST;
 
 /* If the result of this target says that its folder cannot be made: searches the inbox if the copy may be there, and appends
  * it there. Replaces the result; without enough time, or while another copy may still come to the inbox, it is deferred.
  *
  * made: [targets] the results so far; for the others of the account it must be the last one that concerns the inbox. */
-void fallback_append(struct delivery_work *work, size_t place, struct made *made);
+void fallback_append(struct delivery_work *work, size_t target, struct made *made);
 
 /* Whether another copy for the account of this target may still come to the mailbox: one of this delivery, whose server did
  * not say what became of it. A search that does not find it yet would prove nothing. made: [targets] the results so far. */
-bool fallback_awaits(const struct delivery_work *work, size_t place, const char *mailbox,
+bool fallback_awaits(const struct delivery_work *work, size_t target, const char *mailbox,
                      const struct made *made) OD_MUST;
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/copy.h"
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
-#include "delivery/sent.h"
+#include "delivery/search.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
 
@@ -56,7 +57,7 @@ static struct round round_of(const struct delivery_work *work, const bool *done)
 {
     struct round round = {.fresh = 0};
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        bool put_off = work->ahead[i].put_off, wanted = is_wanted(work, done, i);
+        bool put_off = work->appends[i].put_off, wanted = is_wanted(work, done, i);
         round.fresh += wanted && !put_off;
         round.put_off += wanted && put_off;
         round.silent += !wanted && put_off;
@@ -70,7 +71,7 @@ static int64_t opening_ms(const struct delivery_work *work, const struct round *
 {
     if (round->fresh > 0 && round->fresh + round->put_off > 1)
         return OPENING_MS / (int64_t)(round->put_off + 1);
-    return work->delivery->config->imap.timeout / (int64_t)(round->silent + 1);
+    return work->request->config->imap.timeout / (int64_t)(round->silent + 1);
 }
 
 /* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
@@ -82,13 +83,14 @@ static bool begin_round(struct delivery_work *work, const bool *done)
     bool any = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
-        struct append_ahead *ahead = &work->ahead[target];
-        bool put_off = ahead->put_off;
+        struct appending *it = &work->appends[target];
+        bool put_off = it->put_off;
         if (!is_wanted(work, done, target) || (put_off && round.fresh > 0) ||
-            !sessions_available(work->delivery->sessions, work->targets.list[target].account))
+            !sessions_available(work->request->sessions, work->targets.list[target].account))
             continue;
-        bool open = append_begin(work, target, SESSIONS_KEPT, opening_ms(work, &round));
-        any |= ahead->begun || ahead->put_off != put_off;
+        const struct letter letter = letter_planned(work, target);
+        bool open = append_begin(work, &letter, opening_ms(work, &round));
+        any |= it->begun || it->put_off != put_off;
         if (!open || base_now_ms() >= until)
             break;
     }
@@ -101,14 +103,14 @@ void inboxes_begin(struct delivery_work *work)
         return;
     size_t first = first_target(work);
     if (is_searched(work, first))
-        append_open(work, first);
+        search_open(work, first);
     else
         (void)!begin_round(work, NULL);
 }
 
 void inboxes_cancel(struct delivery_work *work)
 {
-    for (size_t i = 0; work->ahead != NULL && i < work->targets.message.target_count; i++)
+    for (size_t i = 0; work->appends != NULL && i < work->targets.message.target_count; i++)
         append_cancel(work, i);
 }
 
@@ -132,7 +134,7 @@ static bool in_time(struct making *making)
 {
     bool first = making->first;
     making->first = false;
-    return first || append_in_time(making->work->delivery->config);
+    return first || made_in_time(making->work->request->config);
 }
 
 static void note(struct making *making, size_t target, struct made made)
@@ -158,7 +160,7 @@ static void search_and_append(struct making *making, size_t target)
     if (alias && fallback_awaits(work, target, work->targets.list[target].mailbox, making->made))
         note(making, target, fenced(work, target));
     else
-        note(making, target, in_time(making) ? append_copy(work, target) : left_for_later(work, target));
+        note(making, target, in_time(making) ? copy_make(work, target) : left_for_later(work, target));
 }
 
 /* Sends the message wherever an APPEND was begun, then waits for the answers: the mailboxes are filled at the same time,
@@ -166,14 +168,14 @@ static void search_and_append(struct making *making, size_t target)
 static void finish_round(struct making *making)
 {
     struct delivery_work *work = making->work;
-    int64_t until = base_now_ms() + work->delivery->config->imap.timeout;
+    int64_t until = base_now_ms() + work->request->config->imap.timeout;
     size_t count = work->targets.message.target_count;
     bool alone = making->left == 1;
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (!work->ahead[target].begun)
+        if (!work->appends[target].begun)
             continue;
-        if (work->ahead[target].mailbox == NULL || in_time(making)) {
+        if (work->appends[target].mailbox == NULL || in_time(making)) {
             append_feed(work, target, until);
         } else {
             append_cancel(work, target);
@@ -182,8 +184,8 @@ static void finish_round(struct making *making)
     }
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (work->ahead[target].begun)
-            note(making, target, append_collect(work, target, until, alone, work->plan->targets[target].doubt));
+        if (work->appends[target].begun)
+            note(making, target, append_collect(work, target, until, alone));
     }
 }
 
@@ -191,7 +193,7 @@ static void finish_round(struct making *making)
 static bool next_round(struct making *making)
 {
     struct delivery_work *work = making->work;
-    bool any = false, time = making->first || append_in_time(work->delivery->config);
+    bool any = false, time = making->first || made_in_time(work->request->config);
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         any |= is_wanted(work, making->done, i);
         if (!time && is_wanted(work, making->done, i))
@@ -243,25 +245,23 @@ static void append_inboxes(struct delivery_work *work, struct made *made)
 /* Gives the report of each copy made to its recipients. */
 static void report_copies(struct delivery_work *work, const struct made *made)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        struct delivery_answer *answer = &work->delivery->answers[i];
         size_t target = work->targets.of_recipient[i];
-        if (target == LEDGER_NO_TARGET || recipient->report.given)
+        if (target == LEDGER_NO_TARGET || answer->report.given)
             continue;
-        recipient->report = made[target].report;
-        recipient->uid = made[target].uid;
-        recipient->filed = made[target].filed;
+        answer->report = made[target].report;
+        answer->uid = made[target].uid;
+        answer->filed = made[target].state == COPY_STORED ? made[target].fallback : NULL;
     }
 }
 
 /* After settling: a success counts only if it is in the ledger. */
 static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
-    struct delivery *delivery = work->delivery;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
+    for (size_t i = 0; i < work->request->recipient_count; i++)
         if (work->targets.of_recipient[i] == target)
-            report_set(&delivery->recipients[i].report, outcome, "%s", text);
+            report_set(&work->delivery->answers[i].report, outcome, "%s", text);
 }
 
 /* The commit point. Returns whether the Sent copy is held now. */
@@ -275,12 +275,12 @@ static bool settle_inboxes(struct delivery_work *work, const struct made *made)
     bool held = false;
     for (size_t i = 0; i < target_count; i++)
         if (is_made(work, i))
-            settled[count++] = append_settled(i, &made[i]);
+            settled[count++] = made_settled(i, &made[i]);
     const struct ledger_settling settling = {
         .made = settled,
         .made_count = count,
         .answers = answers,
-        .next = sent_is_due(work) ? work->plan->sent : LEDGER_NO_TARGET,
+        .next = plan_makes_sent(work->plan) ? work->plan->sent : LEDGER_NO_TARGET,
     };
     enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
     for (size_t i = 0; i < count; i++) {
@@ -298,8 +298,8 @@ bool inboxes_deliver(struct delivery_work *work)
     struct made *made OD_CLEANUP(base_free) = base_alloc((work->targets.message.target_count + 1) * sizeof(*made));
     append_inboxes(work, made);
     report_copies(work, made);
-    work->sent_fenced = sent_is_due(work) && work->plan->targets[work->plan->sent].alias &&
-                        fallback_awaits(work, work->plan->sent, append_mailbox(work, work->plan->sent), made);
+    work->sent_fenced = plan_makes_sent(work->plan) && work->plan->targets[work->plan->sent].alias &&
+                        fallback_awaits(work, work->plan->sent, work->targets.list[work->plan->sent].mailbox, made);
     delivery_spent(delivery, PHASE_IMAP);
     bool held = settle_inboxes(work, made);
     delivery_spent(delivery, PHASE_SETTLE);

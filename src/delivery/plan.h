@@ -77,6 +77,12 @@ static inline bool plan_is_made(const struct plan_target *target)
     return target->action == PLAN_APPEND || target->action == PLAN_SEARCH;
 }
 
+/* Whether the Sent copy is to be made. */
+static inline bool plan_makes_sent(const struct plan *plan)
+{
+    return plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]);
+}
+
 /* Whether this delivery answers for the recipient: the results of other deliveries are theirs to record. */
 static inline bool plan_goes_on(const struct plan *plan, size_t target)
 {

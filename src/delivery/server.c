@@ -16,7 +16,7 @@ static enum identity_result look_at_server(struct delivery_work *work, const cha
     struct fault minor;
     char text[1024];
     for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && i < LOOKS_MOST; i++)
-        result = mailbox_identity(work->delivery->config, work->targets.list[work->targets.order[i]].account, fault);
+        result = mailbox_identity(work->request->config, work->targets.list[work->targets.order[i]].account, fault);
     if (result == IDENTITY_UNKNOWN)
         return result;
     if (!ledger_server_record(work->delivery->ledger, server, result == IDENTITY_COUNTS, &minor))
@@ -27,15 +27,15 @@ static enum identity_result look_at_server(struct delivery_work *work, const cha
 
 bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault *fault)
 {
-    struct delivery *delivery = work->delivery;
+    const struct delivery_request *request = work->request;
     enum ledger_server known;
     bool to_look;
     char text[1024];
-    if (delivery->dry_run || !mailbox_delegates(delivery->config) || sessions_trusted(delivery->sessions))
+    if (request->dry_run || !mailbox_delegates(request->config) || sessions_trusted(request->sessions))
         return true;
-    char *server OD_CLEANUP(base_free) = mailbox_server(delivery->config);
+    char *server OD_CLEANUP(base_free) = mailbox_server(request->config);
     *ret = OUTCOME_DATABASE;
-    if (!ledger_server_read(delivery->ledger, server, &known, &to_look, fault))
+    if (!ledger_server_read(work->delivery->ledger, server, &known, &to_look, fault))
         return false;
     enum identity_result found = to_look ? look_at_server(work, server, fault) : IDENTITY_UNKNOWN;
     if (found == IDENTITY_UNKNOWN && known == LEDGER_SERVER_HONOURED) {
@@ -44,7 +44,7 @@ bool server_trusted(struct delivery_work *work, enum outcome *ret, struct fault 
         found = IDENTITY_COUNTS;
     }
     if (found == IDENTITY_COUNTS) {
-        sessions_trust(delivery->sessions);
+        sessions_trust(request->sessions);
         return true;
     }
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;

@@ -8,22 +8,19 @@
 #include <time.h>
 
 #include "decode/decode.h"
-#include "delivery/sent.h"
+#include "delivery/sender.h"
 
-static void report_route(struct delivery *delivery, struct delivery_recipient *recipient, enum route_result result,
-                         const struct fault *fault)
+static void report_route(const struct config *config, enum route_result result, const struct fault *fault,
+                         struct report *report)
 {
-    bool bounce = delivery->config->route.unknown == UNKNOWN_BOUNCE;
-    if (result == ROUTE_NONE)
-        report_set(&recipient->report, bounce ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER, "%s", fault->text);
-    else
-        report_set(&recipient->report, OUTCOME_TROUBLE, "%s", fault->text);
+    enum outcome unknown = config->route.unknown == UNKNOWN_BOUNCE ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
+    report_set(report, result == ROUTE_NONE ? unknown : OUTCOME_TROUBLE, "%s", fault->text);
 }
 
 /* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
  * one of them has no other, the mailbox has no fallback. */
-static size_t place(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
-                    enum copy_role role)
+static size_t add_target(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
+                         enum copy_role role)
 {
     size_t *count = &targets->message.target_count;
     for (size_t i = 0; i < *count; i++) {
@@ -38,71 +35,67 @@ static size_t place(struct targets *targets, const char *account, const char *ma
     return (*count)++;
 }
 
-static enum route_result find_route(const struct delivery *delivery, struct delivery_recipient *recipient,
-                                    struct fault *fault)
+static enum route_result find_route(const struct delivery *delivery, const struct delivery_recipient *recipient,
+                                    struct route *ret, struct fault *fault)
 {
     struct address own OD_CLEANUP(address_clear) = {.address = NULL};
     const struct address *address = recipient->parsed != NULL ? recipient->parsed : &own;
     if (recipient->parsed == NULL && !address_parse(recipient->address, &own, fault))
         return ROUTE_TROUBLE;
-    return route_find(delivery->config, delivery->ledger, address, &recipient->route, fault);
+    return route_find(delivery->request->config, delivery->ledger, address, ret, fault);
 }
 
 /* Whether the account is the caller's own: that of its login name's spelling or, if the name is the local part of an
  * address as it stands, what it is routed to. LISA is not lisa here, nor is lisa+x or lisa@elsewhere. */
 static enum route_result check_caller(const struct delivery *delivery, const char *account, struct fault *fault)
 {
+    const struct delivery_request *request = delivery->request;
     struct address login OD_CLEANUP(address_clear) = {.address = NULL};
     enum route_result result = ROUTE_NONE;
-    if (delivery->only_login == NULL || strcmp(delivery->only_login, account) == 0)
+    if (request->only_login == NULL || strcmp(request->only_login, account) == 0)
         return ROUTE_OK;
-    if (!address_parse(delivery->only_login, &login, fault))
+    if (!address_parse(request->only_login, &login, fault))
         return ROUTE_TROUBLE;
-    if (strcmp(login.user, delivery->only_login) == 0)
-        result = route_leads_to(delivery->config, delivery->ledger, &login, account, fault);
+    if (strcmp(login.user, request->only_login) == 0)
+        result = route_leads_to(request->config, delivery->ledger, &login, account, fault);
     if (result != ROUTE_NONE)
         return result;
-    fault_set(fault, "user %s may not deliver to %s, only to the user's own account", delivery->only_login, account);
+    fault_set(fault, "user %s may not deliver to %s, only to the user's own account", request->only_login, account);
     return ROUTE_TROUBLE;
-}
-
-/* Routes one recipient, and checks whether the caller may deliver there. */
-static enum route_result route_recipient(const struct delivery *delivery, struct delivery_recipient *recipient,
-                                         struct fault *fault)
-{
-    enum route_result result = find_route(delivery, recipient, fault);
-    return result == ROUTE_OK ? check_caller(delivery, recipient->route.account, fault) : result;
 }
 
 static bool route_recipients(struct delivery *delivery, struct targets *targets)
 {
+    const struct delivery_request *request = delivery->request;
     size_t routed = 0;
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        struct delivery_recipient *recipient = &delivery->recipients[i];
+    for (size_t i = 0; i < request->recipient_count; i++) {
+        const struct delivery_recipient *recipient = &request->recipients[i];
+        struct route *route = &delivery->answers[i].route;
         struct fault fault;
-        enum route_result result = route_recipient(delivery, recipient, &fault);
+        enum route_result result = find_route(delivery, recipient, route, &fault);
+        if (result == ROUTE_OK)
+            result = check_caller(delivery, route->account, &fault);
         targets->recipients[i] =
             (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
-            report_route(delivery, recipient, result, &fault);
+            report_route(request->config, result, &fault, &delivery->answers[i].report);
             continue;
         }
-        targets->recipients[i].account = recipient->route.account;
-        targets->recipients[i].mailbox = recipient->route.inbox;
-        targets->of_recipient[i] =
-            place(targets, recipient->route.account, recipient->route.inbox, recipient->route.fallback, COPY_INBOX);
+        targets->recipients[i].account = route->account;
+        targets->recipients[i].mailbox = route->inbox;
+        targets->of_recipient[i] = add_target(targets, route->account, route->inbox, route->fallback, COPY_INBOX);
         routed++;
     }
     return routed > 0;
 }
 
-static enum route_result recorded_sender(const struct delivery *delivery, struct route *ret)
+static enum route_result recorded_sender(const struct delivery_request *request, struct route *ret)
 {
-    if (delivery->sender_route == NULL)
+    if (request->sender_route == NULL)
         return ROUTE_NONE;
-    ret->account = base_strdup(delivery->sender_route->account);
-    ret->sent = base_strdup(delivery->sender_route->sent);
+    ret->account = base_strdup(request->sender_route->account);
+    ret->sent = base_strdup(request->sender_route->sent);
     return ROUTE_OK;
 }
 
@@ -110,16 +103,17 @@ static enum route_result recorded_sender(const struct delivery *delivery, struct
  * recipient's mailbox, that copy suffices. */
 static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
+    const struct delivery_request *request = delivery->request;
     struct fault fault;
-    enum route_result result = delivery->sender_known ? recorded_sender(delivery, &targets->sender)
-                                                      : sent_route(delivery, &targets->sender, &fault);
+    enum route_result result = request->sender_known ? recorded_sender(request, &targets->sender)
+                                                     : sender_route(delivery, &targets->sender, &fault);
     if (result == ROUTE_OK)
-        (void)place(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
+        (void)add_target(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
     if (result != ROUTE_TROUBLE)
         return true;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
+    for (size_t i = 0; i < request->recipient_count; i++)
         if (targets->of_recipient[i] != LEDGER_NO_TARGET)
-            report_set(&delivery->recipients[i].report, OUTCOME_TROUBLE, "sender: %s", fault.text);
+            report_set(&delivery->answers[i].report, OUTCOME_TROUBLE, "sender: %s", fault.text);
     return false;
 }
 
@@ -134,36 +128,37 @@ static void shuffle(struct targets *targets)
     }
 }
 
-static void set_identity(const struct delivery *delivery, struct targets *targets)
+static void set_identity(const struct delivery_request *request, struct targets *targets)
 {
-    const struct message *message = delivery->message;
-    message_own_identity(message, delivery->config->lock.namespace, targets->message.identity);
+    const struct message *message = request->message;
+    message_own_identity(message, request->config->lock.namespace, targets->message.identity);
     memcpy(targets->message.digest, message->digest, LEDGER_HASH_SIZE);
     targets->message_id = message->message_id != NULL ? decode_scrub(message->message_id, message->message_id_length)
                                                       : NULL;
 }
 
-static void describe_message(const struct delivery *delivery, struct targets *targets)
+static void describe_message(const struct delivery_request *request, struct targets *targets)
 {
     struct ledger_message *message = &targets->message;
-    set_identity(delivery, targets);
-    targets->sender_text = decode_scrub(delivery->sender, strlen(delivery->sender));
+    set_identity(request, targets);
+    targets->sender_text = decode_scrub(request->sender, strlen(request->sender));
     message->message_id = targets->message_id;
     message->sender = targets->sender_text;
-    message->queue_id = delivery->queue_id;
-    message->queued_at = delivery->queued_at;
-    message->size = (int64_t)delivery->message->size;
-    message->data = delivery->message->data;
+    message->queue_id = request->queue_id;
+    message->queued_at = request->queued_at;
+    message->size = (int64_t)request->message->size;
+    message->data = request->message->data;
     message->targets = targets->list;
     message->recipients = targets->recipients;
-    message->recipient_count = delivery->recipient_count;
+    message->recipient_count = request->recipient_count;
 }
 
 bool targets_collect(struct delivery *delivery, struct targets *ret)
 {
-    size_t count = delivery->recipient_count;
+    const struct delivery_request *request = delivery->request;
+    size_t count = request->recipient_count;
     *ret = (struct targets){.order = NULL};
-    ret->message.received_at = delivery->received_at != 0 ? delivery->received_at : (int64_t)time(NULL);
+    ret->message.received_at = request->received_at != 0 ? request->received_at : (int64_t)time(NULL);
     ret->list = base_alloc((count + 1) * sizeof(*ret->list));
     ret->fallbacks = base_alloc((count + 1) * sizeof(*ret->fallbacks));
     ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));
@@ -171,7 +166,7 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     if (!route_recipients(delivery, ret) || !add_sent(delivery, ret))
         return false;
     shuffle(ret);
-    describe_message(delivery, ret);
+    describe_message(request, ret);
     return true;
 }
 

@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: ISC
  *
- * A delivery in progress: the results of its steps. Each step only adds its own; `whole` alone may change later. */
+ * A delivery in progress: what its steps have found out. Each step adds its own; later only `whole` may change, and what
+ * `appends` has of each APPEND. */
 #ifndef ONCEDROP_WORK_H
 #define ONCEDROP_WORK_H
 
 #include "delivery/plan.h"
 #include "delivery/targets.h"
 
-/* The APPEND of a target on its session, from append_begin to append_collect. */
-struct append_ahead {
-    bool begun;                    /* there is a result to collect, of the APPEND or the lack of a session */
-    bool unreachable;              /* a session for the search before it could not be opened (fault) */
-    bool put_off;                  /* no session could be opened in a hurry: it is for the end */
-    bool kept;                     /* the session is from an earlier delivery: it may be lost without any trouble */
-    const struct message *instead; /* what is appended in place of the message; NULL: the message */
-    const char *fallback;          /* the mailbox in place of the target's, which cannot be made; NULL: the target's */
-    struct mailbox *mailbox;       /* NULL: no session could be opened ... */
-    struct fault fault;            /* ... and why */
-    struct append request;
-    struct iovec *pieces;
-};
-
 struct delivery_work {
-    struct delivery *delivery;
+    const struct delivery_request *request;
+    struct delivery *delivery; /* its request is the same; the rest are results */
     struct targets targets;
     struct ledger_found *found;
     struct plan *plan;
     struct ledger_claim *claim;
-    struct append_ahead *ahead; /* one for each target */
-    bool whole;                 /* the message is known to be complete; false again if the reader goes away */
+    struct appending *appends; /* one for each target (append.h) */
+    bool whole;                /* the message is known to be complete; false again if the reader goes away */
     bool sent_fenced; /* a copy whose fate is unknown may still come to its mailbox, which has another name then */
     bool sent_done;   /* nobody must be retried for the Sent copy */
 };
+
+/* What is to be stored for a target, and where. */
+struct letter {
+    size_t target;
+    bool doubt;                        /* an earlier attempt may have stored it there */
+    const struct message *explanation; /* stored in place of the message (quarantine.h); NULL: the message */
+    const char *fallback;              /* the mailbox in place of the target's (fallback.h); NULL: the target's */
+};
+
+/* The message, in the target's mailbox. */
+static inline struct letter letter_planned(const struct delivery_work *work, size_t target)
+{
+    return (struct letter){.target = target, .doubt = work->plan->targets[target].doubt};
+}
+
+static inline const char *letter_mailbox(const struct delivery_work *work, const struct letter *letter)
+{
+    return letter->fallback != NULL ? letter->fallback : work->targets.list[letter->target].mailbox;
+}
 
 #endif

@@ -29,12 +29,12 @@ static bool find_candidates(struct ledger *ledger, const char *condition, size_t
     memcpy(all, params, count * sizeof(*params));
     all[count] = PG_NUMBER(after);
     all[count + 1] = PG_NUMBER(MESSAGES);
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault) &&
-                pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL, fault) &&
-                pg_add(ledger->pg, sql, count + 2, all, fault);
-    size_t mark = pg_mark(ledger->pg) - 2;
-    sent = sent && ledger_add_end(ledger, fault) && pg_send(ledger->pg, fault);
-    PGresult *agreed OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    ledger_add_begin(ledger, PG_TIMEOUT_MS);
+    size_t mark = pg_mark(ledger->pg);
+    pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL);
+    pg_add(ledger->pg, sql, count + 2, all);
+    ledger_add_end(ledger);
+    PGresult *agreed OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     PGresult *result OD_CLEANUP(pg_clear) = agreed != NULL ? pg_take(ledger->pg, mark + 1, fault) : NULL;
     if (result != NULL && !ledger_agrees(ledger, PQntuples(agreed) == 1 ? PQgetvalue(agreed, 0, 0) : NULL, fault))
         pg_clear(&result);
@@ -47,19 +47,16 @@ static bool find_candidates(struct ledger *ledger, const char *condition, size_t
     return result != NULL;
 }
 
-/* Leases are committed before their messages are worked on. */
-static bool begin_after_leases(struct ledger *ledger, struct fault *fault)
-{
-    return !ledger_leases(ledger) || ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
-}
-
 static void roll_back(struct ledger *ledger)
 {
     struct fault ignored;
     ledger_rollback(ledger);
-    if (ledger_leases(ledger) && ledger->pg != NULL && pg_usable(ledger->pg) &&
-        ledger_add_begin_idle(ledger, &ignored) && ledger_add_release_all(ledger, &ignored) &&
-        pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) && pg_send(ledger->pg, &ignored))
+    if (!ledger_leases(ledger) || ledger->pg == NULL || !pg_usable(ledger->pg))
+        return;
+    ledger_add_begin_idle(ledger);
+    ledger_add_release_all(ledger);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    if (pg_send(ledger->pg, &ignored))
         ledger_finish(ledger);
 }
 
@@ -70,13 +67,12 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     const char *ours[MESSAGES];
     size_t count = 0;
     bool good = true;
-    if (!begin_after_leases(ledger, fault))
-        return false;
+    ledger_add_begin_under(ledger);
     size_t mark = pg_mark(ledger->pg);
     for (size_t i = 0; i < candidates->count; i++)
-        if (!ledger_add_acquire(ledger, candidates->keys[i], fault))
-            return false;
-    if (!ledger_add_end(ledger, fault) || !pg_send(ledger->pg, fault))
+        ledger_add_acquire(ledger, candidates->keys[i]);
+    ledger_add_end(ledger);
+    if (!pg_send(ledger->pg, fault))
         return false;
     for (size_t i = 0; i < candidates->count; i++) {
         PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + i, fault);
@@ -97,14 +93,11 @@ static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
     char numbers[MESSAGES][24];
     const char *ours[MESSAGES];
     size_t count;
-    if (!begin_after_leases(ledger, fault))
-        return false;
+    ledger_add_begin_under(ledger);
     size_t mark = pg_mark(ledger->pg);
-    bool sent = pg_add(ledger->pg,
-                       "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED",
-                       PG_PARAMS(PG_ARRAY(*ids)), fault) &&
-                pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    pg_add(ledger->pg, "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED",
+           PG_PARAMS(PG_ARRAY(*ids)));
+    PGresult *result OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
         ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
     pg_finish(ledger->pg);
@@ -142,10 +135,11 @@ PGresult *ledger_batch_commit(struct ledger *ledger, const char *sql, size_t cou
                               struct fault *fault)
 {
     size_t mark = pg_mark(ledger->pg);
-    bool sent = pg_add(ledger->pg, sql, count, params, fault) && ledger_add_release_all(ledger, fault);
+    pg_add(ledger->pg, sql, count, params);
+    ledger_add_release_all(ledger);
     size_t commit = pg_mark(ledger->pg);
-    sent = sent && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     if (result != NULL && !pg_committed(ledger->pg, commit, fault))
         pg_clear(&result);
     pg_finish(ledger->pg);

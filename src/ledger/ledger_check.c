@@ -36,11 +36,11 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
     struct ledger_answer answer = {.recipient = 0, .outcome = "stored", .finished = true};
     const struct ledger_answers answers = {.answers = &answer, .count = 1};
     struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
-    size_t mark;
-    bool sent = (!ledger_leases(ledger) || ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)) &&
-                ledger_add_server(ledger, fault) && ledger_add_claim(ledger, claim, found, answers, &decoded, fault) &&
-                ledger_add_settle(ledger, claim, &made, 1, answers, &mark, fault) && pg_send(ledger->pg, fault);
-    bool written = sent && pg_passed(ledger->pg, pg_mark(ledger->pg), fault);
+    ledger_add_begin_under(ledger);
+    ledger_add_server(ledger);
+    ledger_add_claim(ledger, claim, found, answers, &decoded);
+    ledger_add_settle(ledger, claim, &made, 1, answers);
+    bool written = pg_send(ledger->pg, fault) && pg_passed(ledger->pg, pg_mark(ledger->pg), fault);
     pg_finish(ledger->pg);
     return written;
 }

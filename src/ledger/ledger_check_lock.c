@@ -22,14 +22,14 @@ enum sharing {
 /* Tries the lock as a delivery does; *ret: whether it was granted. ledger_rollback releases it. */
 static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
 {
-    if (!ledger_connect(ledger, fault))
+    if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, key, fault))
         return false;
     pg_set_timeout(ledger->pg, CHECK_MS);
-    bool sent = ledger_set_lock(ledger, key, fault) && ledger_add_begin(ledger, CHECK_MS, fault);
+    ledger_add_begin(ledger, CHECK_MS);
     size_t mark = pg_mark(ledger->pg);
-    sent = sent && ledger_add_acquire(ledger, key, fault) && ledger_add_end(ledger, fault) &&
-           pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    ledger_add_acquire(ledger, key);
+    ledger_add_end(ledger);
+    PGresult *result OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     bool kept = pg_finish(ledger->pg);
     if (result == NULL)
         ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);

@@ -8,12 +8,12 @@
 #include "ledger/ledger_record.h"
 
 /* The recipient's delivery and this try of it, in one statement. */
-static bool add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
-                       const struct ledger_times *times, struct fault *fault)
+static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
+                       const struct ledger_times *times)
 {
     const struct ledger_message *message = claim->message;
     const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
-    return pg_add(
+    pg_add(
         ledger->pg,
         "WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,"
         " queue_id, host, outcome, reason, finished_at, whole)"
@@ -44,33 +44,29 @@ static bool add_answer(struct ledger *ledger, const struct ledger_claim *claim, 
                   PG_TEXT(ledger->host), PG_TEXT(answer->outcome), PG_TEXT(answer->reason), PG_BOOL(answer->finished),
                   PG_BOOL(answer->whole), PG_NUMBER(claim->token), PG_NUMBER(getpid()),
                   PG_NUMBER_IF(message->queued_at != 0, message->queued_at), PG_BOOL(ledger->config->record.trace),
-                  LEDGER_SPENT(times)),
-        fault);
+                  LEDGER_SPENT(times)));
 }
 
-static bool add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed,
-                     struct fault *fault)
+static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed)
 {
     const struct ledger_message *message = claim->message;
     const struct ledger_copy *copy = &claimed->copy;
     const struct ledger_target *target = &message->targets[copy->target];
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
-                  " host, pid)"
-                  " SELECT m.id, $3::text, $4::text, $5::text, 'appending', $6::boolean, $7::bigint, d.id, $8::text,"
-                  " $9::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
-                  " AND d.recipient = $10 WHERE m.identity = $1 AND m.digest = $2"
-                  " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
-                  " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
-                  " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
-                  " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer"
-                  " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
-                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
-                            PG_TEXT(ledger_role_name(target->role)), PG_BOOL(copy->doubt), PG_NUMBER(claim->token),
-                            PG_TEXT(ledger->host), PG_NUMBER(getpid()),
-                            PG_TEXT(message->recipients[copy->recipient].address), PG_NUMBER(claimed->attempt - 1),
-                            PG_BOOL(copy->again)),
-                  fault);
+    pg_add(ledger->pg,
+           "INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by,"
+           " host, pid)"
+           " SELECT m.id, $3::text, $4::text, $5::text, 'appending', $6::boolean, $7::bigint, d.id, $8::text,"
+           " $9::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
+           " AND d.recipient = $10 WHERE m.identity = $1 AND m.digest = $2"
+           " ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',"
+           " doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,"
+           " claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,"
+           " pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + $12::boolean::integer"
+           " WHERE c.attempt = $11::integer AND (c.state = 'stored') = $12::boolean",
+           PG_PARAMS(LEDGER_KEY(message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
+                     PG_TEXT(ledger_role_name(target->role)), PG_BOOL(copy->doubt), PG_NUMBER(claim->token),
+                     PG_TEXT(ledger->host), PG_NUMBER(getpid()), PG_TEXT(message->recipients[copy->recipient].address),
+                     PG_NUMBER(claimed->attempt - 1), PG_BOOL(copy->again)));
 }
 
 /* Whether the hold includes this copy. */
@@ -79,8 +75,7 @@ static bool is_held(const struct ledger_claimed *claimed, size_t target)
     return !claimed->settled && (target == LEDGER_ALL_TARGETS || claimed->copy.target == target);
 }
 
-bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
-                     struct fault *fault)
+size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target)
 {
     size_t count = 0;
     const char **accounts OD_CLEANUP(base_free) = base_alloc((claim->copy_count + 1) * sizeof(char *));
@@ -96,22 +91,20 @@ bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, si
     char *mailbox_array OD_CLEANUP(base_free) = pg_text_array(mailboxes, count);
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + wait);
-    if (!ledger_add_begin(ledger, wait, fault))
-        return false;
-    *ret = pg_mark(ledger->pg);
-    if (!ledger_add_reassert(ledger, fault))
-        return false;
+    ledger_add_begin(ledger, wait);
+    size_t mark = pg_mark(ledger->pg);
+    ledger_add_reassert(ledger);
     /* The state is not a condition: for that PostgreSQL would read the index of what is not stored, which is full of rows
      * of deliveries that have ended. Settling will need a transaction number anyway; to have it from now on lets
      * PostgreSQL see that this transaction is going to commit: commit_siblings counts only those that have one. */
-    return pg_add(ledger->pg,
-                  "SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
-                  " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
-                  " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint",
-                  PG_PARAMS(LEDGER_KEY(claim->message), PG_ARRAY(account_array), PG_ARRAY(mailbox_array),
-                            PG_NUMBER(claim->token)),
-                  fault) &&
-           ledger_add_end(ledger, fault);
+    pg_add(ledger->pg,
+           "SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c"
+           " ON c.message = m.id AND c.account = ANY ($3::text[]) AND c.mailbox = ANY ($4::text[])"
+           " WHERE m.identity = $1 AND m.digest = $2 AND c.claim = $5::bigint",
+           PG_PARAMS(LEDGER_KEY(claim->message), PG_ARRAY(account_array), PG_ARRAY(mailbox_array),
+                     PG_NUMBER(claim->token)));
+    ledger_add_end(ledger);
+    return mark;
 }
 
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
@@ -133,21 +126,20 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
     return held == count ? LEDGER_OK : LEDGER_BUSY;
 }
 
-bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
-                      struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
+void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
+                      struct ledger_answers answers, const struct decoded *decoded)
 {
-    if (!found->known && !ledger_add_record(ledger, claim->message, found->received_at, decoded, fault))
-        return false;
+    if (!found->known)
+        ledger_add_record(ledger, claim->message, found->received_at, decoded);
     for (size_t i = 0; i < answers.count; i++)
-        if (!add_answer(ledger, claim, &answers.answers[i], &answers.times, fault))
-            return false;
+        add_answer(ledger, claim, &answers.answers[i], &answers.times);
     size_t searches = 0;
     for (size_t i = 0; i < claim->copy_count; i++) {
-        if (!add_copy(ledger, claim, &claim->copies[i], fault))
-            return false;
+        add_copy(ledger, claim, &claim->copies[i]);
         searches += claim->copies[i].copy.doubt;
     }
-    return searches == 0 || ledger_add_event(ledger, "search", searches, fault);
+    if (searches > 0)
+        ledger_add_event(ledger, "search", searches);
 }
 
 struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,
@@ -168,16 +160,17 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
 static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_found *found,
                        struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
 {
-    bool releases = claim->copy_count == 0;
-    if (!base_random(&claim->token, fault) ||
-        (ledger_leases(ledger) && !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)) ||
-        !ledger_add_claim(ledger, claim, found, answers, decoded, fault) ||
-        (releases && !ledger_add_release(ledger, fault)))
+    if (!base_random(&claim->token, fault))
         return false;
+    ledger_add_begin_under(ledger);
+    ledger_add_claim(ledger, claim, found, answers, decoded);
+    if (claim->copy_count == 0)
+        ledger_add_release(ledger);
     claim->commit = pg_mark(ledger->pg);
-    return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-           (claim->copy_count == 0 || ledger_add_hold(ledger, claim, LEDGER_ALL_TARGETS, &claim->hold, fault)) &&
-           pg_send(ledger->pg, fault);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    if (claim->copy_count > 0)
+        claim->hold = ledger_add_hold(ledger, claim, LEDGER_ALL_TARGETS);
+    return pg_send(ledger->pg, fault);
 }
 
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,

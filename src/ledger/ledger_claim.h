@@ -30,9 +30,8 @@ struct ledger_claim {
 #define LEDGER_ALL_TARGETS (SIZE_MAX - 1)
 
 /* Adds the hold: BEGIN, the lock, and a query that returns the state of each copy of the claim that is not settled and
- * still ours. target: only this one, or LEDGER_ALL_TARGETS. *ret is for ledger_take_hold. */
-bool ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target, size_t *ret,
-                     struct fault *fault) OD_MUST;
+ * still ours. target: only this one, or LEDGER_ALL_TARGETS. Returns the mark for ledger_take_hold. */
+size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target) OD_MUST;
 
 /* count: how many copies were asked for. */
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault) OD_MUST;
@@ -43,12 +42,12 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
 
 /* Adds everything that a claim writes: the record (from the decoded message) unless the message is known, the answers
  * and the copies. */
-bool ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
-                      struct ledger_answers answers, const struct decoded *decoded, struct fault *fault) OD_MUST;
+void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
+                      struct ledger_answers answers, const struct decoded *decoded);
 
-/* Adds everything that settling writes. *ret is the mark of the first copy's statement; there is one for each copy.
- * Their command tags show whether the attempt was still ours. */
-bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
-                       size_t made_count, struct ledger_answers answers, size_t *ret, struct fault *fault) OD_MUST;
+/* Adds everything that settling writes. The first statements are for the copies, one each: their command tags show
+ * whether the attempt was still ours. */
+void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
+                       size_t made_count, struct ledger_answers answers);
 
 #endif

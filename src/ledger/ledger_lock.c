@@ -99,7 +99,7 @@ void ledger_note_lock(struct ledger *ledger, bool held)
 }
 
 /* count: how many of the parameters the statement has. A lease lasts as long as the deadline, which ends whoever has it. */
-static bool add_method(struct ledger *ledger, const char *sql, size_t count, int64_t key, struct fault *fault)
+static void add_method(struct ledger *ledger, const char *sql, size_t count, int64_t key)
 {
     bool slot = ledger->config->lock.method == LOCK_METHOD_ROW;
     const struct pg_param params[] = {
@@ -110,31 +110,31 @@ static bool add_method(struct ledger *ledger, const char *sql, size_t count, int
         PG_NUMBER(getpid()),
         PG_TEXT(ledger->application),
     };
-    return pg_add(ledger->pg, sql, count, params, fault);
+    pg_add(ledger->pg, sql, count, params);
 }
 
-bool ledger_add_acquire(struct ledger *ledger, int64_t key, struct fault *fault)
+void ledger_add_acquire(struct ledger *ledger, int64_t key)
 {
-    return add_method(ledger, methods[ledger->config->lock.method].acquire, ledger_leases(ledger) ? 6 : 1, key, fault);
+    add_method(ledger, methods[ledger->config->lock.method].acquire, ledger_leases(ledger) ? 6 : 1, key);
 }
 
-bool ledger_add_reassert(struct ledger *ledger, struct fault *fault)
+void ledger_add_reassert(struct ledger *ledger)
 {
-    const char *reassert = methods[ledger->config->lock.method].reassert;
-    return add_method(ledger, reassert, ledger_leases(ledger) ? 3 : 1, ledger->lock_key, fault);
+    add_method(ledger, methods[ledger->config->lock.method].reassert, ledger_leases(ledger) ? 3 : 1, ledger->lock_key);
 }
 
-bool ledger_add_release(struct ledger *ledger, struct fault *fault)
+void ledger_add_release(struct ledger *ledger)
 {
-    return !ledger->leased ||
-           add_method(ledger, "DELETE FROM @schema@.lease WHERE key = $1::bigint AND owner = $2::bigint", 2,
-                      ledger->lock_key, fault);
+    if (ledger->leased)
+        add_method(ledger, "DELETE FROM @schema@.lease WHERE key = $1::bigint AND owner = $2::bigint", 2,
+                   ledger->lock_key);
 }
 
-bool ledger_add_release_all(struct ledger *ledger, struct fault *fault)
+void ledger_add_release_all(struct ledger *ledger)
 {
-    return !ledger_leases(ledger) || pg_add(ledger->pg, "DELETE FROM @schema@.lease WHERE owner = $1::bigint",
-                                            PG_PARAMS(PG_NUMBER(ledger->lock_owner)), fault);
+    if (ledger_leases(ledger))
+        pg_add(ledger->pg, "DELETE FROM @schema@.lease WHERE owner = $1::bigint",
+               PG_PARAMS(PG_NUMBER(ledger->lock_owner)));
 }
 
 bool lock_granted(const PGresult *result)
@@ -152,34 +152,45 @@ bool ledger_lock_timed_out(const struct ledger *ledger)
     return strcmp(pg_sqlstate(ledger->pg), "55P03") == 0; /* lock_not_available */
 }
 
-bool ledger_add_rollback(struct ledger *ledger, struct fault *fault)
+void ledger_add_rollback(struct ledger *ledger)
 {
-    return (ledger_leases(ledger) && !pg_in_transaction(ledger->pg)) || pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault);
+    if (!ledger_leases(ledger) || pg_in_transaction(ledger->pg))
+        pg_add(ledger->pg, "ROLLBACK", 0, NULL);
 }
 
-bool ledger_add_end(struct ledger *ledger, struct fault *fault)
+void ledger_add_end(struct ledger *ledger)
 {
-    return !ledger_leases(ledger) || pg_add(ledger->pg, "COMMIT", 0, NULL, fault);
+    if (ledger_leases(ledger))
+        pg_add(ledger->pg, "COMMIT", 0, NULL);
+}
+
+void ledger_add_begin_under(struct ledger *ledger)
+{
+    if (ledger_leases(ledger))
+        ledger_add_begin(ledger, PG_TIMEOUT_MS);
 }
 
 void ledger_rollback(struct ledger *ledger)
 {
     struct fault ignored;
-    bool usable = ledger->pg != NULL && pg_usable(ledger->pg);
-    bool idle = usable && ledger_leases(ledger) && !ledger->leased && !pg_in_transaction(ledger->pg);
-    bool sent = usable && !idle && ledger_add_rollback(ledger, &ignored);
-    if (sent && ledger->leased)
-        sent = ledger_add_begin_idle(ledger, &ignored) && ledger_add_release(ledger, &ignored) &&
-               pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored);
-    sent = sent && pg_send(ledger->pg, &ignored);
-    ledger->in_transaction = ledger->leased = false;
-    if (sent)
-        ledger_finish(ledger);
+    bool usable = ledger->pg != NULL && pg_usable(ledger->pg), leased = ledger->leased;
+    ledger->in_transaction = false;
+    if (usable && (!ledger_leases(ledger) || leased || pg_in_transaction(ledger->pg))) {
+        ledger_add_rollback(ledger);
+        if (leased) {
+            ledger_add_begin_idle(ledger);
+            ledger_add_release(ledger);
+            pg_add(ledger->pg, "COMMIT", 0, NULL);
+        }
+        if (pg_send(ledger->pg, &ignored))
+            ledger_finish(ledger);
+    }
+    ledger->leased = false;
 }
 
-bool ledger_add_holder(struct ledger *ledger, struct fault *fault)
+void ledger_add_holder(struct ledger *ledger)
 {
-    return add_method(ledger, methods[ledger->config->lock.method].holder, 1, ledger->lock_key, fault);
+    add_method(ledger, methods[ledger->config->lock.method].holder, 1, ledger->lock_key);
 }
 
 void ledger_take_holder(struct ledger *ledger, size_t mark)
@@ -201,13 +212,14 @@ void ledger_take_holder(struct ledger *ledger, size_t mark)
 char *ledger_holder(struct ledger *ledger)
 {
     struct fault ignored;
-    char *holder = ledger->holder;
-    if (holder == NULL && ledger->pg != NULL && !ledger->in_transaction && pg_usable(ledger->pg)) {
-        if (ledger_add_path(ledger, &ignored) && ledger_add_holder(ledger, &ignored) && pg_send(ledger->pg, &ignored))
+    if (ledger->holder == NULL && ledger->pg != NULL && !ledger->in_transaction && pg_usable(ledger->pg)) {
+        ledger_add_path(ledger);
+        ledger_add_holder(ledger);
+        if (pg_send(ledger->pg, &ignored))
             ledger_take_holder(ledger, pg_mark(ledger->pg) - 1);
         pg_finish(ledger->pg);
-        holder = ledger->holder;
     }
+    char *holder = ledger->holder;
     ledger->holder = NULL;
     return holder;
 }

@@ -28,34 +28,37 @@ bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault) OD
 void ledger_note_lock(struct ledger *ledger, bool held);
 
 /* Adds a statement that tries the lock with this key in the open transaction; lock_granted reads its result. */
-bool ledger_add_acquire(struct ledger *ledger, int64_t key, struct fault *fault) OD_MUST;
+void ledger_add_acquire(struct ledger *ledger, int64_t key);
 bool lock_granted(const PGresult *result) OD_MUST;
 
 /* Adds a statement that takes the lock again in a new transaction, waiting up to lock_timeout. A lease is prolonged if
  * nobody else has had it since. lock_reasserted reads its result. */
-bool ledger_add_reassert(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_reassert(struct ledger *ledger);
 bool lock_reasserted(const PGresult *result) OD_MUST;
 
 /* Whether the statement that failed waited for a lock in vain. */
 bool ledger_lock_timed_out(const struct ledger *ledger) OD_MUST;
 
 /* Adds the release of a lease that is held, unless it is another's by now; of other locks nothing. */
-bool ledger_add_release(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_release(struct ledger *ledger);
 
 /* The same for all leases since ledger_set_lock. */
-bool ledger_add_release_all(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_release_all(struct ledger *ledger);
 
 /* Rolls the transaction back, and releases the lock. */
 void ledger_rollback(struct ledger *ledger);
 
 /* Adds the end of a transaction that is of no use any more, if there may be one. */
-bool ledger_add_rollback(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_rollback(struct ledger *ledger);
 
 /* Adds the end of a batch behind which the lock must still be held: that of the transaction, if it is a lease. */
-bool ledger_add_end(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_end(struct ledger *ledger);
+
+/* Adds the beginning of the transaction that works under the lock: a lease is taken in one of its own before. */
+void ledger_add_begin_under(struct ledger *ledger);
 
 /* Adds the question who holds the lock, for ledger_take_holder, which keeps the answer for ledger_holder. */
-bool ledger_add_holder(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_holder(struct ledger *ledger);
 void ledger_take_holder(struct ledger *ledger, size_t mark);
 
 #endif

@@ -25,67 +25,64 @@ static size_t sent_target(const struct ledger_message *message)
     return LEDGER_NO_TARGET;
 }
 
-static bool add_message_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+static void add_message_query(struct ledger *ledger, const struct ledger_message *message)
 {
-    return pg_add(ledger->pg,
-                  "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
-                  " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
-                  PG_PARAMS(LEDGER_KEY(message)), fault);
+    pg_add(ledger->pg,
+           "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
+           " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
+           PG_PARAMS(LEDGER_KEY(message)));
 }
 
-static bool add_copies_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+static void add_copies_query(struct ledger *ledger, const struct ledger_message *message)
 {
     const char **accounts OD_CLEANUP(base_free) = base_alloc((message->target_count + 1) * sizeof(char *));
     for (size_t i = 0; i < message->target_count; i++)
         accounts[i] = message->targets[i].account;
     char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, message->target_count);
-    return pg_add(ledger->pg,
-                  "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
-                  " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
-                  " (extract(epoch FROM pg_catalog.clock_timestamp() - c.first_at) * 1000)::bigint,"
-                  " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role"
-                  " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
-                  " JOIN @schema@.delivery d ON d.id = c.claimed_by"
-                  " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
-                  PG_PARAMS(LEDGER_KEY(message), PG_ARRAY(account_array)), fault);
+    pg_add(ledger->pg,
+           "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
+           " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
+           " (extract(epoch FROM pg_catalog.clock_timestamp() - c.first_at) * 1000)::bigint,"
+           " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role"
+           " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
+           " JOIN @schema@.delivery d ON d.id = c.claimed_by"
+           " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
+           PG_PARAMS(LEDGER_KEY(message), PG_ARRAY(account_array)));
 }
 
 /* For the Sent copy only the Message-ID counts: does other content with this id have a copy, or one that may still be
  * stored? That includes one that was given up while its APPEND was in doubt. */
-static bool add_variant_query(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+static void add_variant_query(struct ledger *ledger, const struct ledger_message *message)
 {
     size_t target = sent_target(message);
     if (target == LEDGER_NO_TARGET)
-        return true;
+        return;
     const struct ledger_target *sent = &message->targets[target];
-    return pg_add(ledger->pg,
-                  "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
-                  " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
-                  " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
-                  " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
-                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(sent->account), PG_TEXT(sent->mailbox),
-                            PG_NUMBER(ledger->config->delivery.hold_off)),
-                  fault);
+    pg_add(ledger->pg,
+           "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
+           " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
+           " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
+           " AND c.attempt_at > pg_catalog.clock_timestamp() - $5::bigint * interval '1 millisecond') LIMIT 1",
+           PG_PARAMS(LEDGER_KEY(message), PG_TEXT(sent->account), PG_TEXT(sent->mailbox),
+                     PG_NUMBER(ledger->config->delivery.hold_off)));
 }
 
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
                       struct fault *fault)
 {
-    if (!ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : PG_TIMEOUT_MS, fault))
-        return false;
+    ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : PG_TIMEOUT_MS);
     ret->settings = pg_mark(ledger->pg) - 1;
     ret->lock = pg_mark(ledger->pg);
-    if (!ledger_add_acquire(ledger, ledger->lock_key, fault))
-        return false;
+    ledger_add_acquire(ledger, ledger->lock_key);
     ret->message = pg_mark(ledger->pg);
-    if (!add_message_query(ledger, message, fault))
-        return false;
+    add_message_query(ledger, message);
     ret->variant = pg_mark(ledger->pg);
-    if (!add_variant_query(ledger, message, fault))
-        return false;
+    add_variant_query(ledger, message);
     ret->copies = ledger->knew ? pg_mark(ledger->pg) : 0;
-    return (!ledger->knew || add_copies_query(ledger, message, fault)) && ledger_add_end(ledger, fault) &&
-           pg_send(ledger->pg, fault);
+    if (ledger->knew)
+        add_copies_query(ledger, message);
+    ledger_add_end(ledger);
+    return pg_send(ledger->pg, fault);
 }
 
 static size_t find_recipient(const struct ledger_message *message, const char *address)
@@ -173,11 +170,11 @@ static bool take_copies(struct ledger *ledger, const struct ledger_message *mess
 static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
                         struct fault *fault)
 {
-    if (ledger_leases(ledger) && !ledger_add_path(ledger, fault)) /* otherwise the transaction has it */
-        return false;
+    if (ledger_leases(ledger)) /* otherwise the transaction has it */
+        ledger_add_path(ledger);
     size_t mark = pg_mark(ledger->pg);
-    return add_copies_query(ledger, message, fault) && pg_send(ledger->pg, fault) &&
-           take_copies(ledger, message, mark, found, fault);
+    add_copies_query(ledger, message);
+    return pg_send(ledger->pg, fault) && take_copies(ledger, message, mark, found, fault);
 }
 
 /* The end of a batch under the lock: the session, and with it the lock, must be there still. */
@@ -268,17 +265,20 @@ static void end_held(struct ledger *ledger, bool ask, size_t recipients)
     ledger->in_transaction = false;
     if (ledger->pg == NULL || !pg_usable(ledger->pg))
         return;
-    bool sent = ledger_add_rollback(ledger, &ignored) && ledger_add_begin_idle(ledger, &ignored) &&
-                ledger_add_release(ledger, &ignored);
-    size_t holder = pg_mark(ledger->pg);
+    ledger_add_rollback(ledger);
+    ledger_add_begin_idle(ledger);
+    ledger_add_release(ledger);
     ledger->leased = false;
-    sent = sent && (!ask || ledger_add_holder(ledger, &ignored)) &&
-           ledger_add_event(ledger, "held", recipients, &ignored) && pg_add(ledger->pg, "COMMIT", 0, NULL, &ignored) &&
-           pg_send(ledger->pg, &ignored);
-    if (sent && ask)
+    size_t holder = pg_mark(ledger->pg);
+    if (ask)
+        ledger_add_holder(ledger);
+    ledger_add_event(ledger, "held", recipients);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    if (!pg_send(ledger->pg, &ignored))
+        return;
+    if (ask)
         ledger_take_holder(ledger, holder);
-    if (sent)
-        ledger_finish(ledger);
+    ledger_finish(ledger);
 }
 
 static size_t recipients_of(const struct ledger_message *message)

@@ -9,23 +9,21 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
 {
     if (!ledger_connect(ledger, fault))
         return false;
-    bool sent = ledger_add_begin_as_is(ledger, fault) &&
-                pg_add(ledger->pg, query, PG_PARAMS(PG_TEXT(address)), fault) &&
-                pg_add(ledger->pg, "ROLLBACK", 0, NULL, fault) && pg_send(ledger->pg, fault);
-    PGresult *result OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, pg_mark(ledger->pg) - 2, fault) : NULL;
-    bool failed = result == NULL;
+    ledger_add_begin_as_is(ledger);
+    size_t mark = pg_mark(ledger->pg);
+    pg_add(ledger->pg, query, PG_PARAMS(PG_TEXT(address)));
+    pg_add(ledger->pg, "ROLLBACK", 0, NULL);
+    PGresult *result OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     pg_finish(ledger->pg);
-    if (failed) {
+    if (result == NULL) {
         ledger_rollback(ledger);
-        fault_prefix(fault, "[route] account_query");
-        return false;
+        return fault_prefix(fault, "[route] account_query");
     }
     if (PQntuples(result) > 1)
         return fault_set(fault, "[route] account_query: %d rows for one address, at most one is allowed",
                          PQntuples(result));
-    if (PQnfields(result) == 0) { /* a statement that never returns rows does not say that the account is unknown */
+    if (PQnfields(result) == 0) /* a statement that never returns rows does not say that the account is unknown */
         return fault_set(fault, "[route] account_query: the statement returns no columns");
-    }
     *ret_found = PQntuples(result) == 1;
     for (int i = 0; *ret_found && i < 3; i++) { /* as many of the three columns as it has */
         bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);

@@ -36,10 +36,7 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
  * their foreign key. Returns how many messages these were. */
 static PGresult *delete_batch(struct ledger *ledger, int64_t older_than_ms, const char *ids, struct fault *fault)
 {
-    if (!pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL, fault)) {
-        ledger_rollback(ledger);
-        return NULL;
-    }
+    pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL);
     return ledger_batch_commit(
         ledger,
         "WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD

@@ -80,10 +80,9 @@ struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t
     if (!ledger_connect(ledger, fault))
         return NULL;
     /* For this query: compiling it (jit) takes a tenth of a second, longer than running it. */
-    bool set = pg_add(ledger->pg, "SELECT pg_catalog.set_config('jit', 'off', true)", 0, NULL, fault);
+    pg_add(ledger->pg, "SELECT pg_catalog.set_config('jit', 'off', true)", 0, NULL);
     pg_receive_any(ledger->pg);
-    PGresult *result OD_CLEANUP(pg_clear) = set ? ledger_ask_here(ledger, LEDGER_OPERATOR, sql, count, params, fault)
-                                                : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_OPERATOR, sql, count, params, fault);
     return result != NULL ? ledger_table_of(result) : NULL;
 }
 

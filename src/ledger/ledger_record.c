@@ -11,29 +11,26 @@
 #define RAW_CHUNK (1024 * 1024)
 #define TEXT_MAX (1024 * 1024) /* of a part: decode.h returns no more */
 
-static bool add_message(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
-                        const struct decoded *decoded, struct fault *fault)
+static void add_message(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
+                        const struct decoded *decoded)
 {
     const char *const *list = (const char *const *)decoded->references;
     size_t count = 0;
     while (list != NULL && list[count] != NULL)
         count++;
     char *references OD_CLEANUP(base_free) = pg_text_array(list, count);
-    return pg_add(
-        ledger->pg,
-        "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
-        " size, in_reply_to, \"references\", received_at)"
-        " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
-        " pg_catalog.to_timestamp($12::bigint)) ON CONFLICT DO NOTHING",
-        PG_PARAMS(LEDGER_KEY(message), PG_NUMBER(message_lock_key(message->identity)), PG_TEXT(message->message_id),
-                  PG_TEXT(message->sender), PG_TEXT(decoded->from), PG_TEXT(decoded->subject),
-                  PG_NUMBER_IF(decoded->has_date, decoded->date), PG_NUMBER(message->size),
-                  PG_TEXT(decoded->in_reply_to), PG_ARRAY(references), PG_NUMBER(received_at)),
-        fault);
+    pg_add(ledger->pg,
+           "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"
+           " size, in_reply_to, \"references\", received_at)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.to_timestamp($8::bigint), $9, $10, $11,"
+           " pg_catalog.to_timestamp($12::bigint)) ON CONFLICT DO NOTHING",
+           PG_PARAMS(LEDGER_KEY(message), PG_NUMBER(message_lock_key(message->identity)), PG_TEXT(message->message_id),
+                     PG_TEXT(message->sender), PG_TEXT(decoded->from), PG_TEXT(decoded->subject),
+                     PG_NUMBER_IF(decoded->has_date, decoded->date), PG_NUMBER(message->size),
+                     PG_TEXT(decoded->in_reply_to), PG_ARRAY(references), PG_NUMBER(received_at)));
 }
 
-static bool add_address_rows(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded,
-                             struct fault *fault)
+static void add_address_rows(struct ledger *ledger, const struct ledger_message *message, const struct decoded *decoded)
 {
     enum { ROLE, POSITION, GROUP, NAME, ADDRESS, COLUMNS };
     size_t count = decoded->address_count;
@@ -55,59 +52,49 @@ static bool add_address_rows(struct ledger *ledger, const struct ledger_message 
         arrays[i] = pg_text_array(columns[i], count);
         params[2 + i] = PG_ARRAY(arrays[i]);
     }
-    bool added = pg_add(ledger->pg,
-                        "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
-                        " SELECT m.id, a.role, a.position::integer, a.\"group\", a.name, a.address"
-                        " FROM @schema@.message m, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])"
-                        " AS a(role, position, \"group\", name, address) WHERE m.identity = $1 AND m.digest = $2"
-                        " ON CONFLICT DO NOTHING",
-                        2 + COLUMNS, params, fault);
+    pg_add(ledger->pg,
+           "INSERT INTO @schema@.address (message, role, position, \"group\", name, address)"
+           " SELECT m.id, a.role, a.position::integer, a.\"group\", a.name, a.address"
+           " FROM @schema@.message m, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[])"
+           " AS a(role, position, \"group\", name, address) WHERE m.identity = $1 AND m.digest = $2"
+           " ON CONFLICT DO NOTHING",
+           2 + COLUMNS, params);
     for (int i = 0; i < COLUMNS; i++) {
         base_free(&arrays[i]);
         base_free(&columns[i]);
     }
     base_free(&positions);
-    return added;
 }
 
-static bool add_part(struct ledger *ledger, const struct ledger_message *message, const struct decoded_part *part,
-                     struct fault *fault)
+static void add_part(struct ledger *ledger, const struct ledger_message *message, const struct decoded_part *part)
 {
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
-                  " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bytea, $10::text"
-                  " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
-                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(part->path), PG_TEXT(part->type), PG_TEXT(part->charset),
-                            PG_TEXT(part->disposition), PG_TEXT(part->filename), PG_NUMBER(part->size),
-                            PG_BYTES(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX}),
-                  fault);
+    pg_add(ledger->pg,
+           "INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)"
+           " SELECT id, $3::text, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bytea, $10::text"
+           " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
+           PG_PARAMS(LEDGER_KEY(message), PG_TEXT(part->path), PG_TEXT(part->type), PG_TEXT(part->charset),
+                     PG_TEXT(part->disposition), PG_TEXT(part->filename), PG_NUMBER(part->size),
+                     PG_BYTES(part->sha256, sizeof(part->sha256)), {.data = part->text, .max = TEXT_MAX}));
 }
 
-static bool add_raw(struct ledger *ledger, const struct ledger_message *message, size_t chunk, struct fault *fault)
+static void add_raw(struct ledger *ledger, const struct ledger_message *message, size_t at)
 {
-    size_t at = chunk * RAW_CHUNK, left = (size_t)message->size - at;
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
-                  " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
-                  PG_PARAMS(LEDGER_KEY(message), PG_NUMBER((int64_t)chunk),
-                            PG_BYTES((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK)),
-                  fault);
+    size_t left = (size_t)message->size - at;
+    pg_add(ledger->pg,
+           "INSERT INTO @schema@.raw (message, chunk, data) SELECT id, $3::integer, $4::bytea"
+           " FROM @schema@.message WHERE identity = $1 AND digest = $2 ON CONFLICT DO NOTHING",
+           PG_PARAMS(LEDGER_KEY(message), PG_NUMBER((int64_t)(at / RAW_CHUNK)),
+                     PG_BYTES((const char *)message->data + at, left < RAW_CHUNK ? left : RAW_CHUNK)));
 }
 
-bool ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
-                       const struct decoded *decoded, struct fault *fault)
+void ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
+                       const struct decoded *decoded)
 {
-    if (!add_message(ledger, message, received_at, decoded, fault))
-        return false;
-    if (decoded->address_count > 0 && !add_address_rows(ledger, message, decoded, fault))
-        return false;
+    add_message(ledger, message, received_at, decoded);
+    if (decoded->address_count > 0)
+        add_address_rows(ledger, message, decoded);
     for (size_t i = 0; i < decoded->part_count; i++)
-        if (!add_part(ledger, message, &decoded->parts[i], fault))
-            return false;
-    if (ledger->config->record.level != RECORD_RAW)
-        return true;
-    for (size_t chunk = 0; chunk * RAW_CHUNK < (size_t)message->size; chunk++)
-        if (!add_raw(ledger, message, chunk, fault))
-            return false;
-    return true;
+        add_part(ledger, message, &decoded->parts[i]);
+    for (size_t at = 0; ledger->config->record.level == RECORD_RAW && at < (size_t)message->size; at += RAW_CHUNK)
+        add_raw(ledger, message, at);
 }

@@ -5,7 +5,7 @@
 #include "ledger/ledger_session.h"
 
 /* Adds the record of a new message. */
-bool ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
-                       const struct decoded *decoded, struct fault *fault) OD_MUST;
+void ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
+                       const struct decoded *decoded);
 
 #endif

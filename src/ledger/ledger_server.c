@@ -64,10 +64,9 @@ bool ledger_server_record(struct ledger *ledger, const char *server, bool honour
     return result != NULL;
 }
 
-bool ledger_add_server(struct ledger *ledger, struct fault *fault)
+void ledger_add_server(struct ledger *ledger)
 {
-    const struct pg_param record[] = {{.data = "check"}, {.data = "true"}};
-    const struct pg_param read[] = {{.data = "check"}, {.data = "0"}, {.data = "0"}};
-    return pg_add(ledger->pg, RECORD, 2, record, fault) && pg_add(ledger->pg, READ, 3, read, fault) &&
-           pg_add(ledger->pg, SET_OUT, 2, read, fault);
+    pg_add(ledger->pg, RECORD, PG_PARAMS(PG_TEXT("check"), PG_TEXT("true")));
+    pg_add(ledger->pg, READ, PG_PARAMS(PG_TEXT("check"), PG_TEXT("0"), PG_TEXT("0")));
+    pg_add(ledger->pg, SET_OUT, PG_PARAMS(PG_TEXT("check"), PG_TEXT("0")));
 }

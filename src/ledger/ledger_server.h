@@ -27,6 +27,6 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault) OD_MUST;
 
 /* Adds all queries and updates about a server to a batch, for the check. */
-bool ledger_add_server(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_server(struct ledger *ledger);
 
 #endif

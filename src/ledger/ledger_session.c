@@ -87,58 +87,59 @@ void ledger_close(struct ledger **ledger)
     " pg_catalog.set_config('statement_timeout', $2, true)," \
     " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()"
 
-static bool add_begin(struct ledger *ledger, const char *settings, int64_t lock_ms, struct fault *fault)
+static void add_begin(struct ledger *ledger, const char *settings, int64_t lock_ms)
 {
-    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) &&
-           pg_add(ledger->pg, settings,
-                  PG_PARAMS(PG_NUMBER(ledger->config->delivery.deadline), PG_NUMBER(PG_TIMEOUT_MS + lock_ms),
-                            PG_NUMBER(lock_ms)),
-                  fault);
+    pg_add(ledger->pg, BEGIN, 0, NULL);
+    pg_add(ledger->pg, settings,
+           PG_PARAMS(PG_NUMBER(ledger->config->delivery.deadline), PG_NUMBER(PG_TIMEOUT_MS + lock_ms),
+                     PG_NUMBER(lock_ms)));
 }
 
-bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault)
+void ledger_add_begin(struct ledger *ledger, int64_t lock_ms)
 {
-    return add_begin(ledger, "SELECT " LEDGER_SAFE_PATH ", " SETTINGS, lock_ms, fault);
+    add_begin(ledger, "SELECT " LEDGER_SAFE_PATH ", " SETTINGS, lock_ms);
 }
 
-bool ledger_add_begin_as_is(struct ledger *ledger, struct fault *fault)
+void ledger_add_begin_as_is(struct ledger *ledger)
 {
-    return add_begin(ledger, "SELECT " SETTINGS, PG_TIMEOUT_MS, fault);
+    add_begin(ledger, "SELECT " SETTINGS, PG_TIMEOUT_MS);
 }
 
-bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault)
+void ledger_add_begin_idle(struct ledger *ledger)
 {
-    return pg_add(ledger->pg, BEGIN, 0, NULL, fault) &&
-           pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH ", pg_catalog.set_config('synchronous_commit', 'off', true)",
-                  0, NULL, fault);
+    pg_add(ledger->pg, BEGIN, 0, NULL);
+    pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH ", pg_catalog.set_config('synchronous_commit', 'off', true)", 0,
+           NULL);
 }
 
-bool ledger_add_path(struct ledger *ledger, struct fault *fault)
+void ledger_add_path(struct ledger *ledger)
 {
-    return pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL, fault);
+    pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL);
 }
 
-bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault)
+void ledger_add_event(struct ledger *ledger, const char *name, size_t count)
 {
-    return pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ($1::text, $2::text, $3::integer)",
-                  PG_PARAMS(PG_TEXT(name), PG_TEXT(ledger->host), PG_NUMBER((int64_t)count)), fault);
+    pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ($1::text, $2::text, $3::integer)",
+           PG_PARAMS(PG_TEXT(name), PG_TEXT(ledger->host), PG_NUMBER((int64_t)count)));
 }
 
 void ledger_finish(struct ledger *ledger)
 {
     struct fault ignored;
-    if (pg_finish(ledger->pg) && pg_in_transaction(ledger->pg) && pg_add(ledger->pg, "ROLLBACK", 0, NULL, &ignored) &&
-        pg_send(ledger->pg, &ignored))
+    if (!pg_finish(ledger->pg) || !pg_in_transaction(ledger->pg))
+        return;
+    pg_add(ledger->pg, "ROLLBACK", 0, NULL);
+    if (pg_send(ledger->pg, &ignored))
         pg_finish(ledger->pg);
 }
 
 PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
                           const struct pg_param *params, struct fault *fault)
 {
-    bool sent = ledger_add_path(ledger, fault);
+    ledger_add_path(ledger);
     size_t mark = pg_mark(ledger->pg);
-    sent = sent && pg_add(ledger->pg, sql, count, params, fault) && pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    pg_add(ledger->pg, sql, count, params);
+    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     pg_finish(ledger->pg);
     if (result == NULL)
         ledger_add_remedy(ledger->config, role, fault);
@@ -156,11 +157,11 @@ PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql
 {
     if (!ledger_connect(ledger, fault))
         return NULL;
-    bool sent = ledger_add_begin(ledger, PG_TIMEOUT_MS, fault);
+    ledger_add_begin(ledger, PG_TIMEOUT_MS);
     size_t mark = pg_mark(ledger->pg);
-    sent = sent && pg_add(ledger->pg, sql, count, params, fault) && pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-           pg_send(ledger->pg, fault);
-    PGresult *result = sent ? pg_take(ledger->pg, mark, fault) : NULL;
+    pg_add(ledger->pg, sql, count, params);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
     if (result != NULL && !pg_committed(ledger->pg, mark + 1, fault))
         pg_clear(&result);
     ledger_finish(ledger);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The session with the database: its transactions, and single statements. ledger_add_* adds statements to the batch
- * (pg.h). */
+ * The session with the database: its transactions, and single statements. ledger_add_* adds statements to the batch; if
+ * that fails, pg_send says so (pg.h). */
 #ifndef ONCEDROP_LEDGER_SESSION_H
 #define ONCEDROP_LEDGER_SESSION_H
 
@@ -59,19 +59,19 @@ typedef PGresult *ledger_run(struct ledger *ledger, const char *role, const char
 
 /* Adds BEGIN and the transaction's settings; the last column of their result is pg_backend_pid(). lock_ms is the
  * lock_timeout. */
-bool ledger_add_begin(struct ledger *ledger, int64_t lock_ms, struct fault *fault) OD_MUST;
+void ledger_add_begin(struct ledger *ledger, int64_t lock_ms);
 
 /* The same for the site's own statement, which may rely on the search_path of its role. */
-bool ledger_add_begin_as_is(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_begin_as_is(struct ledger *ledger);
 
 /* The same for a transaction that may be lost in a crash of the database: nobody waits for the disk. */
-bool ledger_add_begin_idle(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_begin_idle(struct ledger *ledger);
 
 /* Adds the safe path for the statements of a batch that only reads, outside of any transaction. */
-bool ledger_add_path(struct ledger *ledger, struct fault *fault) OD_MUST;
+void ledger_add_path(struct ledger *ledger);
 
 /* Adds a row about something that only the statistics count: held, search. */
-bool ledger_add_event(struct ledger *ledger, const char *name, size_t count, struct fault *fault) OD_MUST;
+void ledger_add_event(struct ledger *ledger, const char *name, size_t count);
 
 /* Ends the batch, of which the last statement was a COMMIT; if one failed, also its transaction. */
 void ledger_finish(struct ledger *ledger);

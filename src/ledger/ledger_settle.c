@@ -21,49 +21,43 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
     abort(); /* only what was claimed can be settled */
 }
 
-static bool add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
-                           struct fault *fault)
+static void add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made)
 {
     const struct ledger_target *target = &claim->message->targets[made->target];
-    return pg_add(
-        ledger->pg,
-        "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
-        " stored_at = CASE WHEN $7 = 'stored' THEN pg_catalog.clock_timestamp() END"
-        " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND c.message = m.id"
-        " AND c.account = $3 AND c.mailbox = $4 AND c.attempt = $5::integer AND c.claim = $6::bigint",
-        PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
-                  PG_NUMBER(claimed(claim, made->target)->attempt), PG_NUMBER(claim->token),
-                  PG_TEXT(ledger_state_name(made->state)), PG_BOOL(made->doubt),
-                  PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid),
-                  PG_TEXT(made->error)),
-        fault);
+    pg_add(ledger->pg,
+           "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
+           " stored_at = CASE WHEN $7 = 'stored' THEN pg_catalog.clock_timestamp() END"
+           " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND c.message = m.id"
+           " AND c.account = $3 AND c.mailbox = $4 AND c.attempt = $5::integer AND c.claim = $6::bigint",
+           PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
+                     PG_NUMBER(claimed(claim, made->target)->attempt), PG_NUMBER(claim->token),
+                     PG_TEXT(ledger_state_name(made->state)), PG_BOOL(made->doubt),
+                     PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid),
+                     PG_TEXT(made->error)));
 }
 
 /* For the Sent copy only the Message-ID counts: copies that were claimed for other content with this id, but never
  * stored, are settled by this one. */
-static bool add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
-                               struct fault *fault)
+static void add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made)
 {
     const struct ledger_target *target = &claim->message->targets[made->target];
     if (target->role != COPY_SENT || made->state != COPY_STORED)
-        return true;
-    return pg_add(
-        ledger->pg,
-        "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
-        " stored_at = pg_catalog.clock_timestamp()"
-        " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
-        " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
-        PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
-                  PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid)),
-        fault);
+        return;
+    pg_add(ledger->pg,
+           "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
+           " stored_at = pg_catalog.clock_timestamp()"
+           " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
+           " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
+           PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
+                     PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid)));
 }
 
 /* Updates only our own try: a delivery that has taken over has a row of its own. */
-static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *claim,
-                              const struct ledger_answer *answer, const struct ledger_times *times, struct fault *fault)
+static void add_answer_update(struct ledger *ledger, const struct ledger_claim *claim,
+                              const struct ledger_answer *answer, const struct ledger_times *times)
 {
     const struct ledger_message *message = claim->message;
-    return pg_add(
+    pg_add(
         ledger->pg,
         "WITH tried AS (UPDATE @schema@.delivery d SET outcome = $4::text, reason = $5::text,"
         " last_at = pg_catalog.clock_timestamp(),"
@@ -77,53 +71,49 @@ static bool add_answer_update(struct ledger *ledger, const struct ledger_claim *
         " WHERE t.delivery = tried.id AND t.claim = $8::bigint",
         PG_PARAMS(LEDGER_KEY(message), PG_TEXT(message->recipients[answer->recipient].address),
                   PG_TEXT(answer->outcome), PG_TEXT(answer->reason), PG_BOOL(answer->finished), PG_BOOL(answer->whole),
-                  PG_NUMBER(claim->token), LEDGER_SPENT(times)),
-        fault);
+                  PG_NUMBER(claim->token), LEDGER_SPENT(times)));
 }
 
-static bool add_notify(struct ledger *ledger, const struct ledger_message *message, const struct ledger_made *made,
-                       size_t count, struct fault *fault)
+static void add_notify(struct ledger *ledger, const struct ledger_message *message, const struct ledger_made *made,
+                       size_t count)
 {
     bool any = false;
     for (size_t i = 0; i < count; i++)
         any = any || made[i].state == COPY_STORED;
-    if (!any || ledger->config->record.notify[0] == '\0')
-        return true;
-    return pg_add(ledger->pg,
-                  "SELECT pg_catalog.pg_notify($3, id::text) FROM @schema@.message WHERE identity = $1 AND digest = $2",
-                  PG_PARAMS(LEDGER_KEY(message), PG_TEXT(ledger->config->record.notify)), fault);
+    if (any && ledger->config->record.notify[0] != '\0')
+        pg_add(ledger->pg,
+               "SELECT pg_catalog.pg_notify($3, id::text) FROM @schema@.message WHERE identity = $1 AND digest = $2",
+               PG_PARAMS(LEDGER_KEY(message), PG_TEXT(ledger->config->record.notify)));
 }
 
-bool ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
-                       size_t made_count, struct ledger_answers answers, size_t *ret, struct fault *fault)
+void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
+                       size_t made_count, struct ledger_answers answers)
 {
-    *ret = pg_mark(ledger->pg);
     for (size_t i = 0; i < made_count; i++)
-        if (!add_copy_state(ledger, claim, &made[i], fault))
-            return false;
+        add_copy_state(ledger, claim, &made[i]);
     for (size_t i = 0; i < made_count; i++)
-        if (!add_variants_state(ledger, claim, &made[i], fault))
-            return false;
+        add_variants_state(ledger, claim, &made[i]);
     for (size_t i = 0; i < answers.count; i++)
-        if (!add_answer_update(ledger, claim, &answers.answers[i], &answers.times, fault))
-            return false;
-    return add_notify(ledger, claim->message, made, made_count, fault);
+        add_answer_update(ledger, claim, &answers.answers[i], &answers.times);
+    add_notify(ledger, claim->message, made, made_count);
 }
 
 static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim,
                           const struct ledger_settling *settling, struct marks *ret, struct fault *fault)
 {
-    if (!ledger->in_transaction &&
-        (!ledger_add_rollback(ledger, fault) || !ledger_add_begin(ledger, PG_TIMEOUT_MS, fault)))
-        return false;
-    if (!ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers, &ret->copies,
-                           fault) ||
-        (settling->next == LEDGER_NO_TARGET && !ledger_add_release(ledger, fault)))
-        return false;
+    if (!ledger->in_transaction) {
+        ledger_add_rollback(ledger);
+        ledger_add_begin(ledger, PG_TIMEOUT_MS);
+    }
+    ret->copies = pg_mark(ledger->pg);
+    ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers);
+    if (settling->next == LEDGER_NO_TARGET)
+        ledger_add_release(ledger);
     ret->commit = pg_mark(ledger->pg);
-    return pg_add(ledger->pg, "COMMIT", 0, NULL, fault) &&
-           (settling->next == LEDGER_NO_TARGET || ledger_add_hold(ledger, claim, settling->next, &ret->hold, fault)) &&
-           pg_send(ledger->pg, fault);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    if (settling->next != LEDGER_NO_TARGET)
+        ret->hold = ledger_add_hold(ledger, claim, settling->next);
+    return pg_send(ledger->pg, fault);
 }
 
 /* Takes the results up to the COMMIT. An UPDATE of no row means that the attempt is another delivery's. */
@@ -152,7 +142,7 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
                                       struct fault *fault)
 {
     struct fault ignored;
-    struct marks marks;
+    struct marks marks = {.hold = 0};
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sent = send_settling(ledger, claim, settling, &marks, fault);

@@ -77,30 +77,30 @@ struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fau
 }
 
 /* Locks a row, so that only one process at a time adds up, and another one, so that nothing is deleted meanwhile. */
-static bool add_locks(struct ledger *ledger, struct fault *fault)
+static void add_locks(struct ledger *ledger)
 {
-    return pg_add(ledger->pg,
-                  "INSERT INTO @schema@.total AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)"
-                  " ON CONFLICT (name, label, le) DO UPDATE SET value = t.value",
-                  0, NULL, fault) &&
-           pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL, fault);
+    pg_add(ledger->pg,
+           "INSERT INTO @schema@.total AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)"
+           " ON CONFLICT (name, label, le) DO UPDATE SET value = t.value",
+           0, NULL);
+    pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL);
 }
 
 /* No transaction lasts an hour: what got a number before a row that is older is there, or will never be. */
-static bool add_tally(struct ledger *ledger, struct fault *fault)
+static void add_tally(struct ledger *ledger)
 {
-    return pg_add(ledger->pg,
-                  "WITH old AS MATERIALIZED (SELECT t.last_message, t.last_copy, coalesce((SELECT id FROM @schema@.copy"
-                  " WHERE id > t.last_copy AND first_at < pg_catalog.clock_timestamp() - interval '1 hour'"
-                  " ORDER BY id DESC LIMIT 1), t.last_copy) AS copy FROM @schema@.tally t),"
-                  " span AS MATERIALIZED (SELECT o.*, greatest(o.last_message, (SELECT max(message) FROM @schema@.copy"
-                  " WHERE id > o.copy - 1000 AND id <= o.copy)) AS message FROM old o)"
-                  " UPDATE @schema@.tally t SET last_message = s.message, messages = t.messages + m.messages,"
-                  " bytes = t.bytes + m.bytes, last_copy = s.copy, copies = t.copies + c.copies FROM span s,"
-                  " LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message"
-                  " WHERE id > s.last_message AND id <= s.message) m,"
-                  " LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND id <= s.copy) c",
-                  0, NULL, fault);
+    pg_add(ledger->pg,
+           "WITH old AS MATERIALIZED (SELECT t.last_message, t.last_copy, coalesce((SELECT id FROM @schema@.copy"
+           " WHERE id > t.last_copy AND first_at < pg_catalog.clock_timestamp() - interval '1 hour'"
+           " ORDER BY id DESC LIMIT 1), t.last_copy) AS copy FROM @schema@.tally t),"
+           " span AS MATERIALIZED (SELECT o.*, greatest(o.last_message, (SELECT max(message) FROM @schema@.copy"
+           " WHERE id > o.copy - 1000 AND id <= o.copy)) AS message FROM old o)"
+           " UPDATE @schema@.tally t SET last_message = s.message, messages = t.messages + m.messages,"
+           " bytes = t.bytes + m.bytes, last_copy = s.copy, copies = t.copies + c.copies FROM span s,"
+           " LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message"
+           " WHERE id > s.last_message AND id <= s.message) m,"
+           " LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND id <= s.copy) c",
+           0, NULL);
 }
 
 bool ledger_total_is_due(struct ledger *ledger, bool *ret, struct fault *fault)
@@ -120,9 +120,10 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
     if (!ledger_connect(ledger, fault))
         return false;
     pg_set_timeout(ledger->pg, PG_TIMEOUT_MS + LONGEST_MS);
-    bool sent =
-        ledger_add_begin(ledger, LONGEST_MS, fault) && add_locks(ledger, fault) && add_tally(ledger, fault) &&
-        pg_add(ledger->pg,
+    ledger_add_begin(ledger, LONGEST_MS);
+    add_locks(ledger);
+    add_tally(ledger);
+    pg_add(ledger->pg,
                "WITH span AS MATERIALIZED (SELECT " UNTIL " AS since,"
                " greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), " UNTIL ") AS until),"
                " tries AS (" TRIES " WHERE t.started_at >= (SELECT since FROM span)"
@@ -133,9 +134,9 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
                " INSERT INTO @schema@.total AS t (name, label, le, value) SELECT name, label, le, sum(value) FROM ("
                COUNTS EVENTS("old") ") AS counts GROUP BY name, label, le"
                " ON CONFLICT (name, label, le) DO UPDATE SET value = t.value + EXCLUDED.value",
-               0, NULL, fault) &&
-        pg_add(ledger->pg, "COMMIT", 0, NULL, fault) && pg_send(ledger->pg, fault);
-    bool committed = sent && pg_committed(ledger->pg, pg_mark(ledger->pg) - 1, fault);
+               0, NULL);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    bool committed = pg_send(ledger->pg, fault) && pg_committed(ledger->pg, pg_mark(ledger->pg) - 1, fault);
     pg_finish(ledger->pg);
     if (committed)
         return true;

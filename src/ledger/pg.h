@@ -99,10 +99,11 @@ const char *pg_number(int64_t number, char text[24]);
 char *pg_text_array(const char *const *items, size_t count) OD_MUST;
 
 /* Adds a statement to the batch, starting one if necessary; it may be sent before pg_send. params[count]; count at most
- * PG_MAX_PARAMS. False with the fault set if the connection is lost. */
-bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault) OD_MUST;
+ * PG_MAX_PARAMS. If the connection is lost, pg_send says so. */
+void pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params);
 
-/* Ends the batch and sends it without waiting for results. */
+/* Ends the batch and sends it without waiting for results. False with the fault set if the connection is lost, or was
+ * when a statement was added. */
 bool pg_send(struct pg *pg, struct fault *fault) OD_MUST;
 
 /* The mark of the statement that will be added next, by which to take its result. */

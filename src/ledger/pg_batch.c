@@ -8,14 +8,14 @@
 
 #define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
 
-static bool enter_batch(struct pg *pg, struct fault *fault)
+static bool enter_batch(struct pg *pg)
 {
     if (!pg_usable(pg))
-        return pg_lose(pg, fault, "connection lost");
+        return pg_lose(pg, &pg->fault, "connection lost");
     if (pg->in_batch)
         return true;
     if (!PQenterPipelineMode(pg->conn))
-        return pg_lose(pg, fault, "connection busy");
+        return pg_lose(pg, &pg->fault, "connection busy");
     pg->in_batch = true;
     pg->received = 0;
     pg->added = pg->taken = pg->results = 0;
@@ -31,26 +31,26 @@ size_t pg_mark(const struct pg *pg)
 }
 
 static bool send_statement(struct pg *pg, const char *sql, size_t count, const char *const *values, const int *lengths,
-                           const int *formats, struct fault *fault)
+                           const int *formats)
 {
-    const struct pg_statement *statement = pg_statement(pg, sql, count, fault);
+    const struct pg_statement *statement = pg_statement(pg, sql, count, &pg->fault);
     if (statement == NULL)
         return false;
     int sent = statement->name[0] != '\0'
                    ? PQsendQueryPrepared(pg->conn, statement->name, (int)count, values, lengths, formats, 0)
                    : PQsendQueryParams(pg->conn, statement->sql, (int)count, NULL, values, lengths, formats, 0);
-    return sent ? true : pg_lose(pg, fault, "connection lost");
+    return sent ? true : pg_lose(pg, &pg->fault, "connection lost");
 }
 
-bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
+void pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params)
 {
     const char *values[PG_MAX_PARAMS] = {NULL};
     char *fit[PG_MAX_PARAMS];
     int lengths[PG_MAX_PARAMS] = {0}, formats[PG_MAX_PARAMS] = {0};
     if (count > PG_MAX_PARAMS)
         abort();
-    if (!enter_batch(pg, fault))
-        return false;
+    if (pg->failed || (pg->failed = !enter_batch(pg)))
+        return;
     for (size_t i = 0; i < count; i++) {
         bool is_text = params[i].data != NULL && !params[i].binary;
         fit[i] = is_text ? pg_text_fit(params[i].data, params[i].max > 0 ? params[i].max : PG_TEXT_MAX) : NULL;
@@ -60,17 +60,19 @@ bool pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param 
         if (values[i] != NULL)
             pg->unflushed += params[i].binary ? (size_t)params[i].length : strlen(values[i]);
     }
-    bool sent = send_statement(pg, sql, count, values, lengths, formats, fault);
+    bool sent = send_statement(pg, sql, count, values, lengths, formats);
     for (size_t i = 0; i < count; i++)
         base_free(&fit[i]);
-    if (!sent)
-        return false;
-    pg->added++;
-    return pg->unflushed < FLUSH_BYTES || pg_flush(pg, fault);
+    pg->added += sent;
+    pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->fault));
 }
 
 bool pg_send(struct pg *pg, struct fault *fault)
 {
+    if (pg->failed) {
+        *fault = pg->fault;
+        return false;
+    }
     if (!pg_usable(pg) || !PQpipelineSync(pg->conn))
         return pg_lose(pg, fault, "connection lost");
     return pg_flush(pg, fault);

@@ -16,6 +16,8 @@ struct pg {
     bool in_batch;
     bool skipped; /* an earlier statement of the batch failed */
     bool lost;
+    bool failed;         /* a statement could not be added, ... */
+    struct fault fault;  /* ... and why; the connection is lost */
     bool alone;          /* a COMMIT did not wait for the synchronous standby */
     size_t added, taken; /* number of statements added to the batch, and of results taken */
     unsigned prepared;   /* number of names used so far */

@@ -16,13 +16,11 @@
 #define RECEIVE_MS 60000 /* the front gives up earlier */
 #define OLDEST_MS 3600000
 
-/* The front's connection; a process serves one at a time. */
-static int front_fd = -1;
-
 /* The front ends the connection when the reader of its output goes, and says nothing after the final mark. */
-static bool front_gone(void)
+static bool is_front_gone(void *context)
 {
-    struct pollfd front = {.fd = front_fd, .events = POLLRDHUP};
+    const struct lmtp *lmtp = context;
+    struct pollfd front = {.fd = lmtp->fd, .events = POLLRDHUP};
     return poll(&front, 1, 0) != 0; /* an error counts as gone */
 }
 
@@ -96,7 +94,7 @@ static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struc
         delivery_begin(delivery, &fault);
         lmtp_run(lmtp, delivery);
     }
-    *report = delivery->recipients[0].report;
+    *report = delivery->answers[0].report;
 }
 
 static void reply_to_front(struct lmtp *lmtp, const struct report *report)
@@ -117,16 +115,17 @@ static void deliver_for_front(struct lmtp *lmtp, struct envelope *envelope, stru
     enum message_result result = lmtp_incoming_end(incoming, &message);
     if (!envelope_check(envelope, result, message, &incoming->fault, &report))
         message_free(&message);
-    else if (envelope_complete(envelope, message, &report) && front_gone())
+    else if (envelope_complete(envelope, message, &report) && is_front_gone(lmtp))
         report_set(&report, OUTCOME_TROUBLE, OUTPUT_CUT);
-    struct delivery delivery = envelope_delivery(envelope, message, &recipient, started_ms);
-    delivery.config = lmtp->config;
-    delivery.sessions = lmtp->kept->sessions;
-    delivery.reader_gone = front_gone;
+    struct delivery_request request = envelope_request(envelope, message, &recipient);
+    request.config = lmtp->config;
+    request.sessions = lmtp->kept->sessions;
+    request.reader_gone = is_front_gone;
+    request.reader = lmtp;
+    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     run_unless_given(lmtp, &delivery, &report);
     reply_to_front(lmtp, &report);
     delivery_log(&delivery);
-    delivery_clear(&delivery);
 }
 
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
@@ -143,7 +142,6 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
     /* The deadline is set once before there is a database session, and again when the delivery runs. */
     const long long longest = 2 * lmtp->config->delivery.deadline;
     lmtp_stream_reply(lmtp->stream, "354 %lld", longest);
-    front_fd = lmtp->fd;
     if (receive(lmtp, &incoming)) {
         deliver_for_front(lmtp, &envelope, &incoming, since <= now && since >= now - OLDEST_MS ? since : now);
         lmtp->messages++;

@@ -33,7 +33,7 @@ void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
     struct ledger **ledger = &lmtp->kept->ledger;
     struct fault fault;
     if (*ledger == NULL)
-        *ledger = ledger_open(lmtp->config, delivery->queue_id, &fault);
+        *ledger = ledger_open(lmtp->config, delivery->request->queue_id, &fault);
     delivery->ledger = *ledger;
     if (*ledger == NULL)
         delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
@@ -45,15 +45,15 @@ void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
 static void reply_to_each(struct lmtp *lmtp, const struct delivery *delivery)
 {
     char line[1024];
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        const struct report *report = &delivery->recipients[i].report;
+    for (size_t i = 0; i < delivery->request->recipient_count; i++) {
+        const struct report *report = &delivery->answers[i].report;
         lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
                           report_line(report, line, sizeof(line)));
     }
     (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still reads this does not matter */
 }
 
-/* The recipients in the form of delivery_run. original: the address before aliases, found in the message, of the only
+/* The recipients in the form of a delivery. original: the address before aliases, found in the message, of the only
  * recipient; or NULL. */
 static struct delivery_recipient *list_recipients(const struct lmtp_transaction *transaction, const char *original)
 {
@@ -82,7 +82,7 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
     if (message != NULL)
         received_queue(message, &transaction->queue_id, &queued_at);
-    struct delivery delivery = {
+    const struct delivery_request request = {
         .config = lmtp->config,
         .sessions = lmtp->kept->sessions,
         .message = message,
@@ -93,8 +93,8 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
         .whole = true,
         .recipients = recipients,
         .recipient_count = count,
-        .started_ms = started_ms,
     };
+    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
     if (message == NULL)
         delivery_refuse(&delivery, refused->outcome, refused->text);
@@ -102,7 +102,6 @@ static void deliver_and_reply(struct lmtp *lmtp, const struct message *message, 
         lmtp_run(lmtp, &delivery);
     reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
-    delivery_clear(&delivery);
 }
 
 /* Makes a message of what was read after DATA, or sends every recipient the reason why not. */

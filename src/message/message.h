@@ -51,7 +51,7 @@ enum message_result {
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct fault *fault) OD_MUST;
 
-/* The same from memory, for replay and tests. For input in pieces (LMTP) see message_builder.h. */
+/* The same from memory, for tests. For input in pieces (LMTP, replay) see message_builder.h. */
 enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit, const char *const *ignore,
                                        struct message **ret, struct fault *fault) OD_MUST;
 
@@ -75,24 +75,10 @@ enum message_fields {
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
                              size_t *ret_size) OD_MUST;
 
-/* True if the bytes, as returned by an IMAP server, have the message's content digest. */
-bool message_same_content(const struct message *message, const void *bytes, size_t size,
-                          const char *const *ignore) OD_MUST;
-
-/* True if a header, as returned by FETCH BODY[HEADER.FIELDS (MESSAGE-ID)], has exactly the message's Message-ID. */
-bool message_same_id(const struct message *message, const void *header, size_t size) OD_MUST;
-
-/* True if such a header tells an id; false also if that is damaged, as after a server has changed it. */
-bool message_has_id(const void *header, size_t size) OD_MUST;
-
-/* Parses the value of a Message-ID field (unfolded or not). Surrounding comments and blanks are removed; the id is what
- * is between '<' and the last '>'. Returns false, with the outputs untouched, if the id is empty or there is no such
- * pair. *ret is a new string (free(3)) of at most MESSAGE_ID_MOST bytes, and may contain any. A lenient reading of
- * RFC 5322, 3.6.4. */
-bool msgid_parse(const char *value, size_t length, char **ret, size_t *ret_length, bool *ret_folded) OD_MUST;
-
-/* The identity of a message in the ledger: SHA-256 over namespace NUL id, where id is the Message-ID's bytes or,
- * without one, the content digest in lower-case hexadecimal. The lock key is its first 8 bytes, big-endian, signed. */
+/* The identity of a message in the ledger: SHA-256 over namespace NUL id, where id is the Message-ID's bytes, unfolded,
+ * or, without one, the content digest in lower-case hexadecimal. The lock key is its first 8 bytes, big-endian, signed.
+ *
+ * id  folded or not */
 void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 
 /* The same for this message. Every byte of a long id counts. */

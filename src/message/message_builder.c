@@ -5,6 +5,7 @@
 
 #include "message/message_digest.h"
 #include "message/message_eol.h"
+#include "message/message_field.h"
 #include "message/message_store.h"
 #include "message/msgid.h"
 
@@ -36,8 +37,8 @@ void message_builder_no_from_line(struct message_builder *builder)
     builder->eol.state = MESSAGE_EOL_REST;
 }
 
-/* Stores n bytes of the chunk. */
-static bool keep(struct message_builder *builder, size_t n, struct fault *fault)
+/* Takes n bytes from the chunk. */
+static bool store_chunk(struct message_builder *builder, size_t n, struct fault *fault)
 {
     builder->size += n;
     if (builder->size_limit > 0 && builder->size > builder->size_limit) {
@@ -57,7 +58,7 @@ bool message_builder_feed(struct message_builder *builder, const void *bytes, si
     while (size > 0 && !builder->too_large) {
         size_t n = size < CHUNK_SIZE ? size : CHUNK_SIZE;
 
-        if (!keep(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), fault))
+        if (!store_chunk(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), fault))
             return false;
         at += n;
         size -= n;
@@ -65,24 +66,16 @@ bool message_builder_feed(struct message_builder *builder, const void *bytes, si
     return true;
 }
 
-static struct message *finished_message(struct message_builder *builder, const unsigned char *data, size_t size)
+static struct message *finished_message(struct message_builder *builder, const unsigned char *data)
 {
     struct message *message = base_alloc(sizeof(*message));
-    struct msgid id;
 
     message->data = data;
-    message->size = size;
+    message->size = builder->size;
     message->received_size = builder->received_size;
-    message->header_size = message_digest_header_size(builder->digest);
-    message_digest_end(builder->digest, message->digest);
-    message->content_size = message_digest_size(builder->digest);
-    msgid_of_header(data, message->header_size, &id);
-    message->id_bytes = id.bytes;
-    message->id_size = id.size;
-    message->message_id = id.id;
-    message->message_id_length = id.length;
-    message->message_id_folded = id.folded;
-    message->message_id_count = id.count;
+    message->header_size = message_field_header_size(data, builder->size);
+    message->content_size = message_digest_end(builder->digest, message->digest);
+    msgid_read(data, message->header_size, message);
     message->store = builder->store;
     builder->store = NULL;
     return message;
@@ -91,9 +84,8 @@ static struct message *finished_message(struct message_builder *builder, const u
 enum message_result message_builder_end(struct message_builder *builder, struct message **ret, struct fault *fault)
 {
     const unsigned char *data;
-    size_t size;
 
-    if (!builder->too_large && !keep(builder, message_eol_end(&builder->eol, builder->chunk), fault))
+    if (!builder->too_large && !store_chunk(builder, message_eol_end(&builder->eol, builder->chunk), fault))
         return MESSAGE_TROUBLE;
     if (builder->too_large) {
         fault_set(fault, "message is larger than delivery.size_limit (%zu bytes)", builder->size_limit);
@@ -103,9 +95,10 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
         fault_set(fault, "no message: nothing to read (%zu bytes)", builder->received_size);
         return MESSAGE_EMPTY;
     }
-    if (!message_store_finish(builder->store, &data, &size, fault))
+    data = message_store_finish(builder->store, fault);
+    if (data == NULL)
         return MESSAGE_TROUBLE;
-    *ret = finished_message(builder, data, size);
+    *ret = finished_message(builder, data);
     return MESSAGE_OK;
 }
 

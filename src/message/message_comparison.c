@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "message/message_digest.h"
+#include "message/msgid.h"
 
 #define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field; a longer one tells nothing */
 
@@ -42,15 +43,9 @@ static void end_loose(struct loose *loose, unsigned char ret[MESSAGE_DIGEST_SIZE
 
 static void release_lf(struct loose *loose)
 {
-    static const char lf[] = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
-
     loose->in_body |= loose->held_lf >= 2 || (loose->held_lf == 1 && !loose->in_line);
-    while (loose->held_lf > 0) {
-        size_t n = loose->held_lf < sizeof(lf) - 1 ? loose->held_lf : sizeof(lf) - 1;
-
-        message_digest_feed(loose->digest, (const unsigned char *)lf, n);
-        loose->held_lf -= n;
-    }
+    for (; loose->held_lf > 0; loose->held_lf--)
+        message_digest_feed(loose->digest, (const unsigned char *)"\n", 1);
 }
 
 static void feed_munged(struct loose *loose, const unsigned char *bytes, size_t size)
@@ -175,11 +170,22 @@ static enum message_likeness end_content(struct message_comparison *comparison)
     return MESSAGE_OTHER;
 }
 
+/* Only the beginning of a very long id is copied. No header that is looked at has an equal one: when it is unfolded, at
+ * least a third of an id remains. */
+_Static_assert(MESSAGE_ID_MOST / 3 > HEADER_MOST, "ids that are cut would be compared");
+
 static enum message_likeness end_id(struct message_comparison *comparison, size_t size)
 {
-    if (message_same_id(comparison->message, comparison->header, size))
-        return MESSAGE_SAME;
-    return message_has_id(comparison->header, size) ? MESSAGE_OTHER : MESSAGE_SIMILAR;
+    const struct message *message = comparison->message;
+    struct message other = {0};
+
+    msgid_read(comparison->header, size, &other);
+    if (other.message_id == NULL)
+        return MESSAGE_SIMILAR;
+    char *id OD_CLEANUP(base_free) = other.message_id;
+    bool same = other.message_id_length == message->message_id_length &&
+                memcmp(id, message->message_id, other.message_id_length) == 0;
+    return same ? MESSAGE_SAME : MESSAGE_OTHER;
 }
 
 enum message_likeness message_comparison_end(struct message_comparison *comparison)

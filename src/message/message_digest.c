@@ -22,7 +22,6 @@ struct message_digest {
     struct hash before; /* the state before a name that may still be left out; sha256 is NULL if there is none */
     const char *const *ignore;
     struct message_scan scan;
-    size_t header_size;
     bool left_out;       /* whether to leave out the field of the current line */
     size_t held, room;   /* of the current name: bytes known; not hashed unless `before` is set */
     unsigned char *name; /* [room]: as long as the longest name to compare with */
@@ -225,28 +224,18 @@ void message_digest_feed(struct message_digest *digest, const unsigned char *byt
         enum message_span span;
         size_t n = message_scan_take(&digest->scan, bytes, (size_t)(end - bytes), &span);
 
-        digest->header_size += span == MESSAGE_SPAN_BODY ? 0 : n;
         take_span(digest, span, bytes, n);
         bytes += n;
     }
 }
 
-void message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE])
+size_t message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE])
 {
     gsize size = MESSAGE_DIGEST_SIZE;
 
     end_name(digest, false);
     g_checksum_get_digest(digest->hash.sha256, ret, &size);
-}
-
-size_t message_digest_size(const struct message_digest *digest)
-{
     return digest->hash.size;
-}
-
-size_t message_digest_header_size(const struct message_digest *digest)
-{
-    return digest->header_size;
 }
 
 void message_digest_free(struct message_digest **digest)

@@ -12,14 +12,9 @@ struct message_digest *message_digest_new(const char *const *ignore) OD_MUST;
 
 void message_digest_feed(struct message_digest *digest, const unsigned char *bytes, size_t size);
 
-/* Completes the digest; to be called once. */
-void message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE]);
-
-/* After message_digest_end: the number of bytes digested. Every copy of the message has at least as many. */
-size_t message_digest_size(const struct message_digest *digest) OD_MUST;
-
-/* Size of the header fed so far: up to and including the empty line, or all if there is none. */
-size_t message_digest_header_size(const struct message_digest *digest) OD_MUST;
+/* Completes the digest; to be called once. Returns the number of bytes digested: every copy of the message has at least
+ * as many. */
+size_t message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 
 void message_digest_free(struct message_digest **digest);
 

@@ -8,11 +8,6 @@
 
 #include "message/message_scan.h"
 
-static bool is_blank(unsigned char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
 size_t message_field_header_size(const unsigned char *bytes, size_t size)
 {
     struct message_scan scan = {0};
@@ -42,7 +37,7 @@ bool message_field_next(const unsigned char **cursor, const unsigned char *end, 
     const unsigned char *next = *cursor, *value = *cursor;
     struct message_scan scan = {0};
 
-    while (next < end && (next == *cursor || !message_scan_at_line(&scan) || is_blank(*next))) {
+    while (next < end && (next == *cursor || !message_scan_at_line(&scan) || message_is_blank((char)*next))) {
         enum message_span span;
 
         next += message_scan_take(&scan, next, (size_t)(end - next), &span);
@@ -62,23 +57,18 @@ bool message_field_next(const unsigned char **cursor, const unsigned char *end, 
     return true;
 }
 
-static bool matches(const unsigned char *name, size_t length, const char *pattern)
+bool message_field_name_is(const void *name, size_t length, const char *pattern)
 {
     size_t size = strlen(pattern);
 
     if (size > 0 && pattern[size - 1] == '*')
-        return length >= size - 1 && g_ascii_strncasecmp((const char *)name, pattern, size - 1) == 0;
-    return length == size && g_ascii_strncasecmp((const char *)name, pattern, size) == 0;
-}
-
-bool message_field_name_is(const void *name, size_t length, const char *pattern)
-{
-    return length > 0 && matches(name, length, pattern);
+        return length > 0 && length >= size - 1 && g_ascii_strncasecmp(name, pattern, size - 1) == 0;
+    return length > 0 && length == size && g_ascii_strncasecmp(name, pattern, size) == 0;
 }
 
 bool message_field_is(const struct message_field *field, const char *pattern)
 {
-    return field->name_length > 0 && matches(field->start, field->name_length, pattern);
+    return message_field_name_is(field->start, field->name_length, pattern);
 }
 
 bool message_field_find(const unsigned char *header, size_t size, const char *name, struct message_field *ret)
@@ -100,7 +90,7 @@ bool message_field_piece(const char **cursor, const char *end, const char **ret,
 
     if (start == end)
         return false;
-    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) != NULL && (lf + 1 == end || !is_blank((unsigned char)lf[1])))
+    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) != NULL && (lf + 1 == end || !message_is_blank(lf[1])))
         lf++;
     *cursor = lf != NULL ? lf + 1 : end;
     *ret = start;

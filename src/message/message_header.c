@@ -7,14 +7,10 @@
 #include <string.h>
 
 #include "message/message_field.h"
+#include "message/message_scan.h"
 
 #define VALUE_MAX ((size_t)1 << 20)  /* how much of a field value is copied */
 #define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may consist of nothing but fields to leave out */
-
-static bool is_white(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
 
 char *message_header(const struct message *message, const char *name, size_t *ret_length)
 {
@@ -27,9 +23,9 @@ char *message_header(const struct message *message, const char *name, size_t *re
         return NULL;
     value = field.value;
     end = value + field.value_length;
-    while (value < end && is_white(*value))
+    while (value < end && message_is_white(*value))
         value++;
-    while (end > value && is_white(end[-1]))
+    while (end > value && message_is_white(end[-1]))
         end--;
     length = (size_t)(end - value);
     text = message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);

@@ -31,6 +31,18 @@ struct message_scan {
 size_t message_scan_take(struct message_scan *scan, const unsigned char *bytes, size_t size,
                          enum message_span *ret) OD_MUST;
 
+/* A blank at the beginning of a line continues a field. */
+static inline bool message_is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* Blanks, and what line ends consist of. */
+static inline bool message_is_white(char byte)
+{
+    return message_is_blank(byte) || byte == '\r' || byte == '\n';
+}
+
 /* Whether the next byte is at the beginning of a header line. */
 static inline bool message_scan_at_line(const struct message_scan *scan)
 {

@@ -38,7 +38,7 @@ static bool move_to_file(struct message_store *store, struct fault *fault)
     return true;
 }
 
-static void make_room(struct message_store *store, size_t size)
+static void grow_memory(struct message_store *store, size_t size)
 {
     if (size <= store->allocated)
         return;
@@ -54,7 +54,7 @@ bool message_store_append(struct message_store *store, const unsigned char *byte
     if (size == 0)
         return true;
     if (store->fd < 0 && store->size + size <= MEMORY_MAX) {
-        make_room(store, store->size + size);
+        grow_memory(store, store->size + size);
         memcpy(store->memory + store->size, bytes, size);
     } else {
         if (store->fd < 0 && !move_to_file(store, fault))
@@ -66,19 +66,20 @@ bool message_store_append(struct message_store *store, const unsigned char *byte
     return true;
 }
 
-bool message_store_finish(struct message_store *store, const unsigned char **ret, size_t *ret_size, struct fault *fault)
+const unsigned char *message_store_finish(struct message_store *store, struct fault *fault)
 {
-    if (store->fd >= 0) {
-        void *map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);
+    void *map;
 
-        if (map == MAP_FAILED)
-            return temporary_fault(fault, "map the", errno);
-        store->map = map;
-        base_close(&store->fd);
+    if (store->fd < 0)
+        return store->memory;
+    map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);
+    if (map == MAP_FAILED) {
+        temporary_fault(fault, "map the", errno);
+        return NULL;
     }
-    *ret = store->map != NULL ? store->map : store->memory;
-    *ret_size = store->size;
-    return true;
+    store->map = map;
+    base_close(&store->fd);
+    return map;
 }
 
 void message_store_free(struct message_store **store)

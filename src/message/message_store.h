@@ -13,9 +13,9 @@ struct message_store *message_store_new(void) OD_MUST;
 bool message_store_append(struct message_store *store, const unsigned char *bytes, size_t size,
                           struct fault *fault) OD_MUST;
 
-/* Completes the store; *ret is readable until the store is freed. False with the fault set if it cannot be mapped. */
-bool message_store_finish(struct message_store *store, const unsigned char **ret, size_t *ret_size,
-                          struct fault *fault) OD_MUST;
+/* Completes a store that has bytes. Returns them, readable until the store is freed; NULL with the fault set if they
+ * cannot be mapped. */
+const unsigned char *message_store_finish(struct message_store *store, struct fault *fault) OD_MUST;
 
 void message_store_free(struct message_store **store);
 

@@ -66,7 +66,7 @@ static bool is_among(const char *const *list, const char *text)
     return list == NULL || g_strv_contains(list, text);
 }
 
-/* The recipients, or those remaining, in the form of delivery_run. */
+/* The recipients, or those remaining, in the form of a delivery. */
 static struct delivery_recipient *choose_recipients(const struct replay_message *message, const char *const *only,
                                                     size_t *ret_count)
 {
@@ -83,14 +83,15 @@ static struct delivery_recipient *choose_recipients(const struct replay_message 
     return recipients;
 }
 
-static void add_verdicts(GVariantBuilder *verdicts, const struct delivery_recipient *recipients, size_t count)
+static void add_verdicts(GVariantBuilder *verdicts, const struct delivery *delivery)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct delivery_recipient *recipient = &recipients[i];
-        char *address OD_CLEANUP(base_free) = decode_scrub(recipient->address, strlen(recipient->address));
-        g_variant_builder_add(verdicts, "(susssu)", address, (guint32)recipient->report.outcome, recipient->report.text,
-                              recipient->route.account != NULL ? recipient->route.account : "",
-                              delivery_mailbox(recipient) != NULL ? delivery_mailbox(recipient) : "", recipient->uid);
+    for (size_t i = 0; i < delivery->request->recipient_count; i++) {
+        const struct delivery_answer *answer = &delivery->answers[i];
+        const char *mailbox = delivery_mailbox(answer), *recipient = delivery->request->recipients[i].address;
+        char *address OD_CLEANUP(base_free) = decode_scrub(recipient, strlen(recipient));
+        g_variant_builder_add(verdicts, "(susssu)", address, (guint32)answer->report.outcome, answer->report.text,
+                              answer->route.account != NULL ? answer->route.account : "",
+                              mailbox != NULL ? mailbox : "", answer->uid);
     }
 }
 
@@ -101,9 +102,8 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
     size_t count;
     struct fault fault;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = choose_recipients(message, only, &count);
-    struct delivery delivery = {
+    const struct delivery_request request = {
         .config = setup->config,
-        .ledger = replay_task_ledger(worker, &fault),
         .sessions = worker->sessions,
         .message = message->message,
         .sender = message->sender,
@@ -116,6 +116,10 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .dry_run = setup->dry_run,
         .recipients = recipients,
         .recipient_count = count,
+    };
+    struct delivery delivery OD_CLEANUP(delivery_clear) = {
+        .request = &request,
+        .ledger = replay_task_ledger(worker, &fault),
         .started_ms = base_now_ms(),
     };
     if (delivery.ledger == NULL) {
@@ -126,8 +130,7 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
     }
     if (!setup->dry_run)
         delivery_log(&delivery);
-    add_verdicts(verdicts, recipients, count);
-    delivery_clear(&delivery);
+    add_verdicts(verdicts, &delivery);
 }
 
 static GBytes *new_answer(enum replay_load load, const char *text, const struct message *message,

@@ -33,8 +33,8 @@ static enum lock_method method;
 static enum ground_fate fate;
 static int fate_count, late; /* late: the server process of the late batch, or 0 */
 
-bool __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
-bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault);
+void __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params);
+void __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params);
 int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE]);
 bool __real_pg_send(struct pg *pg, struct fault *fault);
 bool __wrap_pg_send(struct pg *pg, struct fault *fault);
@@ -89,7 +89,7 @@ void ground_late_comes(void)
 /* A statement that fails, once in a batch: with a lease that has several COMMITs, and whatever follows the first one that
  * fails is not executed. Or one that waits; it comes after a ROLLBACK that has nothing to roll back, since the server
  * would report that at once, and nobody would read it. */
-bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params, struct fault *fault)
+void __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params)
 {
     static bool gated, failed;
     bool begins = strcmp(sql, "ROLLBACK") == 0 || strncmp(sql, "BEGIN", 5) == 0 ||
@@ -98,19 +98,17 @@ bool __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg
     failed = failed && pg_mark(pg) > 0;
     if (fate_count > 0 && fate == GROUND_LATE && !gated && !begins) {
         gated = true;
-        if (!__real_pg_add(pg, "SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock_shared(" GATE ")",
-                           0, NULL, fault))
-            return false;
+        __real_pg_add(pg, "SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock_shared(" GATE ")", 0,
+                      NULL);
     }
     /* libpq sends the beginning of a long batch before its end is added: nothing of that is executed. */
     if (fate_count > 0 && fate == GROUND_LOST && pg_mark(pg) == 0 && pg_usable(pg))
         kill(PQbackendPID(pg->conn), SIGSTOP);
-    if (method == LOCK_METHOD_ROW && strstr(sql, "'lock_timeout'") != NULL && pg_mark(pg) > 1 &&
-        !__real_pg_add(pg, LET_PASS, 0, NULL, fault)) /* the settings of a transaction that is not the batch's first */
-        return false;
+    if (method == LOCK_METHOD_ROW && strstr(sql, "'lock_timeout'") != NULL && pg_mark(pg) > 1)
+        __real_pg_add(pg, LET_PASS, 0, NULL); /* the settings of a transaction that is not the batch's first */
     bool fails = strcmp(sql, "COMMIT") == 0 && !failed && takes_fate(GROUND_ROLLED_BACK);
     failed = failed || fails;
-    return __real_pg_add(pg, fails ? "SELECT 1 / 0" : sql, count, params, fault);
+    __real_pg_add(pg, fails ? "SELECT 1 / 0" : sql, count, params);
 }
 
 /* The keys of the simulated ledger: the same messages share a row. */

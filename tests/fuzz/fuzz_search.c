@@ -23,7 +23,7 @@ static enum candidate end(void *context)
     return candidates[message_comparison_end(context)];
 }
 
-/* As deliveries search (delivery/append.c). */
+/* As deliveries search (delivery/search.c). */
 static struct search search_of(const struct message *message)
 {
     bool by_id = has_id && draw(2), newest_only = by_id && draw(2), searchable = has_id && !seldom();

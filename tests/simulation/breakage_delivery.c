@@ -6,31 +6,30 @@
 #include "breakage.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
+#include "delivery/copy.h"
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
-#include "delivery/sent.h"
+#include "delivery/search.h"
 #include "world.h"
 
 struct plan *__real_plan_make(const struct ledger_found *found, const struct plan_request *request);
 struct plan *__wrap_plan_make(const struct ledger_found *found, const struct plan_request *request);
-struct made __real_append_copy(struct delivery_work *work, size_t target);
-struct made __wrap_append_copy(struct delivery_work *work, size_t target);
-struct made __real_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt);
-struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt);
-enum search_result __real_quarantine_search(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
-                                            struct made *made, struct fault *fault);
-enum search_result __wrap_quarantine_search(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
-                                            struct made *made, struct fault *fault);
-enum search_result __real_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made);
-enum search_result __wrap_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made);
-void __real_quarantine_append(struct delivery_work *work, size_t place, struct made *made);
-void __wrap_quarantine_append(struct delivery_work *work, size_t place, struct made *made);
-bool __real_fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made);
-bool __wrap_fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made);
-void __real_fallback_append(struct delivery_work *work, size_t place, struct made *made);
-void __wrap_fallback_append(struct delivery_work *work, size_t place, struct made *made);
-void __real_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
-void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text);
+struct made __real_copy_make(struct delivery_work *work, size_t target);
+struct made __wrap_copy_make(struct delivery_work *work, size_t target);
+struct made __real_append_now(struct delivery_work *work, const struct letter *letter);
+struct made __wrap_append_now(struct delivery_work *work, const struct letter *letter);
+struct made __real_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone);
+struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone);
+enum search_result __real_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made);
+enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made);
+void __real_quarantine_append(struct delivery_work *work, size_t target, struct made *made);
+void __wrap_quarantine_append(struct delivery_work *work, size_t target, struct made *made);
+bool __real_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made);
+bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made);
+void __real_fallback_append(struct delivery_work *work, size_t target, struct made *made);
+void __wrap_fallback_append(struct delivery_work *work, size_t target, struct made *made);
+void __real_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
+void __wrap_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
 void __real_answers_unrecorded(struct delivery_work *work, const char *text);
 void __wrap_answers_unrecorded(struct delivery_work *work, const char *text);
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
@@ -96,58 +95,58 @@ static struct made clear_doubt(struct made made)
     return made;
 }
 
-struct made __wrap_append_copy(struct delivery_work *work, size_t target)
+struct made __wrap_copy_make(struct delivery_work *work, size_t target)
 {
     world.current->certain = true;
-    return clear_doubt(__real_append_copy(work, target));
+    return clear_doubt(__real_copy_make(work, target));
 }
 
-struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone, bool doubt)
+struct made __wrap_append_now(struct delivery_work *work, const struct letter *letter)
 {
     world.current->certain = true;
-    return clear_doubt(__real_append_collect(work, target, until_ms, alone, doubt));
+    return clear_doubt(__real_append_now(work, letter));
 }
 
-enum search_result __wrap_quarantine_search(struct mailbox *mailbox, const struct delivery_work *work, size_t place,
-                                            struct made *made, struct fault *fault)
+struct made __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone)
 {
-    return breakage == BREAK_EXPLANATION_UNSOUGHT ? SEARCH_ABSENT
-                                                  : __real_quarantine_search(mailbox, work, place, made, fault);
+    world.current->certain = true;
+    return clear_doubt(__real_append_collect(work, target, until_ms, alone));
 }
 
-/* The calls within append.c do not get here: this is the quarantine's. */
-enum search_result __wrap_append_search(struct delivery_work *work, size_t place, bool doubt, struct made *made)
+/* Before the explanation. */
+enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made)
 {
-    return breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_append_search(work, place, doubt, made);
+    bool refused = made->quarantine == QUARANTINE_DUE;
+    return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_search_copy(work, letter, made);
 }
 
-void __wrap_quarantine_append(struct delivery_work *work, size_t place, struct made *made)
+void __wrap_quarantine_append(struct delivery_work *work, size_t target, struct made *made)
 {
     bool due = made->quarantine == QUARANTINE_DUE;
-    __real_quarantine_append(work, place, made);
+    __real_quarantine_append(work, target, made);
     if (breakage == BREAK_EXPLANATION_BOUNCES && due && made->report.outcome == OUTCOME_REFUSED_DEFER) {
         made->state = COPY_FAILED;
         made->report.outcome = OUTCOME_REFUSED_BOUNCE;
     }
 }
 
-bool __wrap_fallback_search(struct delivery_work *work, size_t place, bool *doubt, struct made *made)
+bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made)
 {
     if (breakage != BREAK_FALLBACK_FORGOTTEN)
-        return __real_fallback_search(work, place, doubt, made);
-    *doubt = false;
+        return __real_fallback_search(work, letter, made);
+    letter->doubt = false;
     return true;
 }
 
 /* The others seem to have become nothing for certain. */
-void __wrap_fallback_append(struct delivery_work *work, size_t place, struct made *made)
+void __wrap_fallback_append(struct delivery_work *work, size_t target, struct made *made)
 {
     struct made seen[TARGETS] = {0};
-    seen[place] = made[place];
+    seen[target] = made[target];
     bool blind = breakage == BREAK_FALLBACK_UNFENCED_WITHIN;
-    __real_fallback_append(work, place, blind ? seen : made);
+    __real_fallback_append(work, target, blind ? seen : made);
     if (blind)
-        made[place] = seen[place];
+        made[target] = seen[target];
 }
 
 /* If a hold fails, the deferral is reported twice: to the copy's owner, and to all recipients whose result could not be
@@ -157,10 +156,10 @@ static bool forgets_sent(const struct delivery_work *work)
     return breakage == BREAK_WAITS_AFTER_HOLD && work->plan->sent_waits;
 }
 
-void __wrap_sent_report(struct delivery_work *work, enum outcome outcome, const char *text)
+void __wrap_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text)
 {
     if (!forgets_sent(work) || strcmp(text, "not held") != 0)
-        __real_sent_report(work, outcome, text);
+        __real_answers_sent(work, outcome, text);
 }
 
 void __wrap_answers_unrecorded(struct delivery_work *work, const char *text)
@@ -169,10 +168,10 @@ void __wrap_answers_unrecorded(struct delivery_work *work, const char *text)
     bool forgets = forgets_sent(work) && owner != LEDGER_OTHER;
     struct report report = {.given = false};
     if (forgets)
-        report = work->delivery->recipients[owner].report;
+        report = work->delivery->answers[owner].report;
     __real_answers_unrecorded(work, text);
     if (report.given)
-        work->delivery->recipients[owner].report = report;
+        work->delivery->answers[owner].report = report;
 }
 
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome)

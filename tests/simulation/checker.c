@@ -46,36 +46,35 @@ static bool is_finished(struct key key, const char *address)
     return row != NULL && row->finished;
 }
 
-static void check_success(const struct content *content, const struct delivery_recipient *recipient)
+static void check_success(const struct content *content, const char *recipient, const struct report *report)
 {
-    unsigned address = world_number(recipient->address);
+    unsigned address = world_number(recipient);
     uint8_t account = (uint8_t)world_account_of(address), box = (uint8_t)world_box_of(address);
     struct key key = {content->identity, content->digest};
     const struct row *row = tables_row(key, (struct place){account, box, COPY_INBOX});
     if (!is_there(content, address))
-        world_violation(recipient->report.outcome == OUTCOME_DUPLICATE ? "false duplicate" : "lost",
-                        "%s is told \"%s\", but message %u is not there", recipient->address, recipient->report.text,
-                        content->number);
+        world_violation(report->outcome == OUTCOME_DUPLICATE ? "false duplicate" : "lost",
+                        "%s is told \"%s\", but message %u is not there", recipient, report->text, content->number);
     else if (row == NULL || (row->state != COPY_STORED && !content->again))
-        world_violation("untrue", "%s is told \"%s\", but the ledger does not say so", recipient->address,
-                        recipient->report.text);
-    else if (checker_strict && !is_finished(key, recipient->address))
-        world_violation("unfinished", "%s is told \"%s\", but the record says that Postfix retries", recipient->address,
-                        recipient->report.text);
+        world_violation("untrue", "%s is told \"%s\", but the ledger does not say so", recipient, report->text);
+    else if (checker_strict && !is_finished(key, recipient))
+        world_violation("unfinished", "%s is told \"%s\", but the record says that Postfix retries", recipient,
+                        report->text);
 }
 
 void checker_answer(const struct process *process)
 {
     struct content *content = process->job->content;
-    for (size_t i = 0; i < process->delivery.recipient_count; i++) {
-        const struct delivery_recipient *recipient = &process->recipients[i];
-        const struct outcome_row *row = outcome_row(recipient->report.outcome);
-        if (!recipient->report.given)
-            world_violation("no answer", "%s is told nothing", recipient->address);
+    for (size_t i = 0; i < process->request.recipient_count; i++) {
+        const char *address = process->recipients[i].address;
+        const struct report *report = &process->delivery.answers[i].report;
+        const struct outcome_row *row = outcome_row(report->outcome);
+        if (!report->given)
+            world_violation("no answer", "%s is told nothing", address);
         else if (row->exit_status == 0)
-            check_success(content, recipient);
+            check_success(content, address, report);
         else if (row->final && !process->refused)
-            world_violation("bounced", "%s is told \"%s\" for good", recipient->address, recipient->report.text);
+            world_violation("bounced", "%s is told \"%s\" for good", address, report->text);
     }
 }
 

@@ -133,7 +133,7 @@ void explanation_comparison_feed(struct explanation_comparison *it, const void *
 
 bool explanation_comparison_end(struct explanation_comparison *it)
 {
-    return it->candidate->explains == it->looked_for;
+    return breakage != BREAK_EXPLANATION_UNSOUGHT && it->candidate->explains == it->looked_for;
 }
 
 void explanation_comparison_free(struct explanation_comparison **it)

@@ -12,8 +12,9 @@
 
 static void plan_next(struct job *job);
 
-static bool reader_gone(void)
+static bool reader_gone(void *context)
 {
+    (void)context;
     return world.current->reader_gone;
 }
 
@@ -67,9 +68,9 @@ static void take_job(struct process *process)
         process->recipients[count++] = (struct delivery_recipient){.address = world_address(job->addresses[i])};
     }
     bool local = job->content->sender != NOBODY;
-    process->delivery = (struct delivery){
+    process->delivery = (struct delivery){.request = &process->request, .ledger = process->ledger};
+    process->request = (struct delivery_request){
         .config = &world.config,
-        .ledger = process->ledger,
         .sessions = process->sessions,
         .message = &job->content->message,
         .sender = "",
@@ -102,8 +103,8 @@ static void take_answers(struct process *process)
 {
     struct job *job = process->job;
     checker_answer(process);
-    for (size_t i = 0; i < process->delivery.recipient_count; i++) {
-        const struct report *report = &process->recipients[i].report;
+    for (size_t i = 0; i < process->request.recipient_count; i++) {
+        const struct report *report = &process->delivery.answers[i].report;
         TELL("tells %s: %s (%s)", process->recipients[i].address, outcome_row(report->outcome)->status, report->text);
         count_answer(report);
         if (!outcome_row(report->outcome)->final)
@@ -124,7 +125,7 @@ static void deliver(void *context)
     take_job(process);
     counts.deliveries++;
     TELL("begins: message %u for %s%s", job->content->number, process->recipients[0].address,
-         process->delivery.recipient_count > 1 ? " and others" : "");
+         process->request.recipient_count > 1 ? " and others" : "");
     if (job->kind == JOB_LMTP)
         delivery_begin(&process->delivery, &fault);
     delivery_run(&process->delivery);

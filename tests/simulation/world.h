@@ -107,6 +107,7 @@ struct process {
     struct ledger *ledger;
     struct sessions *sessions;
     struct delivery delivery;
+    struct delivery_request request;
     struct delivery_recipient recipients[RECIPIENTS];
     size_t place[RECIPIENTS]; /* of each recipient in the job */
 };

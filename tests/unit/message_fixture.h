@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "message/message.h"
+#include "message/message_comparison.h"
 
 /* A string literal that may contain NULs, and its size. */
 #define BYTES(literal) (literal), sizeof(literal) - 1
@@ -29,6 +29,15 @@ static inline struct message *message_of(const void *bytes, size_t size)
     if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) != MESSAGE_OK)
         fail_msg("no message: %s", fault.text);
     return message;
+}
+
+/* Feeds a comparison, and frees it. */
+static inline bool is_same(struct message_comparison *comparison, const void *bytes, size_t size)
+{
+    message_comparison_feed(comparison, bytes, size);
+    bool same = message_comparison_end(comparison) == MESSAGE_SAME;
+    message_comparison_free(&comparison);
+    return same;
 }
 
 /* `before`, `count` times `unit`, `after`: input that exposes non-linear algorithms. */

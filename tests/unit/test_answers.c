@@ -17,7 +17,8 @@ enum { SCUBA, DOUG, LISA, TARGETS };
 
 /* Two recipients with one mailbox each, and the sender's Sent. */
 struct situation {
-    struct delivery_recipient recipients[2];
+    struct delivery_request request;
+    struct delivery_answer given[2];
     size_t of_recipient[2];
     struct delivery delivery;
     struct plan *plan;
@@ -30,18 +31,20 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
 {
     const enum outcome outcomes[2] = {scuba, doug};
     *it = (struct situation){.of_recipient = {SCUBA, DOUG}};
-    it->delivery = (struct delivery){.recipients = it->recipients, .recipient_count = 2};
+    it->request.recipient_count = 2;
+    it->delivery = (struct delivery){.request = &it->request, .answers = it->given};
     it->plan = base_alloc(sizeof(*it->plan) + TARGETS * sizeof(it->plan->targets[0]));
     it->plan->sent = LISA;
     it->plan->targets[SCUBA].action = it->plan->targets[DOUG].action = PLAN_APPEND;
     it->work = (struct delivery_work){
+        .request = &it->request,
         .delivery = &it->delivery,
         .plan = it->plan,
         .targets = {.of_recipient = it->of_recipient},
     };
     for (size_t i = 0; i < 2; i++)
         if (outcomes[i] != NONE)
-            report_set(&it->recipients[i].report, outcomes[i], "text");
+            report_set(&it->given[i].report, outcomes[i], "text");
 }
 
 static void record(struct situation *it)

@@ -3,7 +3,7 @@
  * A message in doubt may have been changed by its server in known ways, and in no other. */
 #include "message_fixture.h"
 
-#include "message/message_comparison.h"
+#include "message/message_digest.h"
 
 enum { MUNGE = 1, DROP_BARE_CR = 2, ADD_LINE_END = 4, DROP_CR = 8, CHANGES = 16 };
 
@@ -124,6 +124,17 @@ static size_t reference(const char *bytes, size_t size, bool munge, char *out)
     return n;
 }
 
+static bool same_digest(const struct message *message, const char *bytes, size_t size)
+{
+    struct message_digest *digest = message_digest_new(NULL);
+    unsigned char other[MESSAGE_DIGEST_SIZE];
+
+    message_digest_feed(digest, (const unsigned char *)bytes, size);
+    message_digest_end(digest, other);
+    message_digest_free(&digest);
+    return memcmp(other, message->digest, sizeof(other)) == 0;
+}
+
 static void test_random_pairs(void **state)
 {
     static const char letters[] =
@@ -150,7 +161,7 @@ static void test_random_pairs(void **state)
             if (reference((const char *)message->data, message->size, munge, form_one) == size &&
                 memcmp(form_one, form_two, size) == 0)
                 expected = MESSAGE_SIMILAR;
-        if (message_same_content(message, two, size_two, NULL))
+        if (same_digest(message, two, size_two))
             expected = MESSAGE_SAME;
         assert_int_equal(found, expected);
         seen[found]++;

@@ -75,8 +75,10 @@ static void check(const char *bytes, size_t size)
     check_header(decoded);
     check_parts(decoded);
     decoded_free(&decoded);
-    assert_true(message_same_content(message, message->data, message->size, NULL));
-    assert_int_equal(message_same_id(message, message->data, message->size), message->message_id != NULL);
+    assert_true(is_same(message_comparison_new(message, NULL), message->data, message->size));
+    if (message->header_size <= 65536) /* of a larger one no id is read */
+        assert_int_equal(is_same(message_comparison_new_id(message), message->data, message->header_size),
+                         message->message_id != NULL);
     pieces = message_pieces(message, MESSAGE_NO_ENVELOPE, &count, &pieces_size);
     assert_true(pieces_size <= message->size);
     base_free(&pieces);

@@ -20,13 +20,15 @@ static void test_order(void **state)
     for (int i = 0; i < 200; i++) {
         struct config *config OD_CLEANUP(config_free) = config_defaults();
         struct delivery_recipient recipients[2] = {{.address = "scuba@example.org"}, {.address = "doug@example.org"}};
-        struct delivery delivery = {
+        const struct delivery_request request = {
             .config = config,
             .message = &message,
             .sender = "",
             .recipients = recipients,
             .recipient_count = 2,
         };
+        struct delivery_answer answers[2] = {{.uid = 0}};
+        struct delivery delivery = {.request = &request, .answers = answers};
         struct targets targets;
         config->route.sent_copy = SENT_COPY_OFF;
         assert_true(targets_collect(&delivery, &targets));
@@ -35,7 +37,7 @@ static void test_order(void **state)
         first[targets.order[0]]++;
         targets_clear(&targets);
         for (size_t recipient = 0; recipient < 2; recipient++)
-            route_clear(&recipients[recipient].route);
+            route_clear(&answers[recipient].route);
     }
     assert_true(first[0] > 0 && first[1] > 0);
 }
@@ -65,7 +67,7 @@ static void test_a_login_name(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct config *config OD_CLEANUP(config_free) = config_defaults();
         struct delivery_recipient recipient = {.address = cases[i].recipient};
-        struct delivery delivery = {
+        const struct delivery_request request = {
             .config = config,
             .message = &message,
             .sender = "",
@@ -73,13 +75,15 @@ static void test_a_login_name(void **state)
             .recipients = &recipient,
             .recipient_count = 1,
         };
+        struct delivery_answer answer = {.uid = 0};
+        struct delivery delivery = {.request = &request, .answers = &answer};
         struct targets targets;
         base_free(&config->route.account);
         config->route.account = base_strdup(cases[i].account);
         assert_int_equal(targets_collect(&delivery, &targets), cases[i].own);
-        assert_int_equal(recipient.report.given, !cases[i].own);
+        assert_int_equal(answer.report.given, !cases[i].own);
         targets_clear(&targets);
-        route_clear(&recipient.route);
+        route_clear(&answer.route);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "delivery/answers.h"
+#include "delivery/append.h"
 #include "delivery/inboxes.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
@@ -24,40 +25,39 @@ static void report_unconfined(int error)
     log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
 }
 
+/* Targets: where the message belongs. */
+static bool find_targets(struct delivery_work *work)
+{
+    return targets_collect(work->delivery, &work->targets);
+}
+
+/* Server: whether anything may be given to it. */
+static bool trust_server(struct delivery_work *work)
+{
+    struct fault fault = {.text = ""};
+    enum outcome outcome;
+    bool trusted = server_trusted(work, &outcome, &fault);
+    if (!trusted)
+        answers_rest(work, outcome, fault.text);
+    delivery_spent(work->delivery, PHASE_DATABASE);
+    return trusted;
+}
+
 /* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
  * trouble, which is reported. */
 static bool wait_for_decoding(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    decoding_result(delivery->decoding);
-    const char *fault = decoding_fault(delivery->decoding);
-    report_unconfined(decoding_unconfined(delivery->decoding));
-    if (decoding_cut_off(delivery->decoding)) {
+    struct decoding *decoding = work->delivery->decoding;
+    decoding_result(decoding);
+    const char *fault = decoding_fault(decoding);
+    report_unconfined(decoding_unconfined(decoding));
+    if (decoding_cut_off(decoding))
         answers_rest(work, OUTCOME_TROUBLE, fault);
-        return false;
-    }
-    if (fault != NULL)
-        log_warning("%s: message-id=<%s>: recorded only in part: %s",
-                    delivery->queue_id != NULL ? delivery->queue_id : "NOQUEUE",
+    else if (fault != NULL)
+        log_warning("%s: message-id=<%s>: recorded only in part: %s", delivery_queue_id(work->request),
                     work->targets.message_id != NULL ? work->targets.message_id : "", fault);
-    return true;
-}
-
-/* Everything that does not need the lock. */
-static bool prepare(struct delivery_work *work)
-{
-    struct fault fault = {.text = ""};
-    enum outcome outcome;
-    if (!targets_collect(work->delivery, &work->targets))
-        return false;
-    if (!server_trusted(work, &outcome, &fault)) {
-        answers_rest(work, outcome, fault.text);
-        return false;
-    }
-    delivery_spent(work->delivery, PHASE_DATABASE);
-    bool decoded = wait_for_decoding(work);
     delivery_spent(work->delivery, PHASE_READ);
-    return decoded;
+    return !decoding_cut_off(decoding);
 }
 
 /* For the log: who holds the lock. */
@@ -83,20 +83,20 @@ static bool look(struct delivery_work *work)
 /* Plan: what to do about each target. Recipients that need nothing get their answer. */
 static void make_plan(struct delivery_work *work)
 {
-    const struct config *config = work->delivery->config;
+    const struct config *config = work->request->config;
     const struct plan_request request = {
-        .again = work->delivery->again,
+        .again = work->request->again,
         .hold_off = config->delivery.hold_off,
         .search = config->imap.search == IMAP_SEARCH_ALWAYS,
-        .has_id = work->delivery->message->message_id != NULL,
+        .has_id = work->request->message->message_id != NULL,
         .targets = work->targets.list,
         .fallbacks = config->route.detail == DETAIL_FOLDER ? work->targets.fallbacks : NULL,
         .target_count = work->targets.message.target_count,
         .recipients = work->targets.of_recipient,
-        .recipient_count = work->delivery->recipient_count,
+        .recipient_count = work->request->recipient_count,
     };
     work->plan = plan_make(work->found, &request);
-    work->ahead = base_alloc((request.target_count + 1) * sizeof(*work->ahead));
+    work->appends = base_alloc((request.target_count + 1) * sizeof(*work->appends));
     answers_of_plan(work);
 }
 
@@ -135,11 +135,12 @@ static void abandon(struct delivery_work *work)
 /* Hold: only if this returns true may anything be appended. */
 static bool hold(struct delivery_work *work)
 {
+    const struct delivery_request *request = work->request;
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
     enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
     delivery_spent(delivery, result == LEDGER_BUSY ? PHASE_LOCK : PHASE_DATABASE); /* what it waited for */
-    bool gone = delivery->reader_gone != NULL && delivery->reader_gone();
+    bool gone = request->reader_gone != NULL && request->reader_gone(request->reader);
     work->whole = !gone;
     if (result == LEDGER_OK && !gone)
         return true;
@@ -149,8 +150,8 @@ static bool hold(struct delivery_work *work)
         answers_busy(work);
     else
         answers_unrecorded(work, fault.text);
-    if (work->plan->sent_waits || sent_is_due(work))
-        sent_report(work, OUTCOME_BUSY, "not held");
+    if (work->plan->sent_waits || plan_makes_sent(work->plan))
+        answers_sent(work, OUTCOME_BUSY, "not held");
     abandon(work);
     if (result == LEDGER_BUSY)
         find_holder(work);
@@ -160,8 +161,8 @@ static bool hold(struct delivery_work *work)
 static size_t count_busy(const struct delivery *delivery)
 {
     size_t count = 0;
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        count += delivery->recipients[i].report.given && delivery->recipients[i].report.outcome == OUTCOME_BUSY;
+    for (size_t i = 0; i < delivery->request->recipient_count; i++)
+        count += delivery->answers[i].report.given && delivery->answers[i].report.outcome == OUTCOME_BUSY;
     return count;
 }
 
@@ -183,18 +184,18 @@ static void record_only(struct delivery_work *work)
     answers_unrecorded(work, fault.text);
 }
 
+/* The steps of a delivery, as in src/README.md. */
 static void deliver(struct delivery_work *work)
 {
-    struct delivery *delivery = work->delivery;
-    if (!prepare(work) || !look(work))
+    if (!find_targets(work) || !trust_server(work) || !wait_for_decoding(work) || !look(work))
         return;
     make_plan(work);
-    bool inboxes = inboxes_any(work), sent = sent_is_due(work);
-    if (delivery->dry_run) {
+    if (work->request->dry_run) {
         answers_preview(work);
-        ledger_leave(delivery->ledger, 0);
+        ledger_leave(work->delivery->ledger, 0);
         return;
     }
+    bool inboxes = inboxes_any(work), sent = plan_makes_sent(work->plan);
     if (!inboxes && !sent) {
         record_only(work);
     } else {
@@ -206,44 +207,47 @@ static void deliver(struct delivery_work *work)
             sent_deliver(work, sent_held, !inboxes);
     }
     if (work->plan->sent_waits)
-        sent_report(work, OUTCOME_BUSY, "its last attempt may still be under way");
-}
-
-void delivery_begin(struct delivery *delivery, struct fault *fault)
-{
-    enum record_level level = delivery->dry_run ? RECORD_ENVELOPE : delivery->config->record.level;
-    delivery->decoding = decoding_start(delivery->message, level, fault);
+        answers_sent(work, OUTCOME_BUSY, "its last attempt may still be under way");
 }
 
 static void work_clear(struct delivery_work *work)
 {
     inboxes_cancel(work);
-    base_free(&work->ahead);
+    base_free(&work->appends);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
     base_free(&work->found);
     targets_clear(&work->targets);
 }
 
+void delivery_begin(struct delivery *delivery, struct fault *fault)
+{
+    const struct delivery_request *request = delivery->request;
+    enum record_level level = request->dry_run ? RECORD_ENVELOPE : request->config->record.level;
+    delivery->decoding = decoding_start(request->message, level, fault);
+}
+
+static void begin_answers(struct delivery *delivery)
+{
+    if (delivery->answers == NULL)
+        delivery->answers = base_alloc((delivery->request->recipient_count + 1) * sizeof(*delivery->answers));
+}
+
 void delivery_run(struct delivery *delivery)
 {
+    const struct delivery_request *request = delivery->request;
     struct delivery_work work OD_CLEANUP(work_clear) = {
+        .request = request,
         .delivery = delivery,
-        .whole = delivery->whole,
+        .whole = request->whole,
     };
     struct fault fault;
     delivery_spent(delivery, PHASE_DATABASE);
-    base_free(&delivery->holder);
-    sessions_begin(delivery->sessions);
-    for (size_t i = 0; i < delivery->recipient_count; i++) {
-        memset(&delivery->recipients[i].route, 0, sizeof(struct route));
-        memset(&delivery->recipients[i].report, 0, sizeof(struct report));
-        delivery->recipients[i].uid = 0;
-        delivery->recipients[i].filed = NULL;
-    }
-    if (!delivery->dry_run)
+    sessions_begin(request->sessions);
+    begin_answers(delivery);
+    if (!request->dry_run)
         delivery_keep_log(delivery);
-    bool ready = deadline_arm(delivery->config->delivery.deadline, &fault);
+    bool ready = deadline_arm(request->config->delivery.deadline, &fault);
     if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
@@ -257,15 +261,17 @@ void delivery_run(struct delivery *delivery)
 
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text)
 {
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        report_set(&delivery->recipients[i].report, outcome, "%s", text);
+    begin_answers(delivery);
+    for (size_t i = 0; i < delivery->request->recipient_count; i++)
+        report_set(&delivery->answers[i].report, outcome, "%s", text);
     delivery_spent(delivery, PHASE_DATABASE);
 }
 
 void delivery_clear(struct delivery *delivery)
 {
-    for (size_t i = 0; i < delivery->recipient_count; i++)
-        route_clear(&delivery->recipients[i].route);
+    for (size_t i = 0; delivery->answers != NULL && i < delivery->request->recipient_count; i++)
+        route_clear(&delivery->answers[i].route);
+    base_free(&delivery->answers);
     base_free(&delivery->holder);
     base_free(&delivery->sent.account);
     base_free(&delivery->sent.mailbox);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The table of meanings, and after how long a refusal is final. */
+#include "delivery/made.h"
+
+#include "base/deadline.h"
+
+/* What a failed APPEND means. Only what refers to this message or this mailbox may ever bounce: REFUSED and LIMIT after
+ * reject_after, OVERQUOTA if so configured, TOOBIG. A Sent copy becomes `failed` instead. */
+static const struct {
+    enum outcome outcome;
+    bool certain; /* this attempt stored nothing: doubt stays as before, or is cleared by a search that found nothing */
+} meanings[] = {
+    [APPEND_UNKNOWN] = {OUTCOME_MAILBOX, false},
+    [APPEND_TROUBLE] = {OUTCOME_MAILBOX, false},
+    [APPEND_REFUSED] = {OUTCOME_REFUSED_DEFER, false},
+    [APPEND_LIMIT] = {OUTCOME_REFUSED_DEFER, false},
+    [APPEND_PERHAPS_OVERQUOTA] = {OUTCOME_OVERQUOTA_DEFER, false},
+    [APPEND_LOST] = {OUTCOME_MAILBOX, true},
+    [APPEND_NOT_SENT] = {OUTCOME_MAILBOX, true},
+    [APPEND_UNAVAILABLE] = {OUTCOME_MAILBOX, true},
+    [APPEND_NO_MAILBOX] = {OUTCOME_TROUBLE, true},
+    [APPEND_NEVER] = {OUTCOME_TROUBLE, true},
+    [APPEND_OVERQUOTA] = {OUTCOME_OVERQUOTA_DEFER, true},
+    [APPEND_TOOBIG] = {OUTCOME_TOO_LARGE, true},
+    [APPEND_NOPERM] = {OUTCOME_TROUBLE, true},
+};
+
+bool made_in_time(const struct config *config)
+{
+    int64_t silent = config->imap.timeout < config->delivery.deadline / 2 ? config->imap.timeout
+                                                                          : config->delivery.deadline / 2;
+    return deadline_left_ms() >= silent + config->delivery.deadline / 10;
+}
+
+/* Whether the content was refused for so long that something else must be done. A Sent copy does not wait for longer than
+ * it would be retried. */
+static bool is_refused_for_long(const struct delivery_work *work, size_t target)
+{
+    const struct config *config = work->request->config;
+    int64_t after = config->delivery.reject_after;
+    if (work->targets.list[target].role == COPY_SENT && config->delivery.sent_retry < after)
+        after = config->delivery.sent_retry;
+    return work->found->copies[target].first_age_ms >= after;
+}
+
+/* Sets made->quarantine, too. An explanation of ours that is refused is no reason to return the message: it is not what
+ * was sent. */
+static enum outcome failure_outcome(const struct delivery_work *work, const struct letter *letter,
+                                    enum append_result result, struct made *made)
+{
+    const struct config *config = work->request->config;
+    enum outcome outcome = meanings[result].outcome;
+    if (letter->explanation != NULL)
+        return outcome == OUTCOME_TOO_LARGE ? OUTCOME_REFUSED_DEFER : outcome;
+    if (result == APPEND_OVERQUOTA && config->delivery.overquota == OVERQUOTA_BOUNCE)
+        return OUTCOME_OVERQUOTA_BOUNCE;
+    if (outcome != OUTCOME_REFUSED_DEFER || !is_refused_for_long(work, letter->target))
+        return outcome;
+    if (config->delivery.rejected != REJECTED_QUARANTINE)
+        return OUTCOME_REFUSED_BOUNCE;
+    made->quarantine = QUARANTINE_DUE;
+    return outcome;
+}
+
+void made_by_append(const struct delivery_work *work, const struct letter *letter, enum append_result result,
+                    const struct fault *fault, struct made *made)
+{
+    made->fallback = letter->fallback;
+    if (result == APPEND_STORED) {
+        made->state = COPY_STORED;
+        made->quarantine = letter->explanation != NULL ? QUARANTINE_STORED : QUARANTINE_NONE;
+        report_set(&made->report, OUTCOME_STORED, "stored uid=%u mailbox=%s", made->uid, letter_mailbox(work, letter));
+        return;
+    }
+    enum outcome outcome = failure_outcome(work, letter, result, made);
+    made->never = result == APPEND_NEVER;
+    made->state = outcome_row(outcome)->final ? COPY_FAILED : result == APPEND_UNKNOWN ? COPY_APPENDING : COPY_PENDING;
+    made->doubt = !meanings[result].certain || letter->doubt;
+    report_set(&made->report, outcome, "%s", fault->text);
+}
+
+struct ledger_made made_settled(size_t target, const struct made *made)
+{
+    bool explained = made->state != COPY_STORED || made->fallback != NULL || made->quarantine == QUARANTINE_STORED;
+    bool in_target = made->fallback == NULL; /* the ledger's UID is that in the target's mailbox */
+    return (struct ledger_made){
+        .target = target,
+        .state = made->state,
+        .doubt = made->doubt,
+        .uidvalidity = in_target ? made->uidvalidity : 0,
+        .uid = in_target ? made->uid : 0,
+        .error = explained && made->report.text[0] != '\0' ? made->report.text : NULL,
+    };
+}

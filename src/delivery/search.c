@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What is searched for, and how far back. */
+#include "delivery/search.h"
+
+#include <string.h>
+
+#include "decode/explanation.h"
+#include "delivery/append.h"
+#include "message/message_comparison.h"
+
+#define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
+
+/* A message in doubt may be there as another try delivered it, with other transport fields of unknown size; and servers
+ * that count a line end as one byte report little more than half of the size. But no MTA passes on a header larger than
+ * 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
+#define TRANSPORT_MOST (1024 * 1024)
+
+static void feed_message(void *context, const void *bytes, size_t size)
+{
+    message_comparison_feed(context, bytes, size);
+}
+
+static enum candidate end_message(void *context)
+{
+    static const enum candidate candidates[] = {
+        [MESSAGE_OTHER] = CANDIDATE_OTHER,
+        [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR,
+        [MESSAGE_SAME] = CANDIDATE_SAME,
+    };
+    return candidates[message_comparison_end(context)];
+}
+
+static void feed_explanation(void *context, const void *bytes, size_t size)
+{
+    explanation_comparison_feed(context, bytes, size);
+}
+
+static enum candidate end_explanation(void *context)
+{
+    return explanation_comparison_end(context) ? CANDIDATE_SAME : CANDIDATE_OTHER;
+}
+
+/* NULL: reads nothing. */
+static struct search_reader message_reader(struct message_comparison *comparison)
+{
+    return (struct search_reader){
+        .feed = comparison != NULL ? feed_message : NULL,
+        .end = end_message,
+        .context = comparison,
+    };
+}
+
+static const char *const *ignored_fields(const struct delivery_work *work)
+{
+    return (const char *const *)work->request->config->identity.ignore;
+}
+
+static bool is_searchable(const struct message *message)
+{
+    return message->message_id != NULL &&
+           mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
+}
+
+/* The size matters only where no Message-ID tells other messages apart. */
+static enum search_result search_message(struct mailbox *mailbox, const struct delivery_work *work,
+                                         const struct letter *letter, struct made *made, struct fault *fault)
+{
+    const struct message *message = work->request->message;
+    const struct plan_target *plan = &work->plan->targets[letter->target];
+    bool by_id = work->targets.list[letter->target].role == COPY_SENT && message->message_id != NULL;
+    bool newest_only = by_id && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
+    bool has_ids = by_id || is_searchable(message), sized = !has_ids && message->content_size > 1;
+    struct message_comparison *whole OD_CLEANUP(message_comparison_free) =
+        by_id ? NULL : message_comparison_new(message, ignored_fields(work));
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = has_ids ? message_comparison_new_id(message)
+                                                                                 : NULL;
+    const struct search search = {
+        .mailbox = letter_mailbox(work, letter),
+        .message_id = is_searchable(message) && !newest_only ? message->message_id : NULL,
+        .internal_date = work->found->received_at,
+        .smallest = sized ? (int64_t)message->content_size / 2 : 1,
+        .largest = sized ? (int64_t)message->size + TRANSPORT_MOST : 0,
+        .newest = by_id ? SENT_NEWEST : 0,
+        .newest_only = newest_only,
+        .by_id = by_id,
+        .whole = message_reader(whole),
+        .ids = message_reader(ids),
+    };
+    return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
+}
+
+/* Whether there can be one: by an earlier attempt, or of another copy in this mailbox. */
+static bool is_perhaps_explained(const struct delivery_work *work, size_t target)
+{
+    const struct config *config = work->request->config;
+    const struct plan_target *plan = &work->plan->targets[target];
+    bool perhaps = plan->doubt || plan->beside || config->imap.search == IMAP_SEARCH_ALWAYS;
+    return config->delivery.rejected == REJECTED_QUARANTINE && perhaps;
+}
+
+static enum search_result search_explanation(struct mailbox *mailbox, const struct delivery_work *work,
+                                             const struct letter *letter, struct made *made, struct fault *fault)
+{
+    const struct message *message = work->request->message;
+    char *id OD_CLEANUP(base_free) = explanation_id(work->request->config->lock.namespace, message);
+    struct explanation_comparison *comparison OD_CLEANUP(explanation_comparison_free) =
+        explanation_comparison_new(message, ignored_fields(work));
+    const struct message named = {.message_id = id, .message_id_length = strlen(id)};
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&named);
+    const struct search search = {
+        .mailbox = letter_mailbox(work, letter),
+        .message_id = id,
+        .internal_date = work->found->received_at,
+        .smallest = 1,
+        .whole = {.feed = feed_explanation, .end = end_explanation, .context = comparison},
+        .ids = message_reader(ids),
+    };
+    return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
+}
+
+/* In doubt the session must be new to this delivery: what it finds then depends on no view from before. */
+static struct mailbox *take_session(const struct delivery_work *work, size_t target, bool *ret_kept,
+                                    struct fault *fault)
+{
+    return sessions_take(work->request->sessions, work->targets.list[target].account,
+                         work->plan->targets[target].doubt ? SESSIONS_NEW : SESSIONS_KEPT, 0, ret_kept, fault);
+}
+
+void search_open(struct delivery_work *work, size_t target)
+{
+    struct appending *it = &work->appends[target];
+    it->unreachable = take_session(work, target, &it->kept, &it->fault) == NULL;
+    if (!it->unreachable)
+        sessions_give_back(work->request->sessions, work->targets.list[target].account);
+}
+
+static enum search_result search_once(const struct delivery_work *work, const struct letter *letter, struct made *made,
+                                      bool *ret_kept, struct fault *fault)
+{
+    struct sessions *sessions = work->request->sessions;
+    const char *account = work->targets.list[letter->target].account;
+    *ret_kept = false;
+    struct mailbox *mailbox = take_session(work, letter->target, ret_kept, fault);
+    if (mailbox == NULL)
+        return SEARCH_TROUBLE;
+    enum search_result result = search_message(mailbox, work, letter, made, fault);
+    if (result == SEARCH_ABSENT && is_perhaps_explained(work, letter->target)) {
+        result = search_explanation(mailbox, work, letter, made, fault);
+        made->quarantine = result == SEARCH_FOUND ? QUARANTINE_STORED : QUARANTINE_NONE;
+    }
+    if (result == SEARCH_TROUBLE)
+        sessions_drop(sessions, account);
+    else
+        sessions_give_back(sessions, account);
+    return result;
+}
+
+/* A kept session that fails is replaced once. */
+static enum search_result search_twice(const struct delivery_work *work, const struct letter *letter, struct made *made,
+                                       struct fault *fault)
+{
+    const struct appending *it = &work->appends[letter->target];
+    enum search_result result;
+    bool kept;
+    if (it->unreachable) {
+        *fault = it->fault;
+        return SEARCH_TROUBLE;
+    }
+    do
+        result = search_once(work, letter, made, &kept, fault);
+    while (result == SEARCH_TROUBLE && kept && made_in_time(work->request->config));
+    return result;
+}
+
+static void report_found(const struct delivery_work *work, const struct letter *letter, struct made *made)
+{
+    bool known = work->found->copies[letter->target].state == COPY_STORED;
+    bool explained = made->quarantine == QUARANTINE_STORED;
+    enum outcome stored = explained ? OUTCOME_QUARANTINED : OUTCOME_STORED;
+    made->state = COPY_STORED;
+    made->fallback = letter->fallback;
+    report_set(&made->report, known ? OUTCOME_DUPLICATE : stored, "%s uid=%u mailbox=%s (found there%s)",
+               known ? "duplicate" : "stored", made->uid, letter_mailbox(work, letter),
+               explained ? ", quarantined" : "");
+}
+
+enum search_result search_copy(struct delivery_work *work, const struct letter *letter, struct made *made)
+{
+    struct made found = {.state = COPY_PENDING};
+    struct fault fault;
+    enum search_result result = search_twice(work, letter, &found, &fault);
+    if (result == SEARCH_FOUND)
+        report_found(work, letter, &found);
+    else if (result == SEARCH_TROUBLE) /* must not count as absent */
+        made_by_append(work, letter, APPEND_NOT_SENT, &fault, &found);
+    if (result != SEARCH_ABSENT)
+        *made = found;
+    return result;
+}
