@@ -25,28 +25,34 @@ def pytest_addoption(parser):
     parser.addoption("--part", choices=["essential", "rest"], help="the tests of tests/essential, or all others")
 
 
-def essential():
-    """For each line of tests/essential, what matches the tests that it stands for: a test with all its cases, or one of
-    them; in both "*" is for any characters."""
+def essential(names):
+    """Those of the names of tests that tests/essential stands for: of each test that a line names, its first case; with
+    [CASE], the cases named. In both "*" is for any characters."""
     with open(ESSENTIAL, encoding="utf-8") as file:
         lines = [line for line in file.read().splitlines() if line and not line.startswith("#")]
-    return {line: re.compile(re.escape(line).replace(r"\*", ".*") + ("" if line.endswith("]") else r"(\[.*)?")) for line in lines}
+    chosen = set()
+    for line in lines:
+        test, bracket, _ = line.partition("[")
+        pattern = re.compile(re.escape(line).replace(r"\*", ".*"))
+        found = {}
+        for name in names:
+            key = name if bracket else name.partition("[")[0]
+            if pattern.fullmatch(key):
+                found.setdefault(key, name)
+        if not found and any(name.startswith(test.partition("::")[0] + "::") for name in names):
+            raise pytest.UsageError(f"tests/essential names a test that is not there: {line}")
+        chosen.update(found.values())
+    return chosen
 
 
 def pytest_collection_modifyitems(config, items):
     part = config.getoption("part")
     if not part:
         return
-    patterns = essential()
-    names = {item: item.nodeid.removeprefix("tests/") for item in items}
-    for line, pattern in patterns.items():
-        of_file = [name for name in names.values() if name.startswith(line.partition("::")[0] + "::")]
-        if of_file and not any(map(pattern.fullmatch, of_file)):
-            raise pytest.UsageError(f"tests/essential names a test that is not there: {line}")
-    chosen = {item for item in items if any(pattern.fullmatch(names[item]) for pattern in patterns.values())}
-    left_out = [item for item in items if (item in chosen) != (part == "essential")]
-    items[:] = [item for item in items if (item in chosen) == (part == "essential")]
-    config.hook.pytest_deselected(items=left_out)
+    chosen = essential([item.nodeid.removeprefix("tests/") for item in items])
+    wanted = {item for item in items if (item.nodeid.removeprefix("tests/") in chosen) == (part == "essential")}
+    config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+    items[:] = [item for item in items if item in wanted]
 
 
 def pytest_configure(config):

@@ -20,7 +20,7 @@ from lab.process import free_port, wait_until
 @pytest.fixture
 def raw(site):
     """A site that records the bytes, and whose IMAP server is down."""
-    site.settings.update({"record.level": "raw", "delivery.hold_off": "31s", "delivery.deadline": "30s"})
+    site.settings.update({"record.level": "raw", "delivery.hold_off": "201s", "delivery.deadline": "200s"})
     site.right = dict(site.settings)
     site.settings["imap.port"] = free_port()
     return site
@@ -32,7 +32,7 @@ def mend(site):
 
 def nearly_over(site):
     """Six seconds remain of the hold-off of copies that are appending."""
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '25 s' WHERE state = 'appending'")
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '195 s' WHERE state = 'appending'")
 
 
 def unfinished(site):
@@ -208,7 +208,7 @@ def test_what_others_finish_meanwhile_is_said(raw):
     assert [reply.code for reply in replies] == [451, 451]
     raw.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() WHERE account = %s", (doug,))
     mend(raw)
-    raw.settings.update({"delivery.hold_off": "300s", "delivery.deadline": "20s"})
+    raw.settings.update({"delivery.hold_off": "300s", "delivery.deadline": "200s"})
     run = raw.start("resume")
     wait_until(lambda: raw.count(scuba) == 1, "the free one is in its mailbox")
     raw.sql("UPDATE oncedrop.delivery SET finished_at = clock_timestamp() WHERE finished_at IS NULL AND recipient = %s",

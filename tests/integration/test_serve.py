@@ -211,8 +211,7 @@ def test_a_worker_killed_within_a_transaction(site):
 def test_a_worker_killed_during_the_append(site):
     """What it was about to store is stored once, by a try after the hold-off."""
     scuba, mail = site.account("scuba"), message()
-    site.settings.update({"delivery.deadline": "2s", "delivery.hold_off": "2500ms", "imap.tls": "none",
-                          "imap.port": site.lab.dovecot.port})
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
     service = Service(site, workers=1)
     [worker] = service.workers()
 
@@ -230,6 +229,7 @@ def test_a_worker_killed_during_the_append(site):
     client.envelope([scuba])
     client.send(stuffed(mail))
     assert gone(client) and imap.accepted == 1
+    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
     replies = []
     wait_until(lambda: replies.append(service.deliver(mail, scuba)[0]) or replies[-1].code == 250, "delivered")
     assert {reply.code for reply in replies[:-1]} <= {451}
@@ -250,6 +250,7 @@ def test_the_deadline_ends_only_a_worker(site):
     said(service, "the deadline is over")
     wait_until(lambda: len(workers & set(service.workers())) == 1 and len(service.workers()) == 2, "one is replaced")
     stalled.resume()
+    service.reload({"delivery.deadline": "60s"})
     stored(service.deliver(message(), doug)[0])
 
 

@@ -16,7 +16,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
 
 
-def wait_until(condition, what, seconds=60):
+def wait_until(condition, what, seconds=300):
     """Polls until condition() returns something true, and returns that; fails after this many seconds."""
     end = time.monotonic() + seconds
     while True:

@@ -63,6 +63,14 @@ static inline unsigned next_random(uint64_t *state)
     return (unsigned)(*state >> 32);
 }
 
+/* How often a test tries something random: `all` times if ONCEDROP_ROUNDS=all, as in make check-all, else a tenth. */
+static inline int rounds(int all)
+{
+    const char *asked = getenv("ONCEDROP_ROUNDS");
+
+    return asked != NULL && strcmp(asked, "all") == 0 ? all : all / 10;
+}
+
 /* Quadratic algorithms are ended by a signal. */
 static inline void must_end_soon(void)
 {

@@ -144,7 +144,7 @@ static void test_random_pairs(void **state)
     unsigned seen[3] = {0};
 
     (void)state;
-    for (int i = 0; i < 50000; i++) {
+    for (int i = 0; i < rounds(50000); i++) {
         char one[8], two[8], form_one[10], form_two[10];
         size_t size_one = 1 + next_random(&random) % 7, size_two = next_random(&random) % 8;
 

@@ -89,7 +89,7 @@ static void check_damaged(const char *bytes, size_t size, uint64_t *seed)
 {
     char *copy OD_CLEANUP(base_free) = base_alloc(size + 1);
 
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < rounds(40); round++) {
         memcpy(copy, bytes, size);
         for (int i = 0; i < 1 << round % 8; i++)
             copy[next_random(seed) % size] = (char)next_random(seed);
@@ -123,7 +123,7 @@ static void test_random_bytes(void **state)
     uint64_t seed = 1;
 
     (void)state;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < rounds(3000); round++) {
         char bytes[600];
         size_t size = next_random(&seed) % sizeof(bytes);
 
@@ -149,7 +149,7 @@ static void test_random_syntax(void **state)
     uint64_t seed = 2;
 
     (void)state;
-    for (int round = 0; round < 10000; round++) {
+    for (int round = 0; round < rounds(10000); round++) {
         GString *bytes = g_string_new(round % 2 ? "Content-Type: multipart/mixed; boundary=b\n\n--b\n" : "");
 
         for (unsigned n = next_random(&seed) % 60; n > 0; n--)
@@ -206,8 +206,8 @@ static void test_heavy(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(inputs); i++) {
         size_t size;
-        char *bytes OD_CLEANUP(base_free) =
-            repeated(inputs[i].before, inputs[i].unit, inputs[i].count, inputs[i].after, &size);
+        char *bytes OD_CLEANUP(base_free) = repeated(inputs[i].before, inputs[i].unit,
+                                                     inputs[i].count / 10 * (size_t)rounds(10), inputs[i].after, &size);
 
         check(bytes, size);
     }

@@ -62,7 +62,7 @@ static void test_every_charset(void **state)
 
     (void)state;
     for (char **name = names; *name != NULL; name++) {
-        for (size_t i = 0; **name && i < COUNT(bytes); i++) {
+        for (size_t i = 0; **name && (name - names) % 10 < rounds(10) && i < COUNT(bytes); i++) {
             char *percent OD_CLEANUP(base_free) = g_strdelimit(g_strdup(bytes[i]), "=", '%');
             char *text OD_CLEANUP(base_free) = base_printf(
                 "Subject: =?%1$s?q?%2$s?=\nFrom: =?%1$s?q?%2$s?= <a@b>\nTo: \"=\\?%1$s?q?%2$s?=\" <a@b>\n"

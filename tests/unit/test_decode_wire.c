@@ -195,7 +195,7 @@ static void test_garbage(void **state)
         decoded_free(&result);
     }
     damaged->whole = writer.used;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < rounds(20000); round++) {
         memcpy(damaged->bytes, wire->bytes, writer.used);
         for (unsigned n = next_random(&seed) % 4 + 1; n > 0; n--)
             damaged->bytes[next_random(&seed) % writer.used] = (unsigned char)next_random(&seed);

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Responses of IMAP servers, including broken ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "message_fixture.h"
 
 #include "imap/imap_reply.h"
 #include "imap/imap_token.h"
@@ -245,8 +238,6 @@ static void lists(void **state)
     }
 }
 
-#define BYTES(text) text, sizeof(text) - 1
-
 static void fetches(void **state)
 {
     static const struct {
@@ -295,7 +286,7 @@ static void any_bytes_are_survived(void **state)
         "* + A7 OK NO [APPENDUID 1 2] LIST FETCH SEARCH (\"\\){1}~\r\n\0NIL BODY[] UID 5 EXISTS";
     uint32_t random = 1;
     (void)state;
-    for (int round = 0; round < 200000; round++) {
+    for (int round = 0; round < rounds(200000); round++) {
         char bytes[48] = "* 3 FETCH (UID 7 BODY[] {5}\r\n";
         size_t size = (size_t)round % sizeof(bytes);
         for (size_t i = round % 2 != 0 ? 0 : 10; i < size; i++) {

@@ -241,7 +241,7 @@ static void test_any_client(void **state)
 
     (void)state;
     must_end_soon();
-    for (int round = 0; round < 100000; round++) {
+    for (int round = 0; round < rounds(100000); round++) {
         char name[512] = "", *field;
 
         for (unsigned i = next_random(&seed) % 12; i > 0; i--)
@@ -267,7 +267,7 @@ static void test_any_bytes(void **state)
 
     (void)state;
     must_end_soon();
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < rounds(20000); round++) {
         char text[64], *field;
         size_t size = next_random(&seed) % sizeof(text);
 
