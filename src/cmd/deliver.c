@@ -80,7 +80,7 @@ static void begin_envelope(struct envelope *envelope)
     from_environment(&envelope->sasl_user, "SASL_USERNAME", true);
 }
 
-static struct message *read_input(struct cmd *cmd, const struct envelope *envelope, struct report *report)
+static struct message *read_standard_input(struct cmd *cmd, const struct envelope *envelope, struct report *report)
 {
     struct message *message = NULL;
     enum message_result result = message_read(STDIN_FILENO, (size_t)cmd->config->delivery.size_limit,
@@ -163,7 +163,7 @@ static void read_and_deliver(struct cmd *cmd, int log_fd, struct report *report)
     bool understood = parse_envelope(cmd, &envelope, report);
     begin_envelope(&envelope);
     if (understood && begin_delivery(cmd, log_fd, report))
-        message = read_input(cmd, &envelope, report);
+        message = read_standard_input(cmd, &envelope, report);
     if (message != NULL && envelope_complete(&envelope, message, report))
         deliver_message(cmd, &envelope, message, started_ms, report);
     else

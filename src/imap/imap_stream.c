@@ -69,7 +69,7 @@ bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why
 
 /* After a failed read or write, which began at `started`: finds the reason, and gives up. libetpan does not report it, but
  * leaves errno alone after a timeout; it was 0 before. */
-static bool explain_failure(struct imap *imap, int64_t started, struct fault *fault)
+static bool explain_stream_failure(struct imap *imap, int64_t started, struct fault *fault)
 {
     int error = errno;
     char why[96];
@@ -109,7 +109,7 @@ size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault
     *ret = stream->read_buffer;
     imap->ended = n == 0;
     if (n < 0)
-        return explain_failure(imap, started, fault);
+        return explain_stream_failure(imap, started, fault);
     return n > 0 ? stream->read_buffer_len : imap_stream_give_up(imap, fault, "the server closed the connection");
 }
 
@@ -140,5 +140,5 @@ bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
     int64_t started = base_now_ms();
     errno = 0;
     bool sent = write_bytes(imap, text, strlen(text)) && imap_stream_write(imap, NULL, 0);
-    return sent || explain_failure(imap, started, fault);
+    return sent || explain_stream_failure(imap, started, fault);
 }

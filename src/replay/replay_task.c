@@ -48,7 +48,7 @@ static void message_clear(struct replay_message *message)
 }
 
 /* left: an array of texts, or null, which stands for all. */
-static bool is_left(const json_t *left, const char *recipient)
+static bool is_still_left(const json_t *left, const char *recipient)
 {
     for (size_t i = 0; i < json_array_size(left); i++)
         if (strcmp(json_string_value(json_array_get(left, i)), recipient) == 0)
@@ -64,7 +64,7 @@ static struct delivery_recipient *choose_recipients(const struct replay_message 
     *ret_count = 0;
     for (size_t i = 0; message->recipients[i] != NULL; i++) {
         const char *original = message->originals != NULL ? message->originals[i] : "";
-        if (is_left(left, message->recipients[i]))
+        if (is_still_left(left, message->recipients[i]))
             chosen[(*ret_count)++] = (struct delivery_recipient){
                 .address = message->recipients[i],
                 .original = original[0] != '\0' ? original : NULL,
