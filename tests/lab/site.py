@@ -161,7 +161,8 @@ class Site:
         kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_PRELOAD") if name in os.environ}
         # A separate exit status, and a file, so that a sanitizer's finding is never taken for an outcome.
         sanitizer = f"exitcode=99:log_path={os.path.join(self.directory, 'sanitizer')}"
-        kept["ASAN_OPTIONS"] = kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
+        kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
+        kept["ASAN_OPTIONS"] = ":".join(filter(None, (kept["UBSAN_OPTIONS"], os.environ.get("ASAN_OPTIONS"))))
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 
