@@ -6,7 +6,6 @@
 #include "delivery/append.h"
 #include "delivery/claim.h"
 #include "delivery/copy.h"
-#include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "delivery/search.h"
 
