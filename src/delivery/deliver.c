@@ -11,10 +11,7 @@
 #include "base/output.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
-#include "delivery/claim.h"
-#include "delivery/inboxes.h"
-#include "delivery/sent.h"
-#include "delivery/server.h"
+#include "delivery/steps.h"
 
 /* Once, for it has the same cause each time. */
 static void report_unconfined(int error)
