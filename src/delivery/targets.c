@@ -12,13 +12,6 @@
 #include "decode/decode.h"
 #include "delivery/received.h"
 
-static void report_route(const struct config *config, enum route_result result, const struct fault *fault,
-                         struct report *report)
-{
-    enum outcome unknown = config->route.unknown == UNKNOWN_BOUNCE ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
-    report_set(report, result == ROUTE_NONE ? unknown : OUTCOME_TROUBLE, "%s", fault->text);
-}
-
 /* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
  * one of them has no other, the mailbox has no fallback. */
 static size_t add_target(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
@@ -69,6 +62,8 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
 static bool route_recipients(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
+    bool bounce = request->config->route.unknown == UNKNOWN_BOUNCE;
+    enum outcome unknown = bounce ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
     size_t routed = 0;
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_recipient *recipient = &request->recipients[i];
@@ -81,7 +76,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
             (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
-            report_route(request->config, result, &fault, &delivery->answers[i].report);
+            report_set(&delivery->answers[i].report, result == ROUTE_NONE ? unknown : OUTCOME_TROUBLE, "%s",
+                       fault.text);
             continue;
         }
         targets->recipients[i].account = route->account;
