@@ -154,7 +154,7 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
 
 static enum route_result recorded_sender(const struct delivery_request *request, struct route *ret)
 {
-    if (request->sender_route == NULL)
+    if (request->sender_route->account == NULL)
         return ROUTE_NONE;
     ret->account = base_strdup(request->sender_route->account);
     ret->sent = base_strdup(request->sender_route->sent);
@@ -167,8 +167,8 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
     struct fault fault;
-    enum route_result result = request->sender_known ? recorded_sender(request, &targets->sender)
-                                                     : sender_route(delivery, &targets->sender, &fault);
+    enum route_result result = request->sender_route != NULL ? recorded_sender(request, &targets->sender)
+                                                             : sender_route(delivery, &targets->sender, &fault);
     if (result == ROUTE_OK)
         (void)add_target(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
     if (result != ROUTE_TROUBLE)
