@@ -3,8 +3,6 @@
  * The text of each answer, and which answers finish a delivery in the record. */
 #include "delivery/answers.h"
 
-#include "delivery/made.h"
-
 static const char *message_id(const struct delivery_work *work)
 {
     return work->targets.message_id != NULL ? work->targets.message_id : "";
@@ -22,14 +20,6 @@ void answers_busy(struct delivery_work *work)
 {
     char *text OD_CLEANUP(base_free) = base_printf("message <%s> is being delivered elsewhere", message_id(work));
     answers_rest(work, OUTCOME_BUSY, text);
-}
-
-void answers_ledger(struct delivery_work *work, enum ledger_result result, const struct fault *fault)
-{
-    if (result == LEDGER_BUSY)
-        answers_busy(work);
-    else
-        answers_rest(work, OUTCOME_DATABASE, fault->text);
 }
 
 void answers_unrecorded(struct delivery_work *work, const char *text)
@@ -84,7 +74,9 @@ void answers_preview(struct delivery_work *work)
     }
 }
 
-size_t answers_for_sent(const struct delivery_work *work)
+/* The recipient that must be retried if the Sent copy is not made: the copy's owner or, if that one was refused for
+ * good, another one that was stored. LEDGER_OTHER: none of this delivery. */
+static size_t find_sent_owner(const struct delivery_work *work)
 {
     const struct delivery_answer *answers = work->delivery->answers;
     size_t owner = work->plan->sent_owner;
@@ -115,7 +107,7 @@ void answers_log_sent(struct delivery_work *work, const struct report *report, u
 void answers_sent(struct delivery_work *work, enum outcome outcome, const char *text)
 {
     struct report why = {.given = false};
-    size_t who = answers_for_sent(work);
+    size_t who = find_sent_owner(work);
     report_set(&why, outcome, "%s", text);
     answers_log_sent(work, &why, 0, false);
     if (who == LEDGER_OTHER)
@@ -150,7 +142,7 @@ struct ledger_answers answers_record(const struct delivery_work *work)
 {
     const struct delivery *delivery = work->delivery;
     struct ledger_answer *answers = base_alloc((work->request->recipient_count + 1) * sizeof(*answers));
-    size_t count = 0, comes_again = sent_is_open(work) ? answers_for_sent(work) : LEDGER_OTHER;
+    size_t count = 0, comes_again = sent_is_open(work) ? find_sent_owner(work) : LEDGER_OTHER;
     for (size_t i = 0; i < work->request->recipient_count; i++) {
         const struct report *report = &delivery->answers[i].report;
         const struct outcome_row *row = outcome_row(report->outcome);

@@ -13,9 +13,6 @@ void answers_rest(struct delivery_work *work, enum outcome outcome, const char *
 /* The same: another delivery is delivering the message. */
 void answers_busy(struct delivery_work *work);
 
-/* The same, for a failure of the ledger: busy, or trouble with its fault. */
-void answers_ledger(struct delivery_work *work, enum ledger_result result, const struct fault *fault);
-
 /* Gives this answer to all recipients that this delivery answers for, replacing any other: their results could not be
  * recorded. A delivery whose end is not recorded would stay open for ever, so Postfix must retry it. */
 void answers_unrecorded(struct delivery_work *work, const char *text);
@@ -29,10 +26,6 @@ void answers_preview(struct delivery_work *work);
 /* The present answers of the recipients that this delivery answers for. */
 struct ledger_answers answers_record(const struct delivery_work *work) OD_MUST;
 void answers_clear(struct ledger_answers *answers);
-
-/* The recipient that must be retried if the Sent copy is not made: the copy's owner or, if that one was refused for
- * good, another one that was stored. LEDGER_OTHER: none of this delivery. */
-size_t answers_for_sent(const struct delivery_work *work) OD_MUST;
 
 /* The result of the Sent copy, for the log. failed: it is given up. */
 void answers_log_sent(struct delivery_work *work, const struct report *report, uint32_t uid, bool failed);

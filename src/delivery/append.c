@@ -37,7 +37,7 @@ static void announce(struct delivery_work *work, struct appending *it)
     mailbox_append_begin(it->mailbox, &append);
 }
 
-static bool begin_on(struct delivery_work *work, const struct letter *letter, enum sessions_age age, int64_t limit_ms)
+bool append_begin(struct delivery_work *work, const struct letter *letter, enum sessions_age age, int64_t limit_ms)
 {
     struct sessions *sessions = work->request->sessions;
     struct appending *it = &work->appends[letter->target];
@@ -55,11 +55,6 @@ static bool begin_on(struct delivery_work *work, const struct letter *letter, en
     it->put_off |= late;
     it->begun = !late && !sessions_in_the_way(sessions, &it->fault);
     return false;
-}
-
-bool append_begin(struct delivery_work *work, const struct letter *letter, int64_t limit_ms)
-{
-    return begin_on(work, letter, SESSIONS_KEPT, limit_ms);
 }
 
 void append_feed(struct delivery_work *work, size_t target, int64_t until_ms)
@@ -99,7 +94,7 @@ struct made append_collect(struct delivery_work *work, size_t target, int64_t un
     enum append_result result = finish_append(work, it, &made);
     if (result == APPEND_LOST && it->kept && (alone || base_now_ms() < until_ms) &&
         made_in_time(work->request->config)) {
-        begin_on(work, &letter, SESSIONS_NEW, 0);
+        append_begin(work, &letter, SESSIONS_NEW, 0);
         result = finish_append(work, it, &made);
     }
     made_by_append(work, &letter, result, &it->fault, &made);
@@ -116,7 +111,7 @@ void append_cancel(struct delivery_work *work, size_t target)
 
 struct made append_now(struct delivery_work *work, const struct letter *letter)
 {
-    append_begin(work, letter, 0);
+    append_begin(work, letter, SESSIONS_KEPT, 0);
     int64_t until = base_now_ms() + work->request->config->imap.timeout;
     append_feed(work, letter->target, until);
     return append_collect(work, letter->target, until, true);

@@ -5,7 +5,7 @@
 #ifndef ONCEDROP_APPEND_H
 #define ONCEDROP_APPEND_H
 
-#include "delivery/made.h"
+#include "delivery/work.h"
 
 /* The APPEND of a target on its session, from append_begin to append_collect. */
 struct appending {
@@ -23,7 +23,7 @@ struct appending {
  * not be committed yet. False: no session could be opened. Either append_collect gives that result, or it may work later
  * and nothing was begun: when other sessions are given back, or because it took longer than limit_ms (mailbox_open) for
  * the first time; then it is put off. */
-bool append_begin(struct delivery_work *work, const struct letter *letter, int64_t limit_ms);
+bool append_begin(struct delivery_work *work, const struct letter *letter, enum sessions_age age, int64_t limit_ms);
 
 /* Waits for the server to be ready, at most until until_ms, and sends the message. The copy must be held. */
 void append_feed(struct delivery_work *work, size_t target, int64_t until_ms);

@@ -11,10 +11,7 @@
 #include "base/output.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
-#include "delivery/claim.h"
-#include "delivery/inboxes.h"
-#include "delivery/sent.h"
-#include "delivery/server.h"
+#include "delivery/steps.h"
 
 /* Once, for it has the same cause each time. */
 static void report_unconfined(int error)
@@ -43,23 +40,18 @@ static bool wait_for_decoding(struct delivery_work *work)
     return !decoding_cut_off(decoding);
 }
 
-/* For the log: who holds the lock. */
-static void find_holder(struct delivery_work *work)
-{
-    base_free(&work->delivery->holder);
-    work->delivery->holder = ledger_holder(work->delivery->ledger);
-}
-
 /* Look: take the lock, and read what is known. */
 static bool take_look(struct delivery_work *work)
 {
     struct fault fault;
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
     if (result == LEDGER_BUSY)
-        find_holder(work);
+        work->delivery->holder = ledger_holder(work->delivery->ledger);
     delivery_spent(work->delivery, PHASE_LOCK);
-    if (result != LEDGER_OK)
-        answers_ledger(work, result, &fault);
+    if (result == LEDGER_BUSY)
+        answers_busy(work);
+    else if (result == LEDGER_TROUBLE)
+        answers_rest(work, OUTCOME_DATABASE, fault.text);
     return result == LEDGER_OK;
 }
 
@@ -117,7 +109,7 @@ static bool hold(struct delivery_work *work)
     inboxes_cancel(work);
     claim_abandon(work);
     if (result == LEDGER_BUSY)
-        find_holder(work);
+        delivery->holder = ledger_holder(delivery->ledger);
     return false;
 }
 

@@ -45,8 +45,7 @@ struct delivery_request {
     const char *sasl_user;         /* SASL login of the submission; "": there was none; NULL: unknown, see Received */
     const char *only_login; /* deliver to this login name's account only, and trust nothing said about the sender;
                                NULL: no such restriction */
-    const struct route *sender_route; /* resume: where the Sent copy was recorded to belong ... */
-    bool sender_known;                /* ... and that this is known (account NULL: none is due) */
+    const struct route *sender_route; /* as recorded; its account NULL: no Sent copy is due. NULL: not known */
     const char *queue_id;             /* NULL: unknown */
     int64_t queued_at;                /* seconds since 1970, when Postfix received it under that id; 0: unknown */
     int64_t received_at;              /* seconds since 1970, INTERNALDATE of a new message; 0: now */

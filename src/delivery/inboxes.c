@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * In rounds: sessions are opened and APPENDs begun, then all are fed, then all answers are waited for. */
-#include "delivery/inboxes.h"
+#include "delivery/steps.h"
 
 #include "delivery/append.h"
-#include "delivery/claim.h"
-#include "delivery/copy.h"
-#include "delivery/fallback.h"
-#include "delivery/quarantine.h"
-#include "delivery/search.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
 
@@ -99,7 +94,7 @@ static bool begin_round(struct delivery_work *work)
             !sessions_available(work->request->sessions, work->targets.list[target].account))
             continue;
         const struct letter letter = letter_planned(work, target);
-        bool open = append_begin(work, &letter, opening_ms(work, &round));
+        bool open = append_begin(work, &letter, SESSIONS_KEPT, opening_ms(work, &round));
         any |= it->begun || it->put_off != put_off;
         if (!open || base_now_ms() >= until)
             break;
@@ -132,32 +127,29 @@ static bool in_time(const struct delivery_work *work, bool *first)
     return was_first || made_in_time(work->request->config);
 }
 
-/* Leaves it for the next delivery. */
-static void put_aside(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
+/* Leaves it for the next delivery; returns where to say why. */
+static struct report *put_aside(struct delivery_work *work, size_t target)
 {
-    struct made *made = &work->made[target];
-    *made = (struct made){.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
-    report_set(&made->report, outcome, "%s", text);
+    work->made[target] = (struct made){.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
+    return &work->made[target].report;
 }
 
 static void leave_for_later(struct delivery_work *work, size_t target)
 {
-    put_aside(work, target, OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
+    report_set(put_aside(work, target), OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
 }
 
 static void search_and_append(struct delivery_work *work, size_t target, bool *first)
 {
     const struct ledger_target *it = &work->targets.list[target];
     bool alias = work->plan->targets[target].alias;
-    if (alias && fallback_awaits(work, target, it->mailbox)) { /* a search would prove nothing */
-        char *text OD_CLEANUP(base_free) =
-            base_printf("another copy for %s may be on its way to %s", it->account, it->mailbox);
-        put_aside(work, target, OUTCOME_BUSY, text);
-    } else if (in_time(work, first)) {
+    if (alias && fallback_awaits(work, target, it->mailbox)) /* a search would prove nothing */
+        report_set(put_aside(work, target), OUTCOME_BUSY, "another copy for %s may be on its way to %s", it->account,
+                   it->mailbox);
+    else if (in_time(work, first))
         copy_make(work, target);
-    } else {
+    else
         leave_for_later(work, target);
-    }
 }
 
 /* Sends the message wherever an APPEND was begun, then waits for the answers: the mailboxes are filled at the same time,
@@ -188,15 +180,12 @@ static void finish_round(struct delivery_work *work, bool *first)
 /* Begins another round, if something is left for one, and if there is time. What is put off may leave it empty. */
 static bool next_round(struct delivery_work *work, bool first)
 {
-    bool any = false, time = first || made_in_time(work->request->config);
-    for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        if (!is_wanted(work, i))
-            continue;
-        any = true;
-        if (!time)
+    if (first || made_in_time(work->request->config))
+        return begin_round(work);
+    for (size_t i = 0; i < work->targets.message.target_count; i++)
+        if (is_wanted(work, i))
             leave_for_later(work, i);
-    }
-    return any && time && begin_round(work);
+    return false;
 }
 
 /* What was not stored in its mailbox as it is. Before a fallback adds anything to a mailbox, it must be known what has

@@ -22,26 +22,17 @@ struct token {
     size_t length;     /* of a comment: without its ')' */
 };
 
-/* Returns the position after the quoted string at `at`; NULL if it does not end. */
-static const char *skip_string(const char *at)
+/* Returns the position after the string or comment whose first character is before `at`; NULL if it does not end.
+ * Comments nest. */
+static const char *skip_enclosed(const char *at, char open, char close)
 {
-    for (at++; *at != '\0' && *at != '"'; at++)
+    for (size_t depth = 1; *at != '\0'; at++) {
         if (*at == '\\' && at[1] != '\0')
             at++;
-    return *at == '"' ? at + 1 : NULL;
-}
-
-/* The same for a comment; comments nest. */
-static const char *skip_remark(const char *at)
-{
-    size_t depth = 0;
-    for (; *at != '\0'; at++) {
-        if (*at == '\\' && at[1] != '\0')
-            at++;
-        else if (*at == '(')
-            depth++;
-        else if (*at == ')' && --depth == 0)
+        else if (*at == close && --depth == 0)
             return at + 1;
+        else if (*at == open)
+            depth++;
     }
     return NULL;
 }
@@ -49,7 +40,7 @@ static const char *skip_remark(const char *at)
 static const char *skip_word(const char *at)
 {
     while (at != NULL && strchr(" \t\r\n();", *at) == NULL) /* this also finds the end of the text */
-        at = *at == '"' ? skip_string(at) : at + 1;
+        at = *at == '"' ? skip_enclosed(at + 1, '"', '"') : at + 1;
     return at;
 }
 
@@ -65,7 +56,7 @@ static struct token next_token(const char **at)
         token.kind = TOKEN_SEMICOLON;
         end = start + 1;
     } else {
-        end = *start == '(' ? skip_remark(start) : skip_word(start);
+        end = *start == '(' ? skip_enclosed(start + 1, '(', ')') : skip_word(start);
     }
     if (end == NULL || end == start) {
         token.kind = TOKEN_BROKEN;
@@ -125,12 +116,8 @@ static bool is_queue_id(const struct token *id)
     return id->kind == TOKEN_WORD && id->length <= QUEUE_ID_MOST && strspn(id->start, letters) >= id->length;
 }
 
-/* Reads
- *
- *    [from HELO (NAME [ADDRESS]) (COMMENT)...] by HOST (MAIL_NAME) [with PROTOCOL] id QUEUE_ID [for <RECIPIENT>]; DATE
- *
- * and nothing else. It may be folded between any tokens: for mail from sendmail(1), where ", from userid NUMBER"
- * follows MAIL_NAME, Postfix folds it before "id". */
+/* Reads what received_queue says, and nothing else. It may be folded between any tokens: for mail from sendmail(1), where
+ * ", from userid NUMBER" follows MAIL_NAME, Postfix folds it before "id". */
 static bool read_field(const char *at, struct postfix_field *ret)
 {
     struct token token;

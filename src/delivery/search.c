@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * What is searched for, and how far back. */
-#include "delivery/search.h"
+#include "delivery/steps.h"
 
 #include <string.h>
 

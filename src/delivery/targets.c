@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * Routing, and the description of the message for the ledger. */
+ * Routing: the recipients by their addresses; the sender is who is logged in, and who the message says it is from. Then the
+ * description of the message for the ledger. */
 #include "delivery/targets.h"
 
 #include <glib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "decode/decode.h"
-#include "delivery/sender.h"
-
-static void report_route(const struct config *config, enum route_result result, const struct fault *fault,
-                         struct report *report)
-{
-    enum outcome unknown = config->route.unknown == UNKNOWN_BOUNCE ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
-    report_set(report, result == ROUTE_NONE ? unknown : OUTCOME_TROUBLE, "%s", fault->text);
-}
+#include "delivery/received.h"
 
 /* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
  * one of them has no other, the mailbox has no fallback. */
@@ -67,6 +62,8 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
 static bool route_recipients(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
+    bool bounce = request->config->route.unknown == UNKNOWN_BOUNCE;
+    enum outcome unknown = bounce ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
     size_t routed = 0;
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_recipient *recipient = &request->recipients[i];
@@ -79,7 +76,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
             (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
-            report_route(request->config, result, &fault, &delivery->answers[i].report);
+            report_set(&delivery->answers[i].report, result == ROUTE_NONE ? unknown : OUTCOME_TROUBLE, "%s",
+                       fault.text);
             continue;
         }
         targets->recipients[i].account = route->account;
@@ -90,9 +88,73 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
     return routed > 0;
 }
 
+static bool local_domain(const struct delivery *delivery, const struct route *from)
+{
+    const struct delivery_request *request = delivery->request;
+    if (request->config->route.account_query[0] != '\0')
+        return true;
+    for (size_t i = 0; i < request->recipient_count; i++)
+        if (delivery->answers[i].route.domain != NULL && strcmp(delivery->answers[i].route.domain, from->domain) == 0)
+            return true;
+    return false;
+}
+
+/* Who is logged in. If this or From is not an address, a stranger wrote it, and it is no error of ours. */
+static bool find_login(const struct delivery_request *request, char **ret_text, struct address *ret)
+{
+    struct fault ignored;
+    *ret_text = request->sasl_user != NULL ? base_strdup(request->sasl_user)
+                                           : received_login(request->message, request->queue_id);
+    return *ret_text != NULL && address_parse(*ret_text, ret, &ignored);
+}
+
+static bool find_from(const struct delivery *delivery, struct address *ret)
+{
+    struct fault ignored;
+    const char *text = decoding_result(delivery->decoding)->from;
+    if (text == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
+        log_warning("%s: no Sent copy: the sender is unknown: %s", delivery_queue_id(delivery->request),
+                    decoding_fault(delivery->decoding));
+    return text != NULL && address_parse(text, ret, &ignored);
+}
+
+/* The sender's account and Sent mailbox, as far as route.sent_copy allows:
+ *
+ * authenticated  the SASL login (that of the request, even if it says that there was none; else received_login) maps to
+ *                the same account as the From address
+ * from           the From address maps to an account: by account_query, or else its domain is that of one of the
+ *                recipients (a template alone would map any stranger to an account)
+ *
+ * With only_login there is no Sent copy: nothing that the caller or the message says about the sender can be trusted.
+ *
+ * ROUTE_NONE: no Sent copy is due, or From could not be decoded. ROUTE_TROUBLE: unknown (fault set). In any case *ret is to
+ * be cleared. */
+static enum route_result sender_route(const struct delivery *delivery, struct route *ret, struct fault *fault)
+{
+    const struct delivery_request *request = delivery->request;
+    enum route_sent_copy mode = request->config->route.sent_copy;
+    char *login OD_CLEANUP(base_free) = NULL;
+    struct address parsed OD_CLEANUP(address_clear) = {.address = NULL};
+    struct address from OD_CLEANUP(address_clear) = {.address = NULL};
+    if (mode == SENT_COPY_OFF || request->only_login != NULL)
+        return ROUTE_NONE;
+    if (mode == SENT_COPY_AUTHENTICATED && !find_login(request, &login, &parsed))
+        return ROUTE_NONE;
+    if (!find_from(delivery, &from))
+        return ROUTE_NONE;
+    enum route_result result = route_find(request->config, delivery->ledger, &from, ret, fault);
+    if (result != ROUTE_OK)
+        return result;
+    if (login == NULL)
+        return local_domain(delivery, ret) ? ROUTE_OK : ROUTE_NONE;
+    if (strcmp(login, ret->account) == 0)
+        return ROUTE_OK;
+    return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, fault);
+}
+
 static enum route_result recorded_sender(const struct delivery_request *request, struct route *ret)
 {
-    if (request->sender_route == NULL)
+    if (request->sender_route->account == NULL)
         return ROUTE_NONE;
     ret->account = base_strdup(request->sender_route->account);
     ret->sent = base_strdup(request->sender_route->sent);
@@ -105,8 +167,8 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
     struct fault fault;
-    enum route_result result = request->sender_known ? recorded_sender(request, &targets->sender)
-                                                     : sender_route(delivery, &targets->sender, &fault);
+    enum route_result result = request->sender_route != NULL ? recorded_sender(request, &targets->sender)
+                                                             : sender_route(delivery, &targets->sender, &fault);
     if (result == ROUTE_OK)
         (void)add_target(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
     if (result != ROUTE_TROUBLE)

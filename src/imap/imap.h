@@ -1,11 +1,33 @@
 /* SPDX-License-Identifier: ISC
  *
- * Commands to an IMAP server (RFC 3501), each answered by responses up to its tagged one. If the connection cannot go on,
- * these functions close it. */
+ * A connection to an IMAP server (RFC 3501): setup, login, commands, each answered by responses up to its tagged one, and
+ * the end. If the connection cannot go on, these functions close it. */
 #ifndef ONCEDROP_IMAP_H
 #define ONCEDROP_IMAP_H
 
+#include "base/config.h"
 #include "imap/imap_stream.h"
+
+/* imap_setup.c: one that is not connected yet; never NULL; end it with imap_setup_end. */
+struct imap *imap_setup_new(const struct config *config) OD_MUST;
+
+/* Connects, starts TLS, and reads the greeting: everything before the login; sets imap->certificate and logged_in. False
+ * with the fault set. */
+bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault) OD_MUST;
+
+/* Sends LOGOUT, if there is a connection, and waits up to `ms` milliseconds for the server to close its end; then closes
+ * it. imap.command gets up to a second to end and is then killed. *imap may be NULL, and is afterwards. */
+void imap_setup_end_wait(struct imap **imap, int64_t ms);
+
+/* The same without waiting. */
+void imap_setup_end(struct imap **imap);
+
+/* imap_login.c: the login name for an account. */
+const char *imap_login_name(const struct config *config, const char *account) OD_MUST;
+
+/* Logs in with the password of the configuration; before that, all is checked that would show it to somebody. False with
+ * the fault set; imap->refused, crowded and ended say more. */
+bool imap_login(struct imap *imap, const struct config *config, const char *login, struct fault *fault) OD_MUST;
 
 /* Receives each untagged response to a command; may modify the bytes. */
 typedef void imap_untagged(void *context, struct imap_reply *reply);

@@ -9,6 +9,15 @@
 #include "base/base.h"
 #include "base/config.h"
 
+/* The certificate that a server presented, accepted or not. */
+struct imap_certificate {
+    bool shown;        /* there was one: */
+    bool accepted;     /* chain, validity and host name are accepted */
+    char subject[256]; /* names as in RFC 4514 */
+    char issuer[256];
+    int64_t ends; /* earliest expiry in the chain presented, seconds since 1970: then the chain is invalid */
+};
+
 /* Returns a connected, non-blocking socket (TCP, unix), or -1 with the fault set, which begins with `where`; all
  * addresses of the host share this many milliseconds. *ret_local: the peer is a loopback address or a unix socket. */
 int imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,

@@ -3,8 +3,6 @@
  * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), XOAUTH2, or LOGIN. Implemented here rather
  * than with Cyrus SASL: there are no plug-ins to find at run time, and it takes one round trip if the server has
  * SASL-IR (RFC 4959). */
-#include "imap/imap_setup.h"
-
 #include <glib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * Before the login and after the last command: connection, TLS, greeting; LOGOUT. */
-#include "imap/imap_setup.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

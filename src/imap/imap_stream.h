@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 
 #include "base/base.h"
-#include "imap/imap_certificate.h"
+#include "imap/imap_connect.h"
 #include "imap/imap_reply.h"
 
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 #include "base/config.h"
-#include "imap/imap_certificate.h"
+#include "imap/imap_connect.h"
 
 struct mailbox;
 

@@ -2,15 +2,109 @@
  *
  * What a search has found: most messages are others by their ids, which are little to read; the rest are fetched whole,
  * and compared. */
-#include "mailbox/mailbox_candidates.h"
-
+#include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "mailbox/mailbox_fetch.h"
+#include "mailbox/mailbox_session.h"
+
+#define FETCH_MOST 100 /* messages in one command: for its line (RFC 2683, 3.2.1.5) */
+
+/* Messages of the open mailbox, and what is told of them. */
+struct fetch {
+    uint32_t first; /* the sequence number of the first; 0: they are known by UID */
+    size_t count;
+    uint32_t uids[FETCH_MOST];
+    bool told[FETCH_MOST];                 /* there was an answer with at least a byte, ... */
+    enum candidate candidates[FETCH_MOST]; /* ... whose result is this */
+};
+
+struct answered {
+    struct fetch *fetch;
+    const struct search_reader *reader;
+    bool fed; /* with the body of the current response, ... */
+    bool any; /* ... and there was a byte of it */
+};
+
+static void feed_body(void *context, const void *bytes, size_t size)
+{
+    struct answered *it = context;
+    if (size == 0 && it->fed) /* a second body in one response: the last one counts */
+        (void)!it->reader->end(it->reader->context);
+    it->any = size > 0;
+    it->fed = true;
+    if (size > 0)
+        it->reader->feed(it->reader->context, bytes, size);
+}
+
+/* The index of a message that was asked for; `count`: it was not. */
+static size_t index_of(const struct fetch *fetch, uint32_t number, uint32_t uid)
+{
+    size_t i = 0;
+    if (fetch->first > 0)
+        return number >= fetch->first && number - fetch->first < fetch->count ? number - fetch->first : fetch->count;
+    while (i < fetch->count && fetch->uids[i] != uid)
+        i++;
+    return i;
+}
+
+/* A body without a byte, not even the blank line behind a header, is a message that cannot be read now, like NIL. */
+static void note_fetched(void *context, struct imap_reply *reply)
+{
+    struct answered *it = context;
+    uint32_t number = (uint32_t)strtoul(reply->data, NULL, 10);
+    struct reply_fetch told;
+    bool wanted = imap_reply_fetch(reply, &told) && told.uid > 0 && told.body != NULL;
+    if (wanted && told.body_size > 0) { /* not as a literal */
+        feed_body(it, NULL, 0);
+        feed_body(it, told.body, told.body_size);
+    }
+    enum candidate candidate = it->fed ? it->reader->end(it->reader->context) : CANDIDATE_OTHER;
+    size_t i = wanted ? index_of(it->fetch, number, told.uid) : it->fetch->count;
+    if (i < it->fetch->count) {
+        it->fetch->uids[i] = told.uid;
+        it->fetch->told[i] |= it->any;
+        if (it->any && candidate > it->fetch->candidates[i])
+            it->fetch->candidates[i] = candidate;
+    }
+    it->fed = it->any = false;
+}
+
+/* The numbers as IMAP lists them. */
+static GString *set_of(const struct fetch *fetch)
+{
+    GString *set = g_string_new(NULL);
+    if (fetch->first > 0)
+        g_string_printf(set, "%u:%u", fetch->first, fetch->first + (uint32_t)fetch->count - 1);
+    for (size_t i = 0; fetch->first == 0 && i < fetch->count; i++)
+        g_string_append_printf(set, "%s%u", i > 0 ? "," : "", fetch->uids[i]);
+    return set;
+}
+
+/* Has the reader read BODY[part] of each of them, and sets `told`, `candidates`, and, where they are known by their
+ * sequence numbers, the UIDs. False: the fault is set. */
+static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part, const struct search_reader *reader,
+                       struct fault *fault)
+{
+    struct answered it = {.fetch = fetch, .reader = reader};
+    const char *command = fetch->first > 0 ? "FETCH" : "UID FETCH";
+    GString *set = set_of(fetch);
+    imap->body = feed_body;
+    imap->body_context = &it;
+    bool answered = imap_ask(imap, note_fetched, &it, fault, "%s %s (UID BODY.PEEK[%s])", command, set->str, part);
+    imap->body = NULL;
+    imap->body_context = NULL;
+    g_string_free(set, TRUE);
+    for (size_t i = 0; answered && i < fetch->count; i++)
+        if (fetch->uids[i] == 0)
+            answered =
+                fault_set(fault, "%s: FETCH of message number %zu returned nothing", imap->where, fetch->first + i);
+    return answered;
+}
 
 /* The result for a message. Without an answer nothing is known; without an id it is another message where the id
  * decides. */
-static enum candidate result_for(const struct search *search, const struct mailbox_fetch *fetch, size_t i)
+static enum candidate result_for(const struct search *search, const struct fetch *fetch, size_t i)
 {
     if (!fetch->told[i])
         return CANDIDATE_SIMILAR;
@@ -21,9 +115,9 @@ static enum candidate result_for(const struct search *search, const struct mailb
 static bool compare(struct imap *imap, const struct search *search, uint32_t uid, enum candidate *ret,
                     struct fault *fault)
 {
-    struct mailbox_fetch whole = {.count = 1, .uids = {uid}};
+    struct fetch whole = {.count = 1, .uids = {uid}};
     const struct search_reader *reader = search->by_id ? &search->ids : &search->whole;
-    if (!mailbox_fetch(imap, &whole, search->by_id ? "HEADER" : "", reader, fault))
+    if (!fetch_part(imap, &whole, search->by_id ? "HEADER" : "", reader, fault))
         return false;
     if (!whole.told[0])
         fault_set(fault, "%s: UID FETCH of message %u returned nothing", imap->where, uid);
@@ -37,10 +131,10 @@ struct best {
 };
 
 /* Asks for their ids, perhaps, and compares them until one is the same. False with the fault set: the result is unknown. */
-static bool compare_all(struct imap *imap, const struct search *search, bool ids_first, struct mailbox_fetch *ids,
+static bool compare_all(struct imap *imap, const struct search *search, bool ids_first, struct fetch *ids,
                         struct best *best, struct fault *fault)
 {
-    if (ids_first && !mailbox_fetch(imap, ids, "HEADER.FIELDS (MESSAGE-ID)", &search->ids, fault))
+    if (ids_first && !fetch_part(imap, ids, "HEADER.FIELDS (MESSAGE-ID)", &search->ids, fault))
         return false;
     for (size_t i = 0; i < ids->count && best->candidate != CANDIDATE_SAME; i++) {
         enum candidate candidate = result_for(search, ids, i);
@@ -65,9 +159,9 @@ enum search_result mailbox_candidates(struct imap *imap, const struct search *se
                                       const uint32_t *uids, size_t count, uint32_t *ret_uid, struct fault *fault)
 {
     struct best best = {.candidate = CANDIDATE_OTHER};
-    struct mailbox_fetch ids;
+    struct fetch ids;
     for (size_t i = 0; i < count && best.candidate != CANDIDATE_SAME; i += ids.count) {
-        ids = (struct mailbox_fetch){.count = count - i < FETCH_MOST ? count - i : FETCH_MOST};
+        ids = (struct fetch){.count = count - i < FETCH_MOST ? count - i : FETCH_MOST};
         memcpy(ids.uids, uids + i, ids.count * sizeof(*uids));
         if (!compare_all(imap, search, ids_first && search->ids.feed != NULL, &ids, &best, fault))
             return SEARCH_TROUBLE;
@@ -83,7 +177,7 @@ enum search_result mailbox_candidates_newest(struct imap *imap, const struct sea
     uint32_t least = exists > search->newest ? exists - search->newest + 1 : 1;
     for (uint32_t last = exists, first; best.candidate == CANDIDATE_OTHER && last >= least; last = first - 1) {
         first = last - least >= FETCH_MOST ? last - FETCH_MOST + 1 : least;
-        struct mailbox_fetch ids = {.first = first, .count = last - first + 1};
+        struct fetch ids = {.first = first, .count = last - first + 1};
         if (!compare_all(imap, search, true, &ids, &best, fault))
             return SEARCH_TROUBLE;
     }

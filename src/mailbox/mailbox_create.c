@@ -7,14 +7,6 @@
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-static void warn_unsubscribed(const char *name, const char *why)
-{
-    char escaped_name[512], escaped_why[1024];
-    log_warning("mailbox %s was created, but not subscribed to: %s",
-                log_escape_field(name, escaped_name, sizeof(escaped_name)),
-                log_escape_text(why, escaped_why, sizeof(escaped_why)));
-}
-
 /* Dovecot's ACL plugin looks at the rights of the master user, who has none: it lists the INBOX, but it cannot be opened. */
 static bool explain_no_inbox(struct imap *imap, struct fault *fault)
 {
@@ -100,6 +92,9 @@ enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, cons
 void mailbox_subscribe(struct mailbox *mailbox, const char *name)
 {
     struct fault minor;
+    char escaped_name[512], escaped_why[1024];
     if (mailbox->subscribe && !imap_ask(mailbox->imap, NULL, NULL, &minor, "SUBSCRIBE %s", name))
-        warn_unsubscribed(name, minor.text);
+        log_warning("mailbox %s was created, but not subscribed to: %s",
+                    log_escape_field(name, escaped_name, sizeof(escaped_name)),
+                    log_escape_text(minor.text, escaped_why, sizeof(escaped_why)));
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "imap/imap_setup.h"
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "imap/imap_connect.h"
-#include "imap/imap_setup.h"
 #include "mailbox/mailbox_session.h"
 
 /* Always the same names: a server that accepts any name, and creates a mailbox for it, creates only these. One that mail is

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "imap/imap_connect.h"
-#include "imap/imap_setup.h"
 #include "mailbox/mailbox_session.h"
 
 /* If the command has ended, its status explains more than its silence. */

@@ -17,7 +17,7 @@ struct replay_message {
     char *queue_id;            /* may be NULL */
     char **recipients;         /* NULL-terminated */
     char **originals;          /* one for each recipient, "" if there is none; NULL: none at all */
-    bool sender_known;         /* as in struct delivery */
+    bool sender_known;         /* sender_route is: */
     struct route sender_route; /* account NULL: no Sent copy is due */
     int64_t received_at;       /* 0: now */
 };
