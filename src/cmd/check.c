@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits
- * below keep the whole check under a minute, whatever is broken. */
+ * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits of
+ * the steps keep the whole check under a minute, whatever is broken. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +20,7 @@
 #include "ledger/ledger_server.h"
 #include "route/route.h"
 
-#define DECODER_MS 10000
-#define DATABASE_MS 10000
-#define LOCK_MS 15000 /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
-#define LEDGER_MS 8000
-#define ROUTE_MS 8000
-#define IMAP_MS 17000
 #define IMAP_ANSWER_MS 8000
-#define SERVICE_MS 3000
-#define POSTFIX_MS 7000
 
 /* Input of the steps, and what one finds out for another: shared between their processes. */
 struct check {
@@ -121,6 +113,8 @@ static void step_lock(struct check *check)
 {
     struct ledger_check_lock lock;
     struct fault fault;
+    if (!check->connected)
+        return;
     if (!ledger_check_lock(check->cmd->config, &lock, &fault))
         check_item(false, "lock", "%s", fault.text);
     else if (lock.hosts > 1)
@@ -136,11 +130,11 @@ static void step_lock(struct check *check)
 static void step_ledger(struct check *check)
 {
     struct fault fault;
+    if (!check->fits)
+        return;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
-    if (ledger != NULL && ledger_check_write(ledger, &fault))
-        check_item(true, "ledger", "a record and a claim were written and rolled back");
-    else
-        check_item(false, "ledger", "%s", fault.text);
+    bool written = ledger != NULL && ledger_check_write(ledger, &fault);
+    check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
 }
 
 static void set_place(struct check_place *place, const char *account, const char *inbox, const char *sent)
@@ -151,13 +145,24 @@ static void set_place(struct check_place *place, const char *account, const char
     snprintf(place->sent, sizeof(place->sent), "%s", sent);
 }
 
+/* Without an address, login can only be tested if imap.user names an account. */
 static void step_route(struct check *check)
 {
     struct cmd *cmd = check->cmd;
+    const struct config *config = cmd->config;
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    bool asks = cmd->config->route.account_query[0] != '\0';
+    bool asks = config->route.account_query[0] != '\0';
+    if (check->address == NULL) {
+        if (config->imap.user[0] != '\0' && !config_is_shared(config))
+            set_place(&check->place, config->imap.user, config->route.inbox, config->route.sent);
+        return;
+    }
+    if (asks && !check->connected) {
+        check_warning("route", "not tried: route.account_query needs the database");
+        return;
+    }
     if (asks)
-        cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+        cmd->ledger = ledger_open(config, NULL, &cmd->fault);
     bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
     if (found) {
         set_place(&check->place, route.account, route.inbox, route.sent);
@@ -188,19 +193,6 @@ static void step_postfix(struct check *check)
     check_postfix(check->cmd->config, check->postfix, at != NULL ? at + 1 : NULL);
 }
 
-/* Without an address, login can only be tested if imap.user names an account. */
-static void run_route(struct check *check)
-{
-    const struct config *config = check->cmd->config;
-    check->place.asked = check->address != NULL;
-    if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
-        check_warning("route", "not tried: route.account_query needs the database");
-    else if (check->address != NULL)
-        check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
-    else if (config->imap.user[0] != '\0' && !config_is_shared(config))
-        set_place(&check->place, config->imap.user, config->route.inbox, config->route.sent);
-}
-
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
 static void step_decoder(struct check *check)
 {
@@ -221,20 +213,23 @@ static void step_decoder(struct check *check)
 #endif
 }
 
-static void run_steps(struct check *check)
-{
-    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, check);
-    check_step("database", DATABASE_MS, "it accepts connections but does not answer", step_database, check);
-    if (check->connected)
-        check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);
-    if (check->fits)
-        check_step("ledger", LEDGER_MS, "the database does not answer, or a table is locked (see pg_locks)",
-                   step_ledger, check);
-    run_route(check);
-    check_step("imap", IMAP_MS, "answers are slow, and a delivery needs more of them", step_imap, check);
-    check_step("service", SERVICE_MS, "no worker of the service is free", step_service, check);
-    check_step("postfix", POSTFIX_MS, "postconf does not finish", step_postfix, check);
-}
+/* Of those that have nothing to test, as when the database does not answer, nothing is reported. */
+static const struct {
+    const char *name;
+    int64_t ms;
+    const char *late;
+    void (*run)(struct check *check);
+} steps[] = {
+    {"decoder", 10000, "loading it takes too long", step_decoder},
+    {"database", 10000, "it accepts connections but does not answer", step_database},
+    /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
+    {"lock", 15000, "the database does not answer any more", step_lock},
+    {"ledger", 8000, "the database does not answer, or a table is locked (see pg_locks)", step_ledger},
+    {"route", 8000, "the database does not answer route.account_query", step_route},
+    {"imap", 17000, "answers are slow, and a delivery needs more of them", step_imap},
+    {"service", 3000, "no worker of the service is free", step_service},
+    {"postfix", 7000, "postconf does not finish", step_postfix},
+};
 
 int cmd_check(struct cmd *cmd)
 {
@@ -245,15 +240,15 @@ int cmd_check(struct cmd *cmd)
         return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* libpq must not use PGHOST either */
-    int status = cmd_open(cmd);
-    if (status == 0)
-        status = cmd_become_service(cmd, false);
+    int status = cmd_open_as_service(cmd, false);
     if (status != 0)
         return status;
     check_begin(json, colour);
     check_configuration(cmd);
     check_time_limits(cmd->config);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
-    run_steps(check);
+    check->place.asked = check->address != NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
+        check_step(steps[i].name, steps[i].ms, steps[i].late, steps[i].run, check);
     return check_end();
 }

@@ -47,9 +47,7 @@ int cmd_replay(struct cmd *cmd)
     for (char **path = cmd->operands; *path != NULL; path++)
         if (!replay_files_add(files, *path, &cmd->fault))
             return cmd_fault(EX_NOINPUT, cmd);
-    int status = cmd_open(cmd);
-    if (status == 0)
-        status = cmd_become_service(cmd, true);
+    int status = cmd_open_as_service(cmd, true);
     if (status != 0)
         return status;
     setup.config = cmd->config;

@@ -38,9 +38,8 @@ int cmd_resume(struct cmd *cmd)
         .context = &messages,
     };
     const struct cmd_option words[] = {{"j", .text = &jobs}, {"json", .flag = &setup.json}, {.name = NULL}};
-    if (!cmd_parse(cmd, words, 0, 0, NULL) || !cmd_parse_jobs(cmd, jobs, &setup.jobs))
-        return CMD_USAGE;
-    int status = cmd_connect(cmd);
+    bool good = cmd_parse(cmd, words, 0, 0, NULL) && cmd_parse_jobs(cmd, jobs, &setup.jobs);
+    int status = good ? cmd_connect(cmd) : CMD_USAGE;
     if (status != 0)
         return status;
     messages.ledger = cmd->ledger;

@@ -56,31 +56,17 @@ static const char *colour_of(const char *text)
     return "";
 }
 
-static const char *clean(const char *cell, char out[CELL_BYTES])
-{
-    if (cell[0] == '\0')
-        return "-";
-    log_escape(cell, out, CELL_BYTES);
-    return out;
-}
-
 /* Booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
-    if (table->types[column] == LEDGER_BOOLEAN && cell[0] != '\0')
+    if (cell[0] == '\0')
+        return "-";
+    if (table->types[column] == LEDGER_BOOLEAN)
         return cell[0] == 't' ? "yes" : "no";
-    if (strcmp(table->names[column], "delay") == 0 && cell[0] != '\0' && terminal_width(STDOUT_FILENO) > 0)
+    if (strcmp(table->names[column], "delay") == 0 && terminal_width(STDOUT_FILENO) > 0)
         return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
-    return clean(cell, out);
-}
-
-/* The text, or as much of it as fits into this many columns. */
-static char *fit(const char *text, int columns)
-{
-    if (terminal_columns(text) <= columns)
-        return base_strdup(text);
-    return base_printf("%.*s…", (int)terminal_fit(text, columns - 1), text);
+    return log_escape(cell, out, CELL_BYTES);
 }
 
 struct column {
@@ -89,9 +75,12 @@ struct column {
     bool right; /* numbers stand one below the other */
 };
 
+/* The text, or as much of it as fits. */
 static void print_cell(const char *text, const struct column *column, bool last)
 {
-    char *fitted OD_CLEANUP(base_free) = fit(text, column->width);
+    char *fitted OD_CLEANUP(base_free) = terminal_columns(text) <= column->width
+                                             ? base_strdup(text)
+                                             : base_printf("%.*s…", (int)terminal_fit(text, column->width - 1), text);
     const char *colour = colour_of(text);
     int padding = column->width - terminal_columns(fitted);
     printf("%*s%s%s%s%*s%s", column->right ? padding : 0, "", colour, fitted, colour[0] != '\0' ? PLAIN : "",
@@ -161,21 +150,15 @@ static void print_layout(const struct ledger_table *table, const struct column *
     }
 }
 
-static int least_width(const char *name, int width)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(cuttable); i++)
-        if (strcmp(name, cuttable[i].name) == 0)
-            return MIN(width, cuttable[i].least);
-    return width;
-}
-
 static struct column *measure(const struct ledger_table *table)
 {
     struct column *columns = base_alloc((table->columns + 1) * sizeof(*columns));
     for (size_t i = 0; i < table->columns; i++) {
-        columns[i].width = column_width(table, i);
-        columns[i].least = least_width(table->names[i], columns[i].width);
+        columns[i].width = columns[i].least = column_width(table, i);
         columns[i].right = table->types[i] == LEDGER_NUMBER;
+        for (size_t j = 0; j < G_N_ELEMENTS(cuttable); j++)
+            if (strcmp(table->names[i], cuttable[j].name) == 0)
+                columns[i].least = MIN(columns[i].width, cuttable[j].least);
     }
     return columns;
 }
@@ -230,13 +213,6 @@ void table_print(const struct ledger_table *table, const char *without)
         print_filled(table, columns, row, room);
 }
 
-/* Why something is as it is: cut to a column's width it says nothing. */
-static size_t find_note(const struct ledger_table *table)
-{
-    size_t error = find_column(table, "error");
-    return error != NO_COLUMN ? error : find_column(table, "reason");
-}
-
 /* Leaves out columns that do not fit beside those before them; returns their names. */
 static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
 {
@@ -254,7 +230,9 @@ void table_print_list(const struct ledger_table *table)
 {
     struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    size_t note = room > 0 ? find_note(table) : NO_COLUMN;
+    /* Why something is as it is: cut to a column's width it says nothing. */
+    size_t error = find_column(table, "error"), why = error != NO_COLUMN ? error : find_column(table, "reason");
+    size_t note = room > 0 ? why : NO_COLUMN;
     if (note != NO_COLUMN)
         columns[note].width = 0;
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
