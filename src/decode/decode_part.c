@@ -97,15 +97,10 @@ struct delimiter {
 static bool is_delimiter(const unsigned char *line, const unsigned char *end, const char *boundary, size_t length,
                          bool *ret_last)
 {
-    const unsigned char *at;
-    bool last;
-
-    if ((size_t)(end - line) < 2 + length || line[0] != '-' || line[1] != '-')
+    if ((size_t)(end - line) < 2 + length || memcmp(line, "--", 2) != 0 || memcmp(line + 2, boundary, length) != 0)
         return false;
-    if (memcmp(line + 2, boundary, length) != 0)
-        return false;
-    at = line + 2 + length;
-    last = end - at >= 2 && at[0] == '-' && at[1] == '-';
+    const unsigned char *at = line + 2 + length;
+    bool last = end - at >= 2 && at[0] == '-' && at[1] == '-';
     if (last)
         at += 2;
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))

@@ -29,11 +29,10 @@ static void scrub(GString *out, const char *bytes, size_t length, size_t max)
 static char *finish(GString *text, size_t max)
 {
     size_t length = text->len < max ? text->len : max;
-    char *copy;
 
     while (length < text->len && length > 0 && ((unsigned char)text->str[length] & 0xc0) == 0x80)
         length--;
-    copy = base_strndup(text->str, length);
+    char *copy = base_strndup(text->str, length);
     g_string_free(text, TRUE);
     return copy;
 }
@@ -117,9 +116,7 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
     if (length == 0)
         return true;
-
     const char *end = bytes + (length < max ? length : max), *bad = bytes;
-
     while (!g_utf8_validate(bytes, end - bytes, &bad) && *bad == '\0')
         bytes = bad + 1;
     return bad == end || (length > max && end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);

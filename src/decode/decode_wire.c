@@ -127,7 +127,6 @@ static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
 static char *get_text(struct reader *reader, size_t max)
 {
     uint32_t length = ABSENT;
-    char *text;
 
     if (!get_bytes(reader, &length, sizeof(length)) || length == ABSENT)
         return NULL;
@@ -136,7 +135,7 @@ static char *get_text(struct reader *reader, size_t max)
         return NULL;
     }
     /* examine the copy: the shared original may still change */
-    text = base_strndup((const char *)reader->at, length);
+    char *text = base_strndup((const char *)reader->at, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
         reader->wrong = true;
         base_free(&text);
