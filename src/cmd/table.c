@@ -13,27 +13,24 @@
 #include "replay/replay_answer.h"
 
 #define CELL_BYTES 4096
-#define TEXT_LEAST 12    /* texts are not cut below that, */
-#define ADDRESS_LEAST 20 /* addresses not below that, */
-#define SUBJECT_LEAST 30 /* and a subject has enough words to be recognised */
 #define GAP 2
 #define NO_COLUMN SIZE_MAX
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that may be cut. Times, ids, numbers and states are shown in full or not at all: a part of one is of no
- * use. */
+/* Columns that may be cut, and to which width: of a subject enough words remain to recognise it. Times, ids, numbers and
+ * states are shown in full or not at all: a part of one is of no use. */
 static const struct {
     const char *name;
     int least;
 } cuttable[] = {
-    {"account", ADDRESS_LEAST}, {"address", ADDRESS_LEAST},   {"claimed_by", ADDRESS_LEAST},
-    {"from", ADDRESS_LEAST},    {"recipient", ADDRESS_LEAST}, {"original_recipient", ADDRESS_LEAST},
-    {"sender", ADDRESS_LEAST},  {"recipients", TEXT_LEAST},   {"mailbox", TEXT_LEAST},
-    {"name", TEXT_LEAST},       {"group", TEXT_LEAST},        {"filename", TEXT_LEAST},
-    {"subject", SUBJECT_LEAST}, {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
-    {"text", TEXT_LEAST},       {"session", TEXT_LEAST},
+    {"account", 20}, {"address", 20},    {"claimed_by", 20},
+    {"from", 20},    {"recipient", 20},  {"original_recipient", 20},
+    {"sender", 20},  {"recipients", 12}, {"mailbox", 12},
+    {"name", 12},    {"group", 12},      {"filename", 12},
+    {"subject", 30}, {"error", 12},      {"reason", 12},
+    {"text", 12},    {"session", 12},
 };
 
 static const struct {
@@ -150,11 +147,11 @@ static void print_layout(const struct ledger_table *table, const struct column *
     }
 }
 
-static struct column *measure(const struct ledger_table *table)
+static struct column *measure(const struct ledger_table *table, size_t hidden)
 {
     struct column *columns = base_alloc((table->columns + 1) * sizeof(*columns));
     for (size_t i = 0; i < table->columns; i++) {
-        columns[i].width = columns[i].least = column_width(table, i);
+        columns[i].width = columns[i].least = i != hidden ? column_width(table, i) : 0;
         columns[i].right = table->types[i] == LEDGER_NUMBER;
         for (size_t j = 0; j < G_N_ELEMENTS(cuttable); j++)
             if (strcmp(table->names[i], cuttable[j].name) == 0)
@@ -201,11 +198,9 @@ static size_t find_column(const struct ledger_table *table, const char *name)
 
 void table_print(const struct ledger_table *table, const char *without)
 {
-    struct column *columns OD_CLEANUP(base_free) = measure(table);
-    int room = terminal_width(STDOUT_FILENO);
     size_t hidden = without != NULL ? find_column(table, without) : NO_COLUMN;
-    if (hidden != NO_COLUMN)
-        columns[hidden].width = 0;
+    struct column *columns OD_CLEANUP(base_free) = measure(table, hidden);
+    int room = terminal_width(STDOUT_FILENO);
     bool fits = room == 0 || sum_of(columns, table->columns, false) <= room;
     if (fits && table->rows > 0)
         print_layout(table, columns, NO_COLUMN);
@@ -228,13 +223,11 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
 
 void table_print_list(const struct ledger_table *table)
 {
-    struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
     /* Why something is as it is: cut to a column's width it says nothing. */
     size_t error = find_column(table, "error"), why = error != NO_COLUMN ? error : find_column(table, "reason");
     size_t note = room > 0 ? why : NO_COLUMN;
-    if (note != NO_COLUMN)
-        columns[note].width = 0;
+    struct column *columns OD_CLEANUP(base_free) = measure(table, note);
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);
