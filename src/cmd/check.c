@@ -20,17 +20,6 @@
 #include "ledger/ledger_server.h"
 #include "route/route.h"
 
-#define IMAP_ANSWER_MS 8000
-
-/* Input of the steps, and what one finds out for another: shared between their processes. */
-struct check {
-    struct cmd *cmd;
-    const char *address;  /* NULL: none given */
-    const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
-    bool connected, fits; /* the database answers; it has the right schema version */
-    struct check_place place;
-};
-
 /* Root has already read the file; a delivery must be able to read it, too. */
 static void check_configuration(const struct cmd *cmd)
 {
@@ -137,12 +126,12 @@ static void step_ledger(struct check *check)
     check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
 }
 
-static void set_place(struct check_place *place, const char *account, const char *inbox, const char *sent)
+static void set_place(struct check *check, const char *account, const char *inbox, const char *sent)
 {
-    place->known = true;
-    snprintf(place->account, sizeof(place->account), "%s", account);
-    snprintf(place->inbox, sizeof(place->inbox), "%s", inbox);
-    snprintf(place->sent, sizeof(place->sent), "%s", sent);
+    check->routed = true;
+    snprintf(check->account, sizeof(check->account), "%s", account);
+    snprintf(check->inbox, sizeof(check->inbox), "%s", inbox);
+    snprintf(check->sent, sizeof(check->sent), "%s", sent);
 }
 
 /* Without an address, login can only be tested if imap.user names an account. */
@@ -154,7 +143,7 @@ static void step_route(struct check *check)
     bool asks = config->route.account_query[0] != '\0';
     if (check->address == NULL) {
         if (config->imap.user[0] != '\0' && !config_is_shared(config))
-            set_place(&check->place, config->imap.user, config->route.inbox, config->route.sent);
+            set_place(check, config->imap.user, config->route.inbox, config->route.sent);
         return;
     }
     if (asks && !check->connected) {
@@ -165,32 +154,13 @@ static void step_route(struct check *check)
         cmd->ledger = ledger_open(config, NULL, &cmd->fault);
     bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
     if (found) {
-        set_place(&check->place, route.account, route.inbox, route.sent);
+        set_place(check, route.account, route.inbox, route.sent);
         check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route.account,
                    route.account_by, route.inbox, route.inbox_by, route.sent, route.sent_by);
     } else {
         check_item(false, "route", "%s", cmd->fault.text);
     }
     ledger_close(&cmd->ledger);
-}
-
-static void step_imap(struct check *check)
-{
-    struct config config = *check->cmd->config;
-    if (config.imap.timeout > IMAP_ANSWER_MS)
-        config.imap.timeout = IMAP_ANSWER_MS; /* a delivery waits longer */
-    check_imap(&config, &check->place, check->fits);
-}
-
-static void step_service(struct check *check)
-{
-    check_service(check->cmd->config);
-}
-
-static void step_postfix(struct check *check)
-{
-    const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
-    check_postfix(check->cmd->config, check->postfix, at != NULL ? at + 1 : NULL);
 }
 
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
@@ -226,9 +196,9 @@ static const struct {
     {"lock", 15000, "the database does not answer any more", step_lock},
     {"ledger", 8000, "the database does not answer, or a table is locked (see pg_locks)", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},
-    {"imap", 17000, "answers are slow, and a delivery needs more of them", step_imap},
-    {"service", 3000, "no worker of the service is free", step_service},
-    {"postfix", 7000, "postconf does not finish", step_postfix},
+    {"imap", 17000, "answers are slow, and a delivery needs more of them", check_imap},
+    {"service", 3000, "no worker of the service is free", check_service},
+    {"postfix", 7000, "postconf does not finish", check_postfix},
 };
 
 int cmd_check(struct cmd *cmd)
@@ -247,7 +217,6 @@ int cmd_check(struct cmd *cmd)
     check_configuration(cmd);
     check_time_limits(cmd->config);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
-    check->place.asked = check->address != NULL;
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
         check_step(steps[i].name, steps[i].ms, steps[i].late, steps[i].run, check);
     return check_end();

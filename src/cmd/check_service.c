@@ -24,10 +24,7 @@ static void check_clients(const struct config *config)
 /* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
 static ssize_t read_reply_line(int fd, char *line, size_t size)
 {
-    ssize_t n;
-    do
-        n = read(fd, line, size - 1);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = TEMP_FAILURE_RETRY(read(fd, line, size - 1));
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\r\n")] = '\0';
     return n;
@@ -46,8 +43,9 @@ static void check_in_force(const struct config *config, int fd)
                       "systemctl reload oncedrop, or SIGHUP; if that is not enough, start it anew");
 }
 
-void check_service(const struct config *config)
+void check_service(struct check *check)
 {
+    const struct config *config = check->cmd->config;
     const char *path = config->service.socket;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char line[512];
