@@ -2,11 +2,13 @@
  *
  * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits of
  * the steps keep the whole check under a minute, whatever is broken. */
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/terminal.h"
@@ -18,6 +20,7 @@
 #include "ledger/ledger_remedy.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
+#include "lmtp/lmtp.h"
 #include "route/route.h"
 
 /* Root has already read the file; a delivery must be able to read it, too. */
@@ -163,6 +166,64 @@ static void step_route(struct check *check)
     ledger_close(&cmd->ledger);
 }
 
+/* Names that nobody has are warned of: a client by that name would be told to try again. */
+static void check_clients(const struct config *config)
+{
+    g_auto(GStrv) names = g_strsplit_set(config->service.clients, " \t,", -1);
+    for (char **name = names; *name != NULL; name++)
+        if ((*name)[0] != '\0' && getpwnam(*name) == NULL)
+            check_warning("service", "service.clients: there is no user %s", *name);
+}
+
+/* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
+static ssize_t read_reply_line(int fd, char *line, size_t size)
+{
+    ssize_t n = TEMP_FAILURE_RETRY(read(fd, line, size - 1));
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return n;
+}
+
+/* Only a service that believes us says so. */
+static void check_in_force(const struct config *config, int fd)
+{
+    char line[512];
+    char *digest OD_CLEANUP(base_free) = config_digest(config);
+    char *question OD_CLEANUP(base_free) = base_printf("XCONFIG %s\r\n", digest);
+    if (write(fd, question, strlen(question)) > 0 && read_reply_line(fd, line, sizeof(line)) > 0 &&
+        strcmp(line, LMTP_OTHER_CONFIG) == 0)
+        check_warning("service",
+                      "it runs with another configuration or password than this one: after a change, "
+                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, start it anew");
+}
+
+/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
+ * nothing if there is no socket, since a service need not run. May wait for long. */
+static void step_service(struct check *check)
+{
+    const struct config *config = check->cmd->config;
+    const char *path = config->service.socket;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char line[512];
+    if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path) || access(path, F_OK) != 0)
+        return;
+    strcpy(address.sun_path, path);
+    int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        check_item(false, "service", "%s: %s: start oncedrop serve, or remove what an ended one has left", path,
+                   strerror(errno));
+        return;
+    }
+    if (read_reply_line(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
+        check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
+    else
+        check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,
+                   config->service.clients[0] != '\0' ? " and " : "", config->service.clients);
+    check_in_force(config, fd);
+    (void)!write(fd, "QUIT\r\n", 6);
+    check_clients(config);
+}
+
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
 static void step_decoder(struct check *check)
 {
@@ -197,7 +258,7 @@ static const struct {
     {"ledger", 8000, "the database does not answer, or a table is locked (see pg_locks)", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},
     {"imap", 17000, "answers are slow, and a delivery needs more of them", check_imap},
-    {"service", 3000, "no worker of the service is free", check_service},
+    {"service", 3000, "no worker of the service is free", step_service},
     {"postfix", 7000, "postconf does not finish", check_postfix},
 };
 

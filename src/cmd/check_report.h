@@ -40,10 +40,6 @@ int check_end(void) OD_MUST;
 /* Examines the IMAP server and, if mail is routed to an account, logs in to it and looks for its mailboxes. */
 void check_imap(struct check *check);
 
-/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
- * nothing if there is no socket, since a service need not run. May wait for long. */
-void check_service(struct check *check);
-
 /* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
  * keep a Sent copy from being made? */
 void check_postfix(struct check *check);
