@@ -155,19 +155,15 @@ static char *get_required(struct reader *reader, size_t max)
 
 static void get_ids(struct reader *reader, struct decoded *decoded)
 {
-    size_t count = 0;
-    char *id;
-
     decoded->has_date = get_number(reader, 0, 1) == 1;
     decoded->date = get_number(reader, DECODE_DATE_MIN, DECODE_DATE_MAX);
     decoded->in_reply_to = get_text(reader, SHORT_TEXT_MAX);
-    while ((id = get_text(reader, SHORT_TEXT_MAX)) != NULL) {
-        if (count == DECODE_REFERENCES_MAX) {
-            base_free(&id);
+    for (char **id = decoded->references; (*id = get_text(reader, SHORT_TEXT_MAX)) != NULL; id++) {
+        if (id == decoded->references + DECODE_REFERENCES_MAX) {
+            base_free(id);
             reader->wrong = true;
             break;
         }
-        decoded->references[count++] = id;
     }
     decoded->has_date = decoded->has_date && !reader->wrong;
 }
