@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits
- * below keep the whole check under a minute, whatever is broken. */
+ * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits of
+ * the steps keep the whole check under a minute, whatever is broken. */
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/terminal.h"
@@ -18,26 +20,8 @@
 #include "ledger/ledger_remedy.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
+#include "lmtp/lmtp.h"
 #include "route/route.h"
-
-#define DECODER_MS 10000
-#define DATABASE_MS 10000
-#define LOCK_MS 15000 /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
-#define LEDGER_MS 8000
-#define ROUTE_MS 8000
-#define IMAP_MS 17000
-#define IMAP_ANSWER_MS 8000
-#define SERVICE_MS 3000
-#define POSTFIX_MS 7000
-
-/* Input of the steps, and what one finds out for another: shared between their processes. */
-struct check {
-    struct cmd *cmd;
-    const char *address;  /* NULL: none given */
-    const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
-    bool connected, fits; /* the database answers; it has the right schema version */
-    struct check_place place;
-};
 
 /* Root has already read the file; a delivery must be able to read it, too. */
 static void check_configuration(const struct cmd *cmd)
@@ -121,6 +105,8 @@ static void step_lock(struct check *check)
 {
     struct ledger_check_lock lock;
     struct fault fault;
+    if (!check->connected)
+        return;
     if (!ledger_check_lock(check->cmd->config, &lock, &fault))
         check_item(false, "lock", "%s", fault.text);
     else if (lock.hosts > 1)
@@ -136,31 +122,42 @@ static void step_lock(struct check *check)
 static void step_ledger(struct check *check)
 {
     struct fault fault;
+    if (!check->fits)
+        return;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
-    if (ledger != NULL && ledger_check_write(ledger, &fault))
-        check_item(true, "ledger", "a record and a claim were written and rolled back");
-    else
-        check_item(false, "ledger", "%s", fault.text);
+    bool written = ledger != NULL && ledger_check_write(ledger, &fault);
+    check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
 }
 
-static void set_place(struct check_place *place, const char *account, const char *inbox, const char *sent)
+static void set_place(struct check *check, const char *account, const char *inbox, const char *sent)
 {
-    place->known = true;
-    snprintf(place->account, sizeof(place->account), "%s", account);
-    snprintf(place->inbox, sizeof(place->inbox), "%s", inbox);
-    snprintf(place->sent, sizeof(place->sent), "%s", sent);
+    check->routed = true;
+    snprintf(check->account, sizeof(check->account), "%s", account);
+    snprintf(check->inbox, sizeof(check->inbox), "%s", inbox);
+    snprintf(check->sent, sizeof(check->sent), "%s", sent);
 }
 
+/* Without an address, login can only be tested if imap.user names an account. */
 static void step_route(struct check *check)
 {
     struct cmd *cmd = check->cmd;
+    const struct config *config = cmd->config;
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    bool asks = cmd->config->route.account_query[0] != '\0';
+    bool asks = config->route.account_query[0] != '\0';
+    if (check->address == NULL) {
+        if (config->imap.user[0] != '\0' && !config_is_shared(config))
+            set_place(check, config->imap.user, config->route.inbox, config->route.sent);
+        return;
+    }
+    if (asks && !check->connected) {
+        check_warning("route", "not tried: route.account_query needs the database");
+        return;
+    }
     if (asks)
-        cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+        cmd->ledger = ledger_open(config, NULL, &cmd->fault);
     bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
     if (found) {
-        set_place(&check->place, route.account, route.inbox, route.sent);
+        set_place(check, route.account, route.inbox, route.sent);
         check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route.account,
                    route.account_by, route.inbox, route.inbox_by, route.sent, route.sent_by);
     } else {
@@ -169,36 +166,62 @@ static void step_route(struct check *check)
     ledger_close(&cmd->ledger);
 }
 
-static void step_imap(struct check *check)
+/* Names that nobody has are warned of: a client by that name would be told to try again. */
+static void check_clients(const struct config *config)
 {
-    struct config config = *check->cmd->config;
-    if (config.imap.timeout > IMAP_ANSWER_MS)
-        config.imap.timeout = IMAP_ANSWER_MS; /* a delivery waits longer */
-    check_imap(&config, &check->place, check->fits);
+    g_auto(GStrv) names = g_strsplit_set(config->service.clients, " \t,", -1);
+    for (char **name = names; *name != NULL; name++)
+        if ((*name)[0] != '\0' && getpwnam(*name) == NULL)
+            check_warning("service", "service.clients: there is no user %s", *name);
 }
 
+/* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
+static ssize_t read_reply_line(int fd, char *line, size_t size)
+{
+    ssize_t n = TEMP_FAILURE_RETRY(read(fd, line, size - 1));
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return n;
+}
+
+/* Only a service that believes us says so. */
+static void check_in_force(const struct config *config, int fd)
+{
+    char line[512];
+    char *digest OD_CLEANUP(base_free) = config_digest(config);
+    char *question OD_CLEANUP(base_free) = base_printf("XCONFIG %s\r\n", digest);
+    if (write(fd, question, strlen(question)) > 0 && read_reply_line(fd, line, sizeof(line)) > 0 &&
+        strcmp(line, LMTP_OTHER_CONFIG) == 0)
+        check_warning("service",
+                      "it runs with another configuration or password than this one: after a change, "
+                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, start it anew");
+}
+
+/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
+ * nothing if there is no socket, since a service need not run. May wait for long. */
 static void step_service(struct check *check)
 {
-    check_service(check->cmd->config);
-}
-
-static void step_postfix(struct check *check)
-{
-    const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
-    check_postfix(check->cmd->config, check->postfix, at != NULL ? at + 1 : NULL);
-}
-
-/* Without an address, login can only be tested if imap.user names an account. */
-static void run_route(struct check *check)
-{
     const struct config *config = check->cmd->config;
-    check->place.asked = check->address != NULL;
-    if (check->address != NULL && config->route.account_query[0] != '\0' && !check->connected)
-        check_warning("route", "not tried: route.account_query needs the database");
-    else if (check->address != NULL)
-        check_step("route", ROUTE_MS, "the database does not answer route.account_query", step_route, check);
-    else if (config->imap.user[0] != '\0' && !config_is_shared(config))
-        set_place(&check->place, config->imap.user, config->route.inbox, config->route.sent);
+    const char *path = config->service.socket;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char line[512];
+    if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path) || access(path, F_OK) != 0)
+        return;
+    strcpy(address.sun_path, path);
+    int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        check_item(false, "service", "%s: %s: start oncedrop serve, or remove what an ended one has left", path,
+                   strerror(errno));
+        return;
+    }
+    if (read_reply_line(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
+        check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
+    else
+        check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,
+                   config->service.clients[0] != '\0' ? " and " : "", config->service.clients);
+    check_in_force(config, fd);
+    (void)!write(fd, "QUIT\r\n", 6);
+    check_clients(config);
 }
 
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
@@ -221,20 +244,23 @@ static void step_decoder(struct check *check)
 #endif
 }
 
-static void run_steps(struct check *check)
-{
-    check_step("decoder", DECODER_MS, "loading it takes too long", step_decoder, check);
-    check_step("database", DATABASE_MS, "it accepts connections but does not answer", step_database, check);
-    if (check->connected)
-        check_step("lock", LOCK_MS, "the database does not answer any more", step_lock, check);
-    if (check->fits)
-        check_step("ledger", LEDGER_MS, "the database does not answer, or a table is locked (see pg_locks)",
-                   step_ledger, check);
-    run_route(check);
-    check_step("imap", IMAP_MS, "answers are slow, and a delivery needs more of them", step_imap, check);
-    check_step("service", SERVICE_MS, "no worker of the service is free", step_service, check);
-    check_step("postfix", POSTFIX_MS, "postconf does not finish", step_postfix, check);
-}
+/* Of those that have nothing to test, as when the database does not answer, nothing is reported. */
+static const struct {
+    const char *name;
+    int64_t ms;
+    const char *late;
+    void (*run)(struct check *check);
+} steps[] = {
+    {"decoder", 10000, "loading it takes too long", step_decoder},
+    {"database", 10000, "it accepts connections but does not answer", step_database},
+    /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
+    {"lock", 15000, "the database does not answer any more", step_lock},
+    {"ledger", 8000, "the database does not answer, or a table is locked (see pg_locks)", step_ledger},
+    {"route", 8000, "the database does not answer route.account_query", step_route},
+    {"imap", 17000, "answers are slow, and a delivery needs more of them", check_imap},
+    {"service", 3000, "no worker of the service is free", step_service},
+    {"postfix", 7000, "postconf does not finish", check_postfix},
+};
 
 int cmd_check(struct cmd *cmd)
 {
@@ -245,15 +271,14 @@ int cmd_check(struct cmd *cmd)
         return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* libpq must not use PGHOST either */
-    int status = cmd_open(cmd);
-    if (status == 0)
-        status = cmd_become_service(cmd, false);
+    int status = cmd_open_as_service(cmd, false);
     if (status != 0)
         return status;
     check_begin(json, colour);
     check_configuration(cmd);
     check_time_limits(cmd->config);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
-    run_steps(check);
+    for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
+        check_step(steps[i].name, steps[i].ms, steps[i].late, steps[i].run, check);
     return check_end();
 }

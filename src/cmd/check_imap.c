@@ -10,6 +10,7 @@
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
+#define ANSWER_MS 8000 /* a delivery waits longer */
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
 #define PROBE "oncedrop-probe" /* a mailbox that nobody has */
@@ -194,32 +195,35 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
-void check_imap(const struct config *config, const struct check_place *place, bool fits)
+void check_imap(struct check *check)
 {
+    struct config limited = *check->cmd->config, *config = &limited;
     struct mailbox_probe probe = {.certificate.shown = false};
     struct fault fault;
+    config->imap.timeout = MIN(config->imap.timeout, ANSWER_MS);
     if (!check_server(config, &probe))
         return;
-    if (!place->known) {
+    if (!check->routed) {
         check_warning("imap", "no login was tried: %s",
-                      place->asked ? "it is not known which account the address leads to"
-                                   : "name an address that has an account, as in: oncedrop check user@example.org");
+                      check->address != NULL
+                          ? "it is not known which account the address leads to"
+                          : "name an address that has an account, as in: oncedrop check user@example.org");
         return;
     }
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, place->account, 0, &fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, check->account, 0, &fault);
     if (mailbox == NULL) {
         check_item(false, "imap", "%s", fault.text);
         return;
     }
-    check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : place->account);
-    check_identity(config, place->account, fits);
+    check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : check->account);
+    check_identity(config, check->account, check->fits);
     check_capabilities(config, mailbox, &probe);
     bool shared = config_is_shared(config);
     void (*check_mailbox)(const struct config *config, struct mailbox *mailbox, const char *item, const char *name) =
         shared ? check_owned : check_folder;
-    check_mailbox(config, mailbox, "inbox", place->inbox);
+    check_mailbox(config, mailbox, "inbox", check->inbox);
     if (config->route.sent_copy != SENT_COPY_OFF)
-        check_mailbox(config, mailbox, "sent", place->sent);
+        check_mailbox(config, mailbox, "sent", check->sent);
     if (!shared && config->route.detail == DETAIL_FOLDER)
         check_details(config, mailbox);
 }

@@ -241,12 +241,14 @@ static const char *domain_class(const struct postconf *postconf, const char *dom
     return "";
 }
 
-void check_postfix(const struct config *config, const char *directory, const char *domain)
+void check_postfix(struct check *check)
 {
-    struct postconf *postconf OD_CLEANUP(postconf_free) = postconf_read(directory);
+    struct postconf *postconf OD_CLEANUP(postconf_free) = postconf_read(check->postfix);
+    const char *at = check->address != NULL ? strrchr(check->address, '@') : NULL;
+    const char *domain = at != NULL ? at + 1 : NULL;
     if (postconf == NULL)
         return;
-    struct setting setting = {.config = config, .postconf = postconf, .domain = domain};
+    struct setting setting = {.config = check->cmd->config, .postconf = postconf, .domain = domain};
     setting.command = strstr(postconf_value(postconf, NULL, "mailbox_command"), "oncedrop") != NULL;
     bool leads = setting.command;
     for (const struct postconf_service *service = postconf->services; service->line != NULL; service++)

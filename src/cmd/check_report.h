@@ -4,7 +4,17 @@
 #ifndef ONCEDROP_CHECK_REPORT_H
 #define ONCEDROP_CHECK_REPORT_H
 
-#include "base/config.h"
+#include "cmd/cmd.h"
+
+/* Input of the steps, and what one finds out for another: shared between their processes. */
+struct check {
+    struct cmd *cmd;
+    const char *address;  /* NULL: none given */
+    const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
+    bool connected, fits; /* the database answers; it has the right schema version */
+    bool routed;          /* it is known where mail goes: */
+    char account[1024], inbox[1024], sent[1024];
+};
 
 /* To be called first. json: print one array at the end instead of a line for each item at once. colour: for the
  * status. */
@@ -19,8 +29,6 @@ void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 /* Zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
-struct check;
-
 /* Runs a step in a separate process, which is killed after this many milliseconds: what it has reported by then is
  * kept, and the item `name` fails with `late`. Its only other effect is what it writes to check_shared memory. */
 void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
@@ -29,24 +37,11 @@ void check_step(const char *name, int64_t ms, const char *late, void (*run)(stru
  * else 0. */
 int check_end(void) OD_MUST;
 
-/* Where mail for an address goes. */
-struct check_place {
-    bool asked; /* an address was given, */
-    bool known; /* and leads to an account */
-    char account[1024], inbox[1024], sent[1024];
-};
-
-/* Examines the IMAP server and, if the place is known, logs in to its account and looks for its mailboxes. fits: the
- * database can record the result. */
-void check_imap(const struct config *config, const struct check_place *place, bool fits);
-
-/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
- * nothing if there is no socket, since a service need not run. May wait for long. */
-void check_service(const struct config *config);
+/* Examines the IMAP server and, if mail is routed to an account, logs in to it and looks for its mailboxes. */
+void check_imap(struct check *check);
 
 /* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
- * keep a Sent copy from being made? directory: of Postfix's configuration; NULL: the default. domain: of the address that
- * is asked about; NULL if none. */
-void check_postfix(const struct config *config, const char *directory, const char *domain);
+ * keep a Sent copy from being made? */
+void check_postfix(struct check *check);
 
 #endif

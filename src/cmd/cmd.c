@@ -178,8 +178,11 @@ int cmd_connect(struct cmd *cmd)
     return cmd->ledger != NULL ? 0 : cmd_fault(EX_UNAVAILABLE, cmd);
 }
 
-int cmd_become_service(struct cmd *cmd, bool reads_all)
+int cmd_open_as_service(struct cmd *cmd, bool reads_all)
 {
+    int status = cmd_open(cmd);
+    if (status != 0)
+        return status;
     if (geteuid() == 0)
         (void)!decode_module_load(&cmd->fault); /* where root alone may read it; if it fails, so will decoding */
     if (!ledger_login_is_service(cmd->config) || privilege_become(cmd->config->service.user, reads_all, &cmd->fault))

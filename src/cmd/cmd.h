@@ -84,10 +84,9 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
 int cmd_open(struct cmd *cmd) OD_MUST;
 int cmd_connect(struct cmd *cmd) OD_MUST;
 
-/* For commands that do what a delivery does: root becomes service.user for good, unless conninfo names another database
- * user. reads_all: keep root's right to read any file. Returns 0; on failure prints the reason on stderr and returns
- * the exit status. */
-int cmd_become_service(struct cmd *cmd, bool reads_all) OD_MUST;
+/* As cmd_open, for commands that do what a delivery does: root becomes service.user for good, unless conninfo names another
+ * database user. reads_all: keep root's right to read any file. */
+int cmd_open_as_service(struct cmd *cmd, bool reads_all) OD_MUST;
 
 /* Finds where an address leads to, as a delivery does; cmd->ledger is open if route.account_query needs it. */
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret) OD_MUST;

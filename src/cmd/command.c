@@ -166,12 +166,6 @@ int command_usage(const struct command *command)
     return EX_USAGE;
 }
 
-static void print_summary(const struct command *command)
-{
-    char *line OD_CLEANUP(base_free) = base_printf("  %-10s%s\n", command->name, command->summary);
-    terminal_print_prose(stdout, line);
-}
-
 void command_print_help(const struct command *command)
 {
     char *summary OD_CLEANUP(base_free) =
@@ -201,8 +195,10 @@ static int run_help(struct cmd *cmd)
     puts(
         "oncedrop delivers mail from Postfix over IMAP, exactly once.\n\n"
         "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... COMMAND\n");
-    for (command = commands; command->name != NULL; command++)
-        print_summary(command);
+    for (command = commands; command->name != NULL; command++) {
+        char *line OD_CLEANUP(base_free) = base_printf("  %-10s%s\n", command->name, command->summary);
+        terminal_print_prose(stdout, line);
+    }
     puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE
          ")\n"
          "  -o GROUP.NAME=VALUE   override one setting, repeatable\n"

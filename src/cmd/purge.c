@@ -144,9 +144,7 @@ int cmd_abandon(struct cmd *cmd)
     const struct cmd_option words[] = {{"dry-run", .flag = &options.dry_run},
                                        {"json", .flag = &options.json},
                                        {.name = NULL}};
-    if (!cmd_parse(cmd, words, 0, INT_MAX, NULL))
-        return CMD_USAGE;
-    int status = cmd_connect(cmd);
+    int status = cmd_parse(cmd, words, 0, INT_MAX, NULL) ? cmd_connect(cmd) : CMD_USAGE;
     return status != 0 ? status : abandon_all(cmd, &options);
 }
 

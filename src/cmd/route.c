@@ -73,9 +73,7 @@ int cmd_route(struct cmd *cmd)
     if (!cmd_parse(cmd, words, 1, INT_MAX, "ADDRESS"))
         return CMD_USAGE;
     cmd_clear_environment();
-    int status = cmd_open(cmd);
-    if (status == 0)
-        status = cmd_become_service(cmd, false);
+    int status = cmd_open_as_service(cmd, false);
     if (status != 0)
         return status;
     if (cmd->config->route.account_query[0] != '\0' &&

@@ -46,12 +46,8 @@ static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_S
 {
     if (strlen(text) != 2 * MESSAGE_DIGEST_SIZE || strspn(text, "0123456789abcdefABCDEF") != 2 * MESSAGE_DIGEST_SIZE)
         return false;
-    for (size_t i = 0; i < MESSAGE_DIGEST_SIZE; i++) {
-        unsigned int byte;
-        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-            return false;
-        digest[i] = (unsigned char)byte;
-    }
+    for (size_t i = 0; i < MESSAGE_DIGEST_SIZE; i++)
+        digest[i] = (unsigned char)(g_ascii_xdigit_value(text[2 * i]) << 4 | g_ascii_xdigit_value(text[2 * i + 1]));
     return true;
 }
 

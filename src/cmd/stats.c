@@ -67,9 +67,7 @@ int cmd_stats(struct cmd *cmd)
     bool good = cmd_parse(cmd, words, 0, 0, NULL);
     if (good && json && prometheus)
         good = cmd_wrong(cmd, "give only one of --json and --prometheus");
-    if (!good)
-        return CMD_USAGE;
-    int status = cmd_connect(cmd);
+    int status = good ? cmd_connect(cmd) : CMD_USAGE;
     if (status != 0)
         return status;
     if (!read_figures(cmd, &stats))

@@ -13,27 +13,24 @@
 #include "replay/replay_answer.h"
 
 #define CELL_BYTES 4096
-#define TEXT_LEAST 12    /* texts are not cut below that, */
-#define ADDRESS_LEAST 20 /* addresses not below that, */
-#define SUBJECT_LEAST 30 /* and a subject has enough words to be recognised */
 #define GAP 2
 #define NO_COLUMN SIZE_MAX
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that may be cut. Times, ids, numbers and states are shown in full or not at all: a part of one is of no
- * use. */
+/* Columns that may be cut, and to which width: of a subject enough words remain to recognise it. Times, ids, numbers and
+ * states are shown in full or not at all: a part of one is of no use. */
 static const struct {
     const char *name;
     int least;
 } cuttable[] = {
-    {"account", ADDRESS_LEAST}, {"address", ADDRESS_LEAST},   {"claimed_by", ADDRESS_LEAST},
-    {"from", ADDRESS_LEAST},    {"recipient", ADDRESS_LEAST}, {"original_recipient", ADDRESS_LEAST},
-    {"sender", ADDRESS_LEAST},  {"recipients", TEXT_LEAST},   {"mailbox", TEXT_LEAST},
-    {"name", TEXT_LEAST},       {"group", TEXT_LEAST},        {"filename", TEXT_LEAST},
-    {"subject", SUBJECT_LEAST}, {"error", TEXT_LEAST},        {"reason", TEXT_LEAST},
-    {"text", TEXT_LEAST},       {"session", TEXT_LEAST},
+    {"account", 20}, {"address", 20},    {"claimed_by", 20},
+    {"from", 20},    {"recipient", 20},  {"original_recipient", 20},
+    {"sender", 20},  {"recipients", 12}, {"mailbox", 12},
+    {"name", 12},    {"group", 12},      {"filename", 12},
+    {"subject", 30}, {"error", 12},      {"reason", 12},
+    {"text", 12},    {"session", 12},
 };
 
 static const struct {
@@ -56,31 +53,17 @@ static const char *colour_of(const char *text)
     return "";
 }
 
-static const char *clean(const char *cell, char out[CELL_BYTES])
-{
-    if (cell[0] == '\0')
-        return "-";
-    log_escape(cell, out, CELL_BYTES);
-    return out;
-}
-
 /* Booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
-    if (table->types[column] == LEDGER_BOOLEAN && cell[0] != '\0')
+    if (cell[0] == '\0')
+        return "-";
+    if (table->types[column] == LEDGER_BOOLEAN)
         return cell[0] == 't' ? "yes" : "no";
-    if (strcmp(table->names[column], "delay") == 0 && cell[0] != '\0' && terminal_width(STDOUT_FILENO) > 0)
+    if (strcmp(table->names[column], "delay") == 0 && terminal_width(STDOUT_FILENO) > 0)
         return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
-    return clean(cell, out);
-}
-
-/* The text, or as much of it as fits into this many columns. */
-static char *fit(const char *text, int columns)
-{
-    if (terminal_columns(text) <= columns)
-        return base_strdup(text);
-    return base_printf("%.*s…", (int)terminal_fit(text, columns - 1), text);
+    return log_escape(cell, out, CELL_BYTES);
 }
 
 struct column {
@@ -89,9 +72,12 @@ struct column {
     bool right; /* numbers stand one below the other */
 };
 
+/* The text, or as much of it as fits. */
 static void print_cell(const char *text, const struct column *column, bool last)
 {
-    char *fitted OD_CLEANUP(base_free) = fit(text, column->width);
+    char *fitted OD_CLEANUP(base_free) = terminal_columns(text) <= column->width
+                                             ? base_strdup(text)
+                                             : base_printf("%.*s…", (int)terminal_fit(text, column->width - 1), text);
     const char *colour = colour_of(text);
     int padding = column->width - terminal_columns(fitted);
     printf("%*s%s%s%s%*s%s", column->right ? padding : 0, "", colour, fitted, colour[0] != '\0' ? PLAIN : "",
@@ -161,21 +147,15 @@ static void print_layout(const struct ledger_table *table, const struct column *
     }
 }
 
-static int least_width(const char *name, int width)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(cuttable); i++)
-        if (strcmp(name, cuttable[i].name) == 0)
-            return MIN(width, cuttable[i].least);
-    return width;
-}
-
-static struct column *measure(const struct ledger_table *table)
+static struct column *measure(const struct ledger_table *table, size_t hidden)
 {
     struct column *columns = base_alloc((table->columns + 1) * sizeof(*columns));
     for (size_t i = 0; i < table->columns; i++) {
-        columns[i].width = column_width(table, i);
-        columns[i].least = least_width(table->names[i], columns[i].width);
+        columns[i].width = columns[i].least = i != hidden ? column_width(table, i) : 0;
         columns[i].right = table->types[i] == LEDGER_NUMBER;
+        for (size_t j = 0; j < G_N_ELEMENTS(cuttable); j++)
+            if (strcmp(table->names[i], cuttable[j].name) == 0)
+                columns[i].least = MIN(columns[i].width, cuttable[j].least);
     }
     return columns;
 }
@@ -218,23 +198,14 @@ static size_t find_column(const struct ledger_table *table, const char *name)
 
 void table_print(const struct ledger_table *table, const char *without)
 {
-    struct column *columns OD_CLEANUP(base_free) = measure(table);
-    int room = terminal_width(STDOUT_FILENO);
     size_t hidden = without != NULL ? find_column(table, without) : NO_COLUMN;
-    if (hidden != NO_COLUMN)
-        columns[hidden].width = 0;
+    struct column *columns OD_CLEANUP(base_free) = measure(table, hidden);
+    int room = terminal_width(STDOUT_FILENO);
     bool fits = room == 0 || sum_of(columns, table->columns, false) <= room;
     if (fits && table->rows > 0)
         print_layout(table, columns, NO_COLUMN);
     for (size_t row = 0; !fits && row < table->rows; row++)
         print_filled(table, columns, row, room);
-}
-
-/* Why something is as it is: cut to a column's width it says nothing. */
-static size_t find_note(const struct ledger_table *table)
-{
-    size_t error = find_column(table, "error");
-    return error != NO_COLUMN ? error : find_column(table, "reason");
 }
 
 /* Leaves out columns that do not fit beside those before them; returns their names. */
@@ -252,11 +223,11 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
 
 void table_print_list(const struct ledger_table *table)
 {
-    struct column *columns OD_CLEANUP(base_free) = measure(table);
     int room = terminal_width(STDOUT_FILENO);
-    size_t note = room > 0 ? find_note(table) : NO_COLUMN;
-    if (note != NO_COLUMN)
-        columns[note].width = 0;
+    /* Why something is as it is: cut to a column's width it says nothing. */
+    size_t error = find_column(table, "error"), why = error != NO_COLUMN ? error : find_column(table, "reason");
+    size_t note = room > 0 ? why : NO_COLUMN;
+    struct column *columns OD_CLEANUP(base_free) = measure(table, note);
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);

@@ -206,11 +206,10 @@ iconv_t iconv_open(const char *to, const char *from)
 size_t iconv(iconv_t converter, char **in, size_t *left, char **out, size_t *room)
 {
     static size_t (*real)(iconv_t, char **, size_t *, char **, size_t *);
-    size_t result;
 
     if (real == NULL)
         find_real("iconv", &real);
-    result = real(converter, in, left, out, room);
+    size_t result = real(converter, in, left, out, room);
     if (guarded && result == (size_t)-1 && errno != E2BIG && left != NULL && *left == 0)
         return 0;
     return result;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * The filter. Files, sockets, other processes and executable memory cannot be had any more. */
-#include "decode/decode_confine.h"
-
 #include <errno.h>
 #include <seccomp.h>
 #include <signal.h>

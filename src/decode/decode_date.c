@@ -79,11 +79,10 @@ static void read_name(struct date *date, const char **at)
 {
     static const char months[] = "janfebmaraprmayjunjulaugsepoctnovdec";
     const char *word = *at;
-    size_t length;
 
     while (g_ascii_isalpha(**at))
         (*at)++;
-    length = (size_t)(*at - word);
+    size_t length = (size_t)(*at - word);
     for (int i = 0; length >= 3 && i < 12; i++) {
         if (g_ascii_strncasecmp(word, months + i * 3, 3) == 0) {
             date->month = i + 1;
@@ -159,16 +158,13 @@ static void read_sign(struct date *date, const char **at)
 
 static bool to_seconds(const struct date *date, int64_t *ret)
 {
-    GDateTime *utc;
-    int64_t seconds;
-
     if (date->bad || !date->has_year || date->month == 0 || date->day == 0)
         return false;
-    utc = g_date_time_new_utc(date->year, date->month, date->day, date->hour, date->minute, date->second);
+    g_autoptr(GDateTime)
+        utc = g_date_time_new_utc(date->year, date->month, date->day, date->hour, date->minute, date->second);
     if (utc == NULL)
         return false;
-    seconds = g_date_time_to_unix(utc) - (int64_t)date->zone * 60;
-    g_date_time_unref(utc);
+    int64_t seconds = g_date_time_to_unix(utc) - (int64_t)date->zone * 60;
     if (seconds < DECODE_DATE_MIN || seconds > DECODE_DATE_MAX)
         return false;
     *ret = seconds;

@@ -80,14 +80,12 @@ static void read_type(struct decode_fields *fields, struct decode_span header, c
 static void read_disposition(struct decode_fields *fields, struct decode_span header, struct decode_entity *entity)
 {
     char *value OD_CLEANUP(base_free) = read_value(fields, header, "Content-Disposition");
-    GMimeContentDisposition *disposition;
-    const char *filename;
 
     if (value == NULL)
         return;
-    disposition = g_mime_content_disposition_parse(fields->options, value);
+    GMimeContentDisposition *disposition = g_mime_content_disposition_parse(fields->options, value);
     entity->part.disposition = lower_case(decode_copy(g_mime_content_disposition_get_disposition(disposition)));
-    filename = g_mime_content_disposition_get_parameter(disposition, "filename");
+    const char *filename = g_mime_content_disposition_get_parameter(disposition, "filename");
     if (filename != NULL && *filename) {
         base_free(&entity->part.filename);
         entity->part.filename = name_of(fields, filename);

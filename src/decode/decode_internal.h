@@ -81,11 +81,6 @@ void decode_entity_clear(struct decode_entity *entity);
 void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
                   void (*recorded)(void *context), void *context);
 
-/* Stores the size and hash of a body's decoded content in *part. Unless text is NULL, the first bytes of the content go
- * to *text: enough for DECODE_TEXT_MAX bytes of UTF-8. */
-void decode_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part,
-                    GByteArray *text);
-
 /* The C library's name for a supported character set, in any spelling; NULL for any other. */
 const char *decode_charset(const char *name) OD_MUST;
 
@@ -100,6 +95,19 @@ void decode_charset_guard(void);
 void decode_charset_keep(const struct message *message);
 
 #define DECODE_CHARSET_MISSING 77
+
+/* Takes from the process that decodes what a hole in gmime would be used for. It belongs to the user who delivers, so
+ * it could read that user's files, with the password of the IMAP server, connect to servers, and end or trace other
+ * processes. After this it can compute, read and write what is open, and end; it has no other system calls.
+ *
+ * For good: opens what decoding needs, then installs a filter of system calls (prctl(2), PR_SET_SECCOMP). Other calls
+ * fail with EPERM: killed, the process could not tell who has sent the message, and there would be no Sent copy. Only
+ * calls of another architecture kill it.
+ *
+ * message  for decode_charset_keep
+ *
+ * 0, or the errno why this process is not confined: ENOMEM, or this kernel or what surrounds us does not allow it. */
+int decode_confine(const struct message *message) OD_MUST;
 
 /* A new string: text of that character set as UTF-8, at most `max` bytes, no character cut. If charset is NULL or
  * unknown to decode_charset, the text is read as UTF-8 if it is valid, else as windows-1252. */

@@ -4,7 +4,6 @@
  * own. */
 #include <string.h>
 
-#include "decode/decode_confine.h"
 #include "decode/decode_internal.h"
 #include "decode/decode_module.h"
 #include "decode_build.h"

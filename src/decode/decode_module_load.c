@@ -34,12 +34,10 @@ static void *open_beside(void)
 const struct decode_module *decode_module_load(struct fault *fault)
 {
     static const struct decode_module *loaded = &decode_module;
-    void *module;
-    const char *build;
 
     if (loaded != NULL)
         return loaded;
-    module = open_beside();
+    void *module = open_beside();
     if (module == NULL)
         module = dlopen(INSTALLED, RTLD_NOW);
     if (module == NULL) {
@@ -47,7 +45,7 @@ const struct decode_module *decode_module_load(struct fault *fault)
                   dlerror());
         return NULL;
     }
-    build = dlsym(module, "decode_module_build");
+    const char *build = dlsym(module, "decode_module_build");
     if (build != NULL && strcmp(build, DECODE_BUILD) == 0)
         loaded = dlsym(module, "decode_module");
     if (loaded == NULL) /* not closed: this process is about to end, or to say so */

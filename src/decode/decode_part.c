@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
  * The MIME tree. It is walked here, over the bytes of the message itself: nothing is copied, depth and work are
- * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes the fields. */
+ * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes fields and contents. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 
 #define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
 #define WORK_FREE ((size_t)16 << 20)
+#define CHUNK_SIZE ((size_t)1 << 16)
+#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX) /* UTF-16 takes two bytes for one of UTF-8, escapes more */
 
 struct walk {
     struct decoded *decoded;
@@ -28,6 +30,46 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
     walk->texts_left -= strlen(part->text);
 }
 
+/* What follows the line "begin MODE NAME"; NULL if there is no such line. */
+static const unsigned char *after_uu_begin(struct decode_span body)
+{
+    for (const unsigned char *line = body.start, *next; line < body.end; line = next) {
+        const unsigned char *lf = memchr(line, '\n', (size_t)(body.end - line));
+
+        next = lf != NULL ? lf + 1 : body.end;
+        if (body.end - line >= 6 && memcmp(line, "begin ", 6) == 0)
+            return next;
+    }
+    return NULL;
+}
+
+/* Stores the size and hash of a body's content, decoded in one pass, in *part. Unless text is NULL, the first bytes of
+ * the content go to *text: enough for DECODE_TEXT_MAX bytes of UTF-8. */
+static void read_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part,
+                         GByteArray *text)
+{
+    const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
+    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    gsize length = sizeof(part->sha256);
+    GMimeEncoding decoder;
+
+    /* without an encoding, bytes are passed on as they are */
+    g_mime_encoding_init_decode(&decoder, begin != NULL ? encoding : GMIME_CONTENT_ENCODING_DEFAULT);
+    char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
+    for (const unsigned char *at = begin != NULL ? begin : body.start; at < body.end;) {
+        size_t taken = MIN((size_t)(body.end - at), CHUNK_SIZE);
+        size_t made = g_mime_encoding_step(&decoder, (const char *)at, taken, out);
+
+        at += taken;
+        part->size += (int64_t)made;
+        g_checksum_update(sha256, (const guchar *)out, (gssize)made);
+        if (text != NULL)
+            g_byte_array_append(text, (const guint8 *)out, (guint)MIN(made, RAW_TEXT_MAX - text->len));
+    }
+    g_checksum_get_digest(sha256, part->sha256, &length);
+    g_checksum_free(sha256);
+}
+
 /* Records a part with content of its own. */
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
@@ -37,7 +79,7 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
     *part = entity->part;
     entity->part = (struct decoded_part){.path = NULL};
     part->path = base_strdup(path);
-    decode_content(entity->body, entity->encoding, part, raw);
+    read_content(entity->body, entity->encoding, part, raw);
     if (raw != NULL) {
         read_text(walk, part, raw);
         g_byte_array_unref(raw);
@@ -55,15 +97,10 @@ struct delimiter {
 static bool is_delimiter(const unsigned char *line, const unsigned char *end, const char *boundary, size_t length,
                          bool *ret_last)
 {
-    const unsigned char *at;
-    bool last;
-
-    if ((size_t)(end - line) < 2 + length || line[0] != '-' || line[1] != '-')
+    if ((size_t)(end - line) < 2 + length || memcmp(line, "--", 2) != 0 || memcmp(line + 2, boundary, length) != 0)
         return false;
-    if (memcmp(line + 2, boundary, length) != 0)
-        return false;
-    at = line + 2 + length;
-    last = end - at >= 2 && at[0] == '-' && at[1] == '-';
+    const unsigned char *at = line + 2 + length;
+    bool last = end - at >= 2 && at[0] == '-' && at[1] == '-';
     if (last)
         at += 2;
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))

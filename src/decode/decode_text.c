@@ -8,42 +8,24 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-static void scrub(GString *out, const char *bytes, size_t length, size_t max)
-{
-    /* without bytes the pointer may be NULL, and nothing may be added to that */
-    while (length > 0 && out->len < max) {
-        const char *bad;
-        bool good = g_utf8_validate(bytes, (gssize)length, &bad);
-        size_t valid = good ? length : (size_t)(bad - bytes);
-
-        g_string_append_len(out, bytes, (gssize)valid);
-        if (good)
-            break;
-        g_string_append(out, REPLACEMENT);
-        bytes += valid + 1;
-        length -= valid + 1;
-    }
-}
-
-/* Returns the text as an ordinary string, cut at a character boundary. */
-static char *finish(GString *text, size_t max)
-{
-    size_t length = text->len < max ? text->len : max;
-    char *copy;
-
-    while (length < text->len && length > 0 && ((unsigned char)text->str[length] & 0xc0) == 0x80)
-        length--;
-    copy = base_strndup(text->str, length);
-    g_string_free(text, TRUE);
-    return copy;
-}
-
 char *decode_scrub(const char *bytes, size_t length)
 {
-    GString *text = g_string_sized_new(length);
+    return g_utf8_make_valid(bytes, (gssize)length);
+}
 
-    scrub(text, bytes, length, SIZE_MAX);
-    return finish(text, SIZE_MAX);
+/* The same, cut at a character boundary. Not a byte is looked at that cannot count: bytes never become fewer. */
+static char *scrub_some(const char *bytes, size_t length, size_t max)
+{
+    /* a character that is incomplete here begins at max or behind it */
+    char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
+    size_t end = strlen(text);
+
+    if (end > max)
+        for (end = max; end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80; end--)
+            ;
+    char *copy = base_strndup(text, end);
+    g_free(text);
+    return copy;
 }
 
 char *decode_copy(const char *text)
@@ -117,9 +99,7 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
     if (length == 0)
         return true;
-
     const char *end = bytes + (length < max ? length : max), *bad = bytes;
-
     while (!g_utf8_validate(bytes, end - bytes, &bad) && *bad == '\0')
         bytes = bad + 1;
     return bad == end || (length > max && end - bad < 4 && g_utf8_get_char_validated(bad, end - bad) == (gunichar)-2);
@@ -129,17 +109,14 @@ char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size
 {
     if (length == 0) /* the pointer may be NULL */
         return base_strdup("");
-    GString *converted = g_string_new(NULL), *text = g_string_new(NULL);
+    GString *converted = g_string_new(NULL);
     const char *name = charset != NULL ? decode_charset(charset) : NULL;
     bool as_is = name != NULL && strcmp(name, "UTF-8") == 0;
 
     /* text without a known charset: UTF-8 if it is valid, else the most common one */
     if (!as_is && (name == NULL || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
-    if (as_is)
-        scrub(text, bytes, length, max);
-    else
-        scrub(text, converted->str, converted->len, max);
+    char *text = as_is ? scrub_some(bytes, length, max) : scrub_some(converted->str, converted->len, max);
     g_string_free(converted, TRUE);
-    return finish(text, max);
+    return text;
 }

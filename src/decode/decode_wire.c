@@ -127,7 +127,6 @@ static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
 static char *get_text(struct reader *reader, size_t max)
 {
     uint32_t length = ABSENT;
-    char *text;
 
     if (!get_bytes(reader, &length, sizeof(length)) || length == ABSENT)
         return NULL;
@@ -136,7 +135,7 @@ static char *get_text(struct reader *reader, size_t max)
         return NULL;
     }
     /* examine the copy: the shared original may still change */
-    text = base_strndup((const char *)reader->at, length);
+    char *text = base_strndup((const char *)reader->at, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
         reader->wrong = true;
         base_free(&text);
@@ -156,19 +155,15 @@ static char *get_required(struct reader *reader, size_t max)
 
 static void get_ids(struct reader *reader, struct decoded *decoded)
 {
-    size_t count = 0;
-    char *id;
-
     decoded->has_date = get_number(reader, 0, 1) == 1;
     decoded->date = get_number(reader, DECODE_DATE_MIN, DECODE_DATE_MAX);
     decoded->in_reply_to = get_text(reader, SHORT_TEXT_MAX);
-    while ((id = get_text(reader, SHORT_TEXT_MAX)) != NULL) {
-        if (count == DECODE_REFERENCES_MAX) {
-            base_free(&id);
+    for (char **id = decoded->references; (*id = get_text(reader, SHORT_TEXT_MAX)) != NULL; id++) {
+        if (id == decoded->references + DECODE_REFERENCES_MAX) {
+            base_free(id);
             reader->wrong = true;
             break;
         }
-        decoded->references[count++] = id;
     }
     decoded->has_date = decoded->has_date && !reader->wrong;
 }

@@ -15,7 +15,7 @@
 /* Where the writer writes: memory shared with the reader. */
 struct decode_wire {
     _Atomic size_t whole;  /* bytes of complete frames; updated after a frame is complete */
-    atomic_int unconfined; /* the errno why the writer could not be confined (decode_confine.h); 0 if it could */
+    atomic_int unconfined; /* the errno why the writer could not be confined (decode_confine.c); 0 if it could */
     unsigned char bytes[DECODE_WIRE_MAX];
 };
 

@@ -83,13 +83,12 @@ static const char *add_joined(GString *out, const struct word *first)
     GByteArray *bytes = g_byte_array_new();
     struct word word = *first;
     const char *end;
-    char *encoded;
 
     do {
         add_bytes(bytes, &word);
         end = word.end;
     } while (read_encoded_word(end + strspn(end, " \t\r\n"), &word) && same_charset(first, &word));
-    encoded = g_base64_encode(bytes->data, bytes->len);
+    char *encoded = g_base64_encode(bytes->data, bytes->len);
     g_string_append_printf(out, "=?%.*s?B?%s?=", (int)first->charset_length, first->charset, encoded);
     g_free(encoded);
     g_byte_array_unref(bytes);
@@ -99,7 +98,6 @@ static const char *add_joined(GString *out, const struct word *first)
 char *decode_join_words(const char *text)
 {
     GString *out = g_string_new(NULL);
-    char *joined;
 
     while (*text) {
         const char *start = strstr(text, "=?");
@@ -115,7 +113,5 @@ char *decode_join_words(const char *text)
             text = start + 2;
         }
     }
-    joined = base_strndup(out->str, out->len);
-    g_string_free(out, TRUE);
-    return joined;
+    return g_string_free(out, FALSE);
 }

@@ -46,13 +46,6 @@ void decoded_part_clear(struct decoded_part *part)
     base_free(&part->text);
 }
 
-static void clear_address(struct decoded_address *address)
-{
-    base_free(&address->group);
-    base_free(&address->name);
-    base_free(&address->address);
-}
-
 void decoded_free(struct decoded **decoded)
 {
     struct decoded *it = *decoded;
@@ -65,8 +58,11 @@ void decoded_free(struct decoded **decoded)
     for (char **id = it->references; *id != NULL; id++)
         base_free(id);
     base_free(&it->references);
-    for (size_t i = 0; i < it->address_count; i++)
-        clear_address(&it->addresses[i]);
+    for (size_t i = 0; i < it->address_count; i++) {
+        base_free(&it->addresses[i].group);
+        base_free(&it->addresses[i].name);
+        base_free(&it->addresses[i].address);
+    }
     base_free(&it->addresses);
     for (size_t i = 0; i < it->part_count; i++)
         decoded_part_clear(&it->parts[i]);

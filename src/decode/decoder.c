@@ -125,8 +125,7 @@ int decoder_end(struct decoder *decoder)
     int status = SIGKILL;
 
     (void)kill(decoder->child, SIGKILL);
-    while (waitpid(decoder->child, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitpid(decoder->child, &status, 0));
     decoder->child = 0;
     return status;
 }

@@ -25,13 +25,13 @@
 #define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more holds memory that others could use */
 
 struct decoding {
-    struct decoder *decoder;       /* NULL: no longer needed */
-    int64_t until_ms;              /* by base_now_ms() */
-    struct decoded *result;        /* NULL: not available yet */
-    struct fault fault;            /* "": the result is complete */
-    bool cut_off;                  /* through no fault of the message, before its author was known */
-    int unconfined;                /* for decoding_unconfined */
-    const struct message *message; /* NULL: decoded by a test's own work */
+    struct decoder *decoder; /* NULL: no longer needed */
+    int64_t until_ms;        /* by base_now_ms() */
+    struct decoded *result;  /* NULL: not available yet */
+    struct fault fault;      /* "": the result is complete */
+    bool cut_off;            /* through no fault of the message, before its author was known */
+    int unconfined;          /* for decoding_unconfined */
+    const struct message *message;
     struct decoder_request request;
 };
 
@@ -52,26 +52,6 @@ static void share_module(void)
     if (many)
         (void)!decode_module_load(&ignored);
     many = true;
-}
-
-static struct decoding *new_decoding(struct decoder *decoder, int64_t clock_ms)
-{
-    struct decoding *decoding;
-
-    if (decoder == NULL)
-        return NULL;
-    decoding = base_alloc(sizeof(*decoding));
-    decoding->decoder = decoder;
-    decoding->until_ms = base_now_ms() + clock_ms;
-    return decoding;
-}
-
-struct decoding *decoding_start_work(decoder_work work, const struct decoding_limits *limits,
-                                     const struct message *message, enum record_level level, struct fault *fault)
-{
-    struct decoder_request request = {message->size, message->header_size, level, limits->processor_s};
-
-    return new_decoding(decoder_new(work, message, request, limits->memory, false, fault), limits->clock_ms);
 }
 
 static void write_step(void *context, const struct decoded *decoded, enum decode_stage stage)
@@ -102,14 +82,13 @@ static void confine(const struct decode_module *module, const struct message *me
 
 static void decode_in_child(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
-    struct decoded *decoded;
     struct fault fault;
     const struct decode_module *module = decode_module_load(&fault);
 
     if (module == NULL)
         _exit(DECODE_MODULE_MISSING);
     confine(module, message, writer->wire);
-    decoded = module->decode(message, level, write_step, writer);
+    struct decoded *decoded = module->decode(message, level, write_step, writer);
     decoded_free(&decoded);
 }
 
@@ -137,17 +116,18 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     int64_t clock_ms = 2000 * processor_s, half = deadline_left_ms() / 2;
     struct decoder_request request = {message->size, message->header_size, level, processor_s};
     struct decoder *decoder = ask_kept(message, request);
-    struct decoding *decoding;
 
     if (decoder == NULL) {
         share_module();
         decoder = new_child(message, request, fault);
     }
-    decoding = new_decoding(decoder, half < clock_ms ? half : clock_ms);
-    if (decoding != NULL) {
-        decoding->message = message;
-        decoding->request = request;
-    }
+    if (decoder == NULL)
+        return NULL;
+    struct decoding *decoding = base_alloc(sizeof(*decoding));
+    decoding->decoder = decoder;
+    decoding->until_ms = base_now_ms() + MIN(half, clock_ms);
+    decoding->message = message;
+    decoding->request = request;
     return decoding;
 }
 
@@ -206,12 +186,10 @@ static enum decoder_state wait_for_child(struct decoding *decoding, int *status)
 /* Whether another child begins with the message, with all converters. If not, what the first one has decoded stays. */
 static bool begin_with_all(struct decoding *decoding)
 {
-    struct decoder *other = NULL;
     struct fault fault;
 
     every_charset = true;
-    if (decoding->message != NULL)
-        other = new_child(decoding->message, decoding->request, &fault);
+    struct decoder *other = new_child(decoding->message, decoding->request, &fault);
     if (other == NULL)
         return false;
     decoder_free(&decoding->decoder);
@@ -221,12 +199,11 @@ static bool begin_with_all(struct decoding *decoding)
 
 const struct decoded *decoding_result(struct decoding *decoding)
 {
-    enum decoder_state state;
     int status;
 
     if (decoding->result != NULL)
         return decoding->result;
-    state = wait_for_child(decoding, &status);
+    enum decoder_state state = wait_for_child(decoding, &status);
     if (state == DECODER_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == DECODE_CHARSET_MISSING &&
         begin_with_all(decoding))
         state = wait_for_child(decoding, &status);

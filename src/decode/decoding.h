@@ -2,7 +2,7 @@
  *
  * Decodes in a separate process, so that a message that cannot be decoded can still be delivered: if its decoder
  * aborts, crashes, hangs or takes too much memory, what was decoded before is recorded. The process is a forked child
- * with limits (processor, memory, no files, no core dump, no descriptor but the one to us; decode_confine.h) and
+ * with limits (processor, memory, no files, no core dump, no descriptor but the one to us; decode_confine.c) and
  * default signal dispositions; it dies with its parent. None of its output is trusted (decode_wire.h).
  *
  * Where there are many messages (LMTP, replay), a child is reused as long as it works well and the messages are small:
@@ -33,7 +33,7 @@ const char *decoding_fault(const struct decoding *decoding) OD_MUST;
  * sender it would never get a Sent copy. */
 bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
 
-/* After decoding_result: 0, or the errno why the child could not be confined (decode_confine.h); for the log. */
+/* After decoding_result: 0, or the errno why the child could not be confined (decode_confine.c); for the log. */
 int decoding_unconfined(const struct decoding *decoding) OD_MUST;
 
 /* Ends the child if necessary, and frees the result. */
@@ -41,19 +41,5 @@ void decoding_free(struct decoding **decoding);
 
 /* Ends the waiting child, if there is one; it would otherwise end with this process. */
 void decoding_end(void);
-
-/* For tests, which replace the decoder. */
-struct decoding_limits {
-    int64_t processor_s;
-    int64_t clock_ms;
-    size_t memory; /* bytes on top of the parent's */
-};
-
-struct decode_writer;
-
-struct decoding *decoding_start_work(void (*work)(struct decode_writer *writer, const struct message *message,
-                                                  enum record_level level),
-                                     const struct decoding_limits *limits, const struct message *message,
-                                     enum record_level level, struct fault *fault) OD_MUST;
 
 #endif

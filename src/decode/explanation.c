@@ -138,8 +138,8 @@ static char *plain_text(const struct explanation *it)
         "content. Nothing is lost: the message is attached, unchanged, as message.eml.\n\n");
     char *id OD_CLEANUP(base_free) =
         it->message->message_id != NULL ? decode_scrub(it->message->message_id, it->message->message_id_length) : NULL;
-    char *to OD_CLEANUP(base_free) = message_header(it->message, "To", NULL);
-    char *date OD_CLEANUP(base_free) = message_header(it->message, "Date", NULL);
+    char *to OD_CLEANUP(base_free) = message_header(it->message, "To");
+    char *date OD_CLEANUP(base_free) = message_header(it->message, "Date");
     add_addresses(text, "From", it->decoded, "from", it->decoded->from);
     add_addresses(text, "To", it->decoded, "to", to);
     add_about(text, "Subject", it->decoded->subject);

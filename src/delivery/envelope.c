@@ -43,14 +43,14 @@ bool envelope_check(const struct envelope *envelope, enum message_result result,
 static void from_header(char **field, const struct message *message, const char *name)
 {
     if (*field == NULL)
-        *field = message_header(message, name, NULL);
+        *field = message_header(message, name);
 }
 
 /* Only if there is a Received field: without one the message did not come through Postfix, and our caller wrote the
  * field. */
 static void original_from_header(char **field, const struct message *message)
 {
-    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
+    char *received OD_CLEANUP(base_free) = message_header(message, "Received");
     if (received == NULL)
         from_header(field, message, "X-Original-To");
     else if (*field == NULL)

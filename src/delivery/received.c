@@ -143,7 +143,7 @@ static bool read_field(const char *at, struct postfix_field *ret)
 /* Only the topmost field: those below were not written by our own Postfix. *ret points into *ret_text. */
 static bool read_topmost(const struct message *message, char **ret_text, struct postfix_field *ret)
 {
-    *ret_text = message_header(message, "Received", NULL);
+    *ret_text = message_header(message, "Received");
     return *ret_text != NULL && read_field(*ret_text, ret);
 }
 
@@ -193,7 +193,7 @@ char *received_original(const struct message *message)
     bool there = false;
     while (message_field_next(&at, end, &field)) {
         if (message_field_is(&field, "Received"))
-            return there ? message_header(message, "X-Original-To", NULL) : NULL;
+            return there ? message_header(message, "X-Original-To") : NULL;
         there = there || message_field_is(&field, "X-Original-To");
     }
     return NULL;

@@ -47,20 +47,17 @@ enum message_result {
  *             ones, or NULL
  *
  * On MESSAGE_OK *ret is a new message; otherwise *ret is untouched and the fault is set. Up to 1 MiB of the message is
- * kept in memory; a larger message is kept in an unlinked file in TMPDIR (default /tmp), mapped. */
+ * kept in memory; a larger message is kept in an unlinked file in TMPDIR (default /tmp), mapped.
+ *
+ * For input in pieces (LMTP, replay) see message_builder.h. */
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct fault *fault) OD_MUST;
-
-/* The same from memory, for tests. For input in pieces (LMTP, replay) see message_builder.h. */
-enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit, const char *const *ignore,
-                                       struct message **ret, struct fault *fault) OD_MUST;
 
 void message_free(struct message **message);
 
 /* The value of the first header field of that name (case-insensitive): unfolded (CRLF before a blank removed), trimmed,
- * bytes otherwise unchanged, at most the first MiB; NULL if there is no such field. To be freed with free(3).
- * ret_length may be NULL. */
-char *message_header(const struct message *message, const char *name, size_t *ret_length) OD_MUST;
+ * bytes otherwise unchanged, at most the first MiB; NULL if there is no such field. To be freed with free(3). */
+char *message_header(const struct message *message, const char *name) OD_MUST;
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,

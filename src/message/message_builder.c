@@ -83,8 +83,6 @@ static struct message *finished_message(struct message_builder *builder, const u
 
 enum message_result message_builder_end(struct message_builder *builder, struct message **ret, struct fault *fault)
 {
-    const unsigned char *data;
-
     if (!builder->too_large && !store_chunk(builder, message_eol_end(&builder->eol, builder->chunk), fault))
         return MESSAGE_TROUBLE;
     if (builder->too_large) {
@@ -95,7 +93,7 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
         fault_set(fault, "no message: nothing to read (%zu bytes)", builder->received_size);
         return MESSAGE_EMPTY;
     }
-    data = message_store_finish(builder->store, fault);
+    const unsigned char *data = message_store_finish(builder->store, fault);
     if (data == NULL)
         return MESSAGE_TROUBLE;
     *ret = finished_message(builder, data);

@@ -100,17 +100,15 @@ static void update(struct hash *hash, const unsigned char *bytes, size_t size)
     const unsigned char *end = bytes + size;
 
     while (bytes < end) {
-        const unsigned char *cr;
-
         if (hash->held_cr > 0 && *bytes == '\r') {
             hash->held_cr++;
             bytes++;
             continue;
         }
         release_cr(hash, *bytes == '\n' && hash->held_cr > 0 ? 1 : hash->held_cr);
-        cr = odd_cr(bytes, end);
-        g_checksum_update(hash->sha256, bytes, (cr != NULL ? cr : end) - bytes);
-        hash->size += (size_t)((cr != NULL ? cr : end) - bytes);
+        const unsigned char *cr = odd_cr(bytes, end), *stop = cr != NULL ? cr : end;
+        g_checksum_update(hash->sha256, bytes, stop - bytes);
+        hash->size += (size_t)(stop - bytes);
         hash->held_cr = cr != NULL;
         bytes = cr != NULL ? cr + 1 : end;
     }

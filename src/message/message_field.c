@@ -73,14 +73,9 @@ bool message_field_is(const struct message_field *field, const char *pattern)
 
 bool message_field_find(const unsigned char *header, size_t size, const char *name, struct message_field *ret)
 {
-    struct message_field field;
-
-    for (const unsigned char *at = header; message_field_next(&at, header + size, &field);) {
-        if (message_field_is(&field, name)) {
-            *ret = field;
+    for (const unsigned char *at = header; message_field_next(&at, header + size, ret);)
+        if (message_field_is(ret, name))
             return true;
-        }
-    }
     return false;
 }
 

@@ -27,7 +27,7 @@ bool message_field_is(const struct message_field *field, const char *pattern) OD
 /* The same for a name alone. */
 bool message_field_name_is(const void *name, size_t length, const char *pattern) OD_MUST;
 
-/* Finds the first field of that name in a header. */
+/* Finds the first field of that name in a header; false if there is none. */
 bool message_field_find(const unsigned char *header, size_t size, const char *name, struct message_field *ret) OD_MUST;
 
 /* Unfolds a value without copying it: reads the piece at *cursor, up to a line end that is followed by a blank, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reads a message, and computes its identity. */
+ * Reads a message, computes its identity, finds values of header fields, and leaves some of them out. */
 #include "message/message.h"
 
 #include <errno.h>
@@ -11,9 +11,12 @@
 
 #include "message/message_builder.h"
 #include "message/message_field.h"
+#include "message/message_scan.h"
 #include "message/message_store.h"
 
 #define READ_SIZE ((size_t)1 << 16)
+#define VALUE_MAX ((size_t)1 << 20)  /* how much of a field value is copied */
+#define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may consist of nothing but fields to leave out */
 
 /* Like read(2), but waits if another process made the shared descriptor non-blocking. */
 static ssize_t read_blocking(int fd, void *buffer, size_t size)
@@ -44,16 +47,6 @@ enum message_result message_read(int fd, size_t size_limit, const char *const *i
     struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(size_limit, ignore);
 
     if (!read_to_end(builder, fd, fault))
-        return MESSAGE_TROUBLE;
-    return message_builder_end(builder, ret, fault);
-}
-
-enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit, const char *const *ignore,
-                                       struct message **ret, struct fault *fault)
-{
-    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(size_limit, ignore);
-
-    if (!message_builder_feed(builder, bytes, size, fault))
         return MESSAGE_TROUBLE;
     return message_builder_end(builder, ret, fault);
 }
@@ -100,4 +93,57 @@ int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE])
     for (size_t i = 0; i < sizeof(key); i++)
         key = key << 8 | identity[i];
     return (int64_t)key;
+}
+
+char *message_header(const struct message *message, const char *name)
+{
+    struct message_field field;
+    size_t length;
+
+    if (!message_field_find(message->data, message->header_size, name, &field))
+        return NULL;
+    const char *value = field.value, *end = value + field.value_length;
+    while (value < end && message_is_white(*value))
+        value++;
+    while (end > value && message_is_white(end[-1]))
+        end--;
+    length = (size_t)(end - value);
+    return message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);
+}
+
+/* Returns the size of the piece. */
+static size_t add_piece(GArray *pieces, const unsigned char *start, const unsigned char *end)
+{
+    struct iovec piece = {.iov_len = (size_t)(end - start)};
+
+    memcpy(&piece.iov_base, &start, sizeof(start)); /* struct iovec has no const pointer */
+    if (piece.iov_len > 0)
+        g_array_append_val(pieces, piece);
+    return piece.iov_len;
+}
+
+static bool names_envelope(const struct message_field *field)
+{
+    return message_field_is(field, "Return-Path") || message_field_is(field, "Delivered-To") ||
+           message_field_is(field, "X-Original-To");
+}
+
+struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
+                             size_t *ret_size)
+{
+    GArray *pieces = g_array_sized_new(FALSE, FALSE, sizeof(struct iovec), 4);
+    const unsigned char *kept = message->data, *at = message->data;
+    struct message_field field;
+
+    *ret_size = 0;
+    while (fields == MESSAGE_NO_ENVELOPE && pieces->len < PIECES_MAX &&
+           message_field_next(&at, message->data + message->header_size, &field)) {
+        if (names_envelope(&field)) {
+            *ret_size += add_piece(pieces, kept, field.start);
+            kept = at;
+        }
+    }
+    *ret_size += add_piece(pieces, kept, message->data + message->size);
+    *ret_count = pieces->len;
+    return (void *)g_array_free(pieces, FALSE);
 }

@@ -68,11 +68,9 @@ bool message_store_append(struct message_store *store, const unsigned char *byte
 
 const unsigned char *message_store_finish(struct message_store *store, struct fault *fault)
 {
-    void *map;
-
     if (store->fd < 0)
         return store->memory;
-    map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);
+    void *map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);
     if (map == MAP_FAILED) {
         temporary_fault(fault, "map the", errno);
         return NULL;

@@ -4,9 +4,6 @@
 #include "replay/replay_answer.h"
 
 #include <glib.h>
-#include <string.h>
-
-#include "decode/decode.h"
 
 json_t *replay_json_text(const char *text)
 {
@@ -17,14 +14,12 @@ json_t *replay_json_text(const char *text)
 json_t *replay_answer_new(enum replay_load load, const char *error, const struct message *message)
 {
     char digest[2 * MESSAGE_DIGEST_SIZE + 1] = "";
-    char *id OD_CLEANUP(base_free) = NULL;
+    const char *id = message != NULL ? message->message_id : NULL;
     if (message != NULL)
         base_hex(message->digest, MESSAGE_DIGEST_SIZE, digest);
-    if (message != NULL && message->message_id != NULL)
-        id = decode_scrub(message->message_id, message->message_id_length);
     return json_pack("{s:n, s:o, s:o, s:o, s:I, s:[], s:i}", "name", "error",
                      error[0] != '\0' ? replay_json_text(error) : json_null(), "message_id",
-                     id != NULL && id[0] != '\0' ? json_string(id) : json_null(), "digest",
+                     id != NULL ? replay_json_text(id) : json_null(), "digest",
                      message != NULL ? json_string(digest) : json_null(), "size",
                      (json_int_t)(message != NULL ? message->size : 0), "recipients", "load", (int)load);
 }
@@ -32,10 +27,10 @@ json_t *replay_answer_new(enum replay_load load, const char *error, const struct
 void replay_answer_add(json_t *answer, const char *recipient, const struct report *report, const char *account,
                        const char *mailbox, uint32_t uid)
 {
-    char *address OD_CLEANUP(base_free) = decode_scrub(recipient, strlen(recipient));
     json_array_append_new(replay_answer_recipients(answer),
-                          json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:I, s:i}", "recipient", address, "status", "dsn",
-                                    "text", replay_json_text(report->text), "account",
+                          json_pack("{s:o, s:n, s:n, s:o, s:o, s:o, s:I, s:i}", "recipient",
+                                    replay_json_text(recipient), "status", "dsn", "text",
+                                    replay_json_text(report->text), "account",
                                     replay_json_text(account != NULL ? account : ""), "mailbox",
                                     replay_json_text(mailbox != NULL ? mailbox : ""), "uid", (json_int_t)uid, "outcome",
                                     (int)report->outcome));

@@ -33,7 +33,7 @@ static void add_once(GPtrArray *recipients, const char *address)
 
 static void add_from_field(GPtrArray *recipients, const struct message *message, const char *name)
 {
-    char *value OD_CLEANUP(base_free) = recipients->len == 0 ? message_header(message, name, NULL) : NULL;
+    char *value OD_CLEANUP(base_free) = recipients->len == 0 ? message_header(message, name) : NULL;
     if (value != NULL)
         add_once(recipients, value);
 }
@@ -96,8 +96,8 @@ static int64_t time_in(const char *text)
 /* When the message arrived; 0: unknown. The date is after the last ';' of Received (RFC 5321, 4.4). */
 static int64_t arrival(const struct message *message, int64_t from_time)
 {
-    char *received OD_CLEANUP(base_free) = message_header(message, "Received", NULL);
-    char *date OD_CLEANUP(base_free) = message_header(message, "Date", NULL);
+    char *received OD_CLEANUP(base_free) = message_header(message, "Received");
+    char *date OD_CLEANUP(base_free) = message_header(message, "Date");
     const char *end = received != NULL ? strrchr(received, ';') : NULL;
     int64_t received_at = time_in(end != NULL ? end + 1 : NULL);
     if (received_at > 0)
@@ -108,7 +108,7 @@ static int64_t arrival(const struct message *message, int64_t from_time)
 enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *told,
                                           int64_t from_time, struct replay_message *message, struct fault *fault)
 {
-    char *path OD_CLEANUP(base_free) = message_header(message->message, "Return-Path", NULL);
+    char *path OD_CLEANUP(base_free) = message_header(message->message, "Return-Path");
     g_autoptr(GPtrArray) recipients = g_ptr_array_new_with_free_func(g_free);
     const char *sender = told->sender != NULL ? told->sender : path;
     enum replay_load load = REPLAY_LOADED;

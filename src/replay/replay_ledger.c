@@ -42,15 +42,15 @@ static struct message_builder *new_builder(const struct replay_worker *worker)
  * Removes the fields that name a recipient; this also removes Return-Path, which is put back. */
 static bool hide_recipient(struct replay_worker *worker, struct message **message, struct fault *fault)
 {
-    char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To", NULL);
-    char *original_to OD_CLEANUP(base_free) = message_header(*message, "X-Original-To", NULL);
+    char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To");
+    char *original_to OD_CLEANUP(base_free) = message_header(*message, "X-Original-To");
     if (delivered_to == NULL && original_to == NULL)
         return true;
     struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
     struct message *plain = NULL;
     size_t count, size;
     struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(*message, MESSAGE_NO_ENVELOPE, &count, &size);
-    char *path OD_CLEANUP(base_free) = message_header(*message, "Return-Path", NULL);
+    char *path OD_CLEANUP(base_free) = message_header(*message, "Return-Path");
     char *field OD_CLEANUP(base_free) = base_printf("Return-Path: %s\r\n", path != NULL ? path : "");
     bool fed = path == NULL || message_builder_feed(builder, field, strlen(field), fault);
     for (size_t i = 0; fed && i < count; i++)

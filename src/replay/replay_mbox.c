@@ -42,17 +42,12 @@ struct scan {
     struct fault *fault;
 };
 
-static struct mbox_message *last_message(struct scan *scan)
-{
-    return &g_array_index(scan->messages, struct mbox_message, scan->messages->len - 1);
-}
-
 /* The end of a message is known: excludes the empty line that was added after it. */
 static void end_message(struct scan *scan, int64_t end, size_t blank_size)
 {
     if (scan->messages->len == 0)
         return;
-    struct mbox_message *message = last_message(scan);
+    struct mbox_message *message = &g_array_index(scan->messages, struct mbox_message, scan->messages->len - 1);
     message->size = end - message->offset;
     if (message->size >= (int64_t)blank_size)
         message->size -= (int64_t)blank_size;

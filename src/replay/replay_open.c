@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib.h>
 #include <libgen.h>
 #include <linux/openat2.h>
 #include <string.h>
@@ -59,9 +60,7 @@ int replay_open(const char *path, bool as_root, struct fault *fault)
         return refuse_file(fault, ELOOP,
                            "does not belong to its directory's owner, who may have put a link to another's file there:"
                            " root does not read it; copy it to a directory of root's");
-    int opened = fd;
-    fd = -1;
-    return opened;
+    return g_steal_fd(&fd);
 }
 
 int replay_open_input(struct fault *fault)
@@ -80,7 +79,5 @@ int replay_open_input(struct fault *fault)
             temporary_fault(fault, "write the", errno);
         base_close(&fd);
     }
-    int opened = fd;
-    fd = -1;
-    return opened;
+    return g_steal_fd(&fd);
 }

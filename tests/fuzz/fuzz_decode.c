@@ -7,6 +7,7 @@
 #include <glib.h>
 #include <gmime/gmime.h>
 
+#include "../message_bytes.h"
 #include "decode/decode_wire.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
@@ -185,7 +186,7 @@ static void try_bytes(const void *bytes, size_t size, enum record_level level)
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct fault fault;
 
-    if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) == MESSAGE_OK)
+    if (message_from_bytes(bytes, size, 0, &message, &fault) == MESSAGE_OK)
         check_decoded(message, level);
 }
 

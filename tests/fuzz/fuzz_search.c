@@ -5,6 +5,7 @@
  * A message that was there all the time is never absent, and what is found is that message. Only a server that left
  * something out is an excuse for not knowing. */
 #include "fuzz_server.h"
+#include "../message_bytes.h"
 #include "message/message_comparison.h"
 
 static void feed(void *context, const void *bytes, size_t size)
@@ -117,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     has_id = draw(4) != 3;
     text = text_of(KIND_SAME, 0, false);
     make_mails();
-    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, NULL, &message, &fault) == MESSAGE_OK);
+    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, &message, &fault) == MESSAGE_OK);
     struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
     FUZZ_CHECK(mailbox != NULL);
     search_and_check(mailbox, message);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "../message_bytes.h"
 #include "message/message_comparison.h"
 
 /* A string literal that may contain NULs, and its size. */
@@ -26,7 +27,7 @@ static inline struct message *message_of(const void *bytes, size_t size)
     struct message *message = NULL;
     struct fault fault = {.text = ""};
 
-    if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) != MESSAGE_OK)
+    if (message_from_bytes(bytes, size, 0, &message, &fault) != MESSAGE_OK)
         fail_msg("no message: %s", fault.text);
     return message;
 }

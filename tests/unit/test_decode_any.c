@@ -69,7 +69,7 @@ static void check(const char *bytes, size_t size)
     size_t count, pieces_size;
     struct iovec *pieces;
 
-    if (message_from_bytes(bytes, size, 0, NULL, &message, &fault) != MESSAGE_OK)
+    if (message_from_bytes(bytes, size, 0, &message, &fault) != MESSAGE_OK)
         return;
     decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
     check_header(decoded);

@@ -19,10 +19,9 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "decode/decode_confine.h"
-#include "decode/decode_module.h"
-#include "decode/decoder.h"
-#include "decode/decoding.h"
+#include "decode/decode_internal.h"
+/* what is behind decoding.h, too */
+#include "decode/decoding.c" /* NOLINT(bugprone-suspicious-include) */
 
 static const char letter[] =
     "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
@@ -39,7 +38,13 @@ static const char letter[] =
     "Content-Transfer-Encoding: base64\n"
     "\nAAECAwQ=\n--b--\n";
 
-static const struct decoding_limits generous = {60, 60000, (size_t)256 << 20};
+struct limits {
+    int64_t processor_s;
+    int64_t clock_ms;
+    size_t memory; /* bytes on top of ours */
+};
+
+static const struct limits generous = {60, 60000, (size_t)256 << 20};
 
 /* Memory shared between us and the child's children. */
 struct shared {
@@ -51,13 +56,17 @@ struct shared {
 
 static struct shared *shared;
 
-static struct decoding *start(decoder_work work, struct decoding_limits limits)
+/* Like decoding_start, with another decoder and limits of its own. */
+static struct decoding *start(decoder_work work, struct limits limits)
 {
     struct fault fault = {.text = ""};
     struct message *message = message_of(letter, sizeof(letter) - 1);
-    struct decoding *decoding = decoding_start_work(work, &limits, message, RECORD_TEXT, &fault);
+    struct decoder_request request = {message->size, message->header_size, RECORD_TEXT, limits.processor_s};
+    struct decoding *decoding = base_alloc(sizeof(*decoding));
 
-    if (decoding == NULL)
+    decoding->decoder = decoder_new(work, message, request, limits.memory, false, &fault);
+    decoding->until_ms = base_now_ms() + limits.clock_ms;
+    if (decoding->decoder == NULL)
         fail_msg("%s", fault.text);
     message_free(&message);
     return decoding;
@@ -293,7 +302,7 @@ static void test_ends(void **state)
 {
     static const struct {
         decoder_work work;
-        struct decoding_limits limits;
+        struct limits limits;
         const char *words;
     } cases[] = {
         {work_abort, generous, "signal 6"},
@@ -399,7 +408,7 @@ static void test_memory(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* where memory ends, AddressSanitizer hangs in its own report */
 #endif
-    struct decoding *decoding = start(work_eat, (struct decoding_limits){60, 60000, (size_t)64 << 20});
+    struct decoding *decoding = start(work_eat, (struct limits){60, 60000, (size_t)64 << 20});
 
     (void)state;
     check_fault(decoding, "the decoder ");
@@ -604,7 +613,7 @@ static void test_confined_ends(void **state)
     (void)state;
     check_fault(decoding, "signal 6");
     decoding_free(&decoding);
-    decoding = start(work_confined_spin, (struct decoding_limits){1, 60000, 1 << 28});
+    decoding = start(work_confined_spin, (struct limits){1, 60000, 1 << 28});
     check_fault(decoding, "processor");
     decoding_free(&decoding);
 }

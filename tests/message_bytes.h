@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * For unit tests and fuzz targets: a message from bytes in memory. */
+#ifndef ONCEDROP_MESSAGE_BYTES_H
+#define ONCEDROP_MESSAGE_BYTES_H
+
+#include "message/message_builder.h"
+
+/* As message_read. */
+static inline enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit,
+                                                     struct message **ret, struct fault *fault)
+{
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(size_limit, NULL);
+
+    if (!message_builder_feed(builder, bytes, size, fault))
+        return MESSAGE_TROUBLE;
+    return message_builder_end(builder, ret, fault);
+}
+
+#endif
