@@ -174,7 +174,7 @@ static void check_details(const struct config *config, struct mailbox *mailbox)
         check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", fault.text);
 }
 
-/* Whether mail for that account goes to that account, see delivery/server.c. The result is recorded for deliveries. */
+/* Whether mail for that account goes to that account, see delivery/server.h. The result is recorded for deliveries. */
 static void check_identity(const struct config *config, const char *account, bool fits)
 {
     struct fault fault, minor;

@@ -3,6 +3,8 @@
  * The text of each answer, and which answers finish a delivery in the record. */
 #include "delivery/answers.h"
 
+#include "delivery/made.h"
+
 static const char *message_id(const struct delivery_work *work)
 {
     return work->targets.message_id != NULL ? work->targets.message_id : "";

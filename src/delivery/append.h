@@ -5,7 +5,7 @@
 #ifndef ONCEDROP_APPEND_H
 #define ONCEDROP_APPEND_H
 
-#include "delivery/work.h"
+#include "delivery/made.h"
 
 /* The APPEND of a target on its session, from append_begin to append_collect. */
 struct appending {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * What each COMMIT of a claim records. */
-#include "delivery/steps.h"
+#include "delivery/claim.h"
 
 #include "delivery/answers.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
  * In the target's mailbox, unless it is found in the one that takes its place. */
-#include "delivery/steps.h"
+#include "delivery/copy.h"
 
 #include <string.h>
 
 #include "base/alias.h"
 #include "delivery/append.h"
+#include "delivery/search.h"
 
 /* After a search that did not find the copy in its folder. If it is in doubt, an earlier attempt may have stored it in the
  * inbox: searches there. Not if the account has another copy, which would be taken for this one: then only fallback_append

@@ -11,7 +11,10 @@
 #include "base/output.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
-#include "delivery/steps.h"
+#include "delivery/claim.h"
+#include "delivery/inboxes.h"
+#include "delivery/sent.h"
+#include "delivery/server.h"
 
 /* Once, for it has the same cause each time. */
 static void report_unconfined(int error)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
  * In rounds: sessions are opened and APPENDs begun, then all are fed, then all answers are waited for. */
-#include "delivery/steps.h"
+#include "delivery/inboxes.h"
 
 #include "delivery/append.h"
+#include "delivery/claim.h"
+#include "delivery/copy.h"
+#include "delivery/quarantine.h"
+#include "delivery/search.h"
 
 #define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The table of meanings, and after how long a refusal is final. */
-#include "delivery/work.h"
+#include "delivery/made.h"
 
 #include "base/deadline.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * What is searched for, and how far back. */
-#include "delivery/steps.h"
+#include "delivery/search.h"
 
 #include <string.h>
 

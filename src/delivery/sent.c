@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
  * A copy that cannot be made is put off, or given up. */
-#include "delivery/steps.h"
+#include "delivery/sent.h"
 
 #include "delivery/answers.h"
+#include "delivery/claim.h"
+#include "delivery/copy.h"
+#include "delivery/quarantine.h"
 
 /* If the copy cannot be made for longer than sent_retry, it is given up: it never bounces the message. */
 static bool is_given_up(const struct delivery_work *work, const struct made *made)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Looks in this process's memory, then in the ledger, then at the server. */
-#include "delivery/steps.h"
+#include "delivery/server.h"
 
 #include "base/log.h"
 #include "delivery/answers.h"

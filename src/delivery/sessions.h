@@ -51,7 +51,7 @@ void sessions_drop(struct sessions *sessions, const char *account);
  * again, by base_now_ms(); INT64_MAX: nothing to do until after the next delivery. */
 int64_t sessions_expire(struct sessions *sessions) OD_MUST;
 
-/* Whether the server was found trustworthy (server.c) within the last hour. */
+/* Whether the server was found trustworthy (server.h) within the last hour. */
 bool sessions_trusted(const struct sessions *sessions) OD_MUST;
 void sessions_trust(struct sessions *sessions);
 

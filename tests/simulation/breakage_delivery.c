@@ -6,7 +6,9 @@
 #include "breakage.h"
 #include "delivery/answers.h"
 #include "delivery/append.h"
-#include "delivery/steps.h"
+#include "delivery/copy.h"
+#include "delivery/quarantine.h"
+#include "delivery/search.h"
 #include "world.h"
 
 struct plan *__real_plan_make(const struct ledger_found *found, const struct plan_request *request);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "delivery/answers.h"
+#include "delivery/made.h"
 
 #define NONE OUTCOME_COUNT /* no answer yet */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
