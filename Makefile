@@ -135,7 +135,7 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
   $(BUILD)/base/alias.o $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
-SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make copy_make append_now append_collect search_copy fallback_append quarantine_append answers_sent answers_unrecorded outcome_row
+SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make copy_make append_now append_collect search_copy fallback_append fallback_search quarantine_append answers_sent answers_unrecorded outcome_row
 
 $(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SIMULATION_OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIMULATION_WRAP)) \

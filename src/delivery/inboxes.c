@@ -6,6 +6,7 @@
 #include "delivery/append.h"
 #include "delivery/claim.h"
 #include "delivery/copy.h"
+#include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "delivery/search.h"
 

@@ -56,7 +56,7 @@ struct plan_target {
     enum plan_action action;
     enum plan_why why;
     bool doubt;  /* it may be there: claim it with doubt */
-    bool beside; /* the account has, or gets, another copy of the message: it may be where this one goes (copy.h) */
+    bool beside; /* the account has, or gets, another copy of the message: it may be where this one goes (fallback.h) */
     bool alias;  /* ... and that is where it goes, if the two names are of one mailbox: it is searched */
     bool fenced; /* that was claimed less than a hold-off ago: its delivery may still store it there */
 };

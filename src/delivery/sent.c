@@ -6,6 +6,7 @@
 #include "delivery/answers.h"
 #include "delivery/claim.h"
 #include "delivery/copy.h"
+#include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 
 /* If the copy cannot be made for longer than sent_retry, it is given up: it never bounces the message. */

@@ -25,7 +25,7 @@ struct letter {
     size_t target;
     bool doubt;                        /* an earlier attempt may have stored it there */
     const struct message *explanation; /* stored in place of the message (quarantine.h); NULL: the message */
-    const char *fallback;              /* the mailbox in place of the target's (copy.h); NULL: the target's */
+    const char *fallback;              /* the mailbox in place of the target's (fallback.h); NULL: the target's */
 };
 
 /* The message, in the target's mailbox. */

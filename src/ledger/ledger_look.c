@@ -239,7 +239,7 @@ static void pause_ms(int64_t ms)
 }
 
 /* Whether another delivery claimed one of our copies within this time, or one that may end in the same mailbox
- * (copy.h, alias.h): between the COMMIT of its claim and its hold it does not have the lock, but the copy is not ours
+ * (fallback.h, alias.h): between the COMMIT of its claim and its hold it does not have the lock, but the copy is not ours
  * to make. Ignores copies that we would leave to others anyway. */
 static bool just_claimed(const struct ledger *ledger, const struct ledger_message *message,
                          const struct ledger_found *found, int64_t within_ms)

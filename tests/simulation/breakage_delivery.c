@@ -7,6 +7,7 @@
 #include "delivery/answers.h"
 #include "delivery/append.h"
 #include "delivery/copy.h"
+#include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 #include "delivery/search.h"
 #include "world.h"
@@ -23,6 +24,8 @@ enum search_result __real_search_copy(struct delivery_work *work, const struct l
 enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made);
 void __real_quarantine_append(struct delivery_work *work, size_t target);
 void __wrap_quarantine_append(struct delivery_work *work, size_t target);
+bool __real_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made);
+bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made);
 void __real_fallback_append(struct delivery_work *work, size_t target);
 void __wrap_fallback_append(struct delivery_work *work, size_t target);
 void __real_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
@@ -111,12 +114,11 @@ struct made __wrap_append_collect(struct delivery_work *work, size_t target, int
     return clear_doubt(__real_append_collect(work, target, until_ms, alone));
 }
 
-/* Before the explanation; or in the inbox, before the folder is tried. */
+/* Before the explanation. */
 enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter, struct made *made)
 {
-    bool refused = made->quarantine == QUARANTINE_DUE, early = letter->fallback != NULL && !made->never && !refused;
-    bool skipped = (refused && breakage == BREAK_REFUSAL_TRUSTED) || (early && breakage == BREAK_FALLBACK_FORGOTTEN);
-    return skipped ? SEARCH_ABSENT : __real_search_copy(work, letter, made);
+    bool refused = made->quarantine == QUARANTINE_DUE;
+    return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_search_copy(work, letter, made);
 }
 
 void __wrap_quarantine_append(struct delivery_work *work, size_t target)
@@ -128,6 +130,14 @@ void __wrap_quarantine_append(struct delivery_work *work, size_t target)
         made->state = COPY_FAILED;
         made->report.outcome = OUTCOME_REFUSED_BOUNCE;
     }
+}
+
+bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct made *made)
+{
+    if (breakage != BREAK_FALLBACK_FORGOTTEN)
+        return __real_fallback_search(work, letter, made);
+    letter->doubt = false;
+    return true;
 }
 
 /* The others seem to have become nothing for certain. */
