@@ -2,11 +2,11 @@
  *
  * What a search has found: most messages are others by their ids, which are little to read; the rest are fetched whole,
  * and compared. */
+#include "mailbox/mailbox_candidates.h"
+
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "mailbox/mailbox_session.h"
 
 #define FETCH_MOST 100 /* messages in one command: for its line (RFC 2683, 3.2.1.5) */
 

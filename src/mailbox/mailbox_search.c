@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mailbox/mailbox_candidates.h"
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 

@@ -48,16 +48,4 @@ struct mailbox {
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
                              bool *ret_refused, struct fault *fault) OD_MUST;
 
-/* mailbox_candidates.c: compares these messages of the open mailbox until one is the same (struct search).
- * SEARCH_TROUBLE: the fault is set.
- *
- * ids_first  most of them are likely to be others by their ids, which are asked for first */
-enum search_result mailbox_candidates(struct imap *imap, const struct search *search, bool ids_first,
-                                      const uint32_t *uids, size_t count, uint32_t *ret_uid,
-                                      struct fault *fault) OD_MUST;
-
-/* The same for the newest messages, as many as the search says, of `exists` in the mailbox. */
-enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
-                                             uint32_t *ret_uid, struct fault *fault) OD_MUST;
-
 #endif
