@@ -214,7 +214,7 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    bool late = settings != NULL && lock == NULL && ledger_lock_timed_out(ledger);
+    bool late = settings != NULL && lock == NULL && lock_timed_out(fault);
     if (late || (lock != NULL && !lock_granted(lock))) {
         pg_finish(ledger->pg);
         return LEDGER_BUSY;

@@ -127,9 +127,6 @@ bool pg_finish(struct pg *pg);
 /* Runs several statements, separated by semicolons, in one transaction (simple query protocol). */
 bool pg_script(struct pg *pg, const char *sql, struct fault *fault) OD_MUST;
 
-/* SQLSTATE of the last failed statement; "" if there was none (connection lost). */
-const char *pg_sqlstate(const struct pg *pg) OD_MUST;
-
 /* Number and text of a column; SQL NULL gives 0 and "". */
 int64_t pg_int(const PGresult *result, int row, int column) OD_MUST;
 bool pg_bool(const PGresult *result, int row, int column) OD_MUST;

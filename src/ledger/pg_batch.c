@@ -106,7 +106,6 @@ static bool enter_batch(struct pg *pg)
     pg->added = pg->taken = pg->results = 0;
     g_ptr_array_set_size(pg->prepares, 0);
     pg->skipped = pg->alone = false;
-    pg->sqlstate[0] = '\0';
     return true;
 }
 
@@ -230,7 +229,6 @@ bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
     if (pg->alone) {
         fault_set(fault, "database: a COMMIT was not confirmed by the synchronous standby");
         pg->lost = true; /* as if its answer had not arrived */
-        pg->sqlstate[0] = '\0';
     }
     return !pg->alone;
 }

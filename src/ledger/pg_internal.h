@@ -26,7 +26,6 @@ struct pg {
     size_t unflushed;
     int64_t timeout_ms;            /* limit of each wait for the server */
     int64_t received, receive_max; /* of the batch, in bytes */
-    char sqlstate[6];
 };
 
 enum pg_peer {
@@ -95,7 +94,7 @@ bool pg_flush(struct pg *pg, struct fault *fault) OD_MUST;
 /* Waits until PQgetResult would not block. */
 bool pg_wait_result(struct pg *pg, struct fault *fault) OD_MUST;
 
-/* Sets fault and SQLSTATE from the result of a failed statement. Always false. */
+/* Sets the fault and its code from the result of a failed statement. Always false. */
 bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault);
 
 /* Prepares pg->statements and pg->prepares for a new connection. */

@@ -14,7 +14,6 @@ bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
     char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
     fault_set(fault, "database: %s%s%s", what, *reason ? ": " : "", reason);
     pg->lost = true;
-    pg->sqlstate[0] = '\0';
     return false;
 }
 
@@ -40,7 +39,6 @@ bool pg_count_received(struct pg *pg, struct fault *fault)
         return true;
     fault_set(fault, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
     pg->lost = true;
-    pg->sqlstate[0] = '\0';
     return false;
 }
 
@@ -106,11 +104,10 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (PQstatus(pg->conn) == CONNECTION_BAD)
         return pg_lose(pg, fault, "connection lost");
-    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate != NULL ? sqlstate : "");
-    pg->lost = pg->lost || is_stale(pg->sqlstate);
     fault_set(fault, "database: %s (SQLSTATE %s)", message != NULL ? message : PQresultErrorMessage(result),
               sqlstate != NULL ? sqlstate : "unknown");
-    snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);
+    snprintf(fault->code, sizeof(fault->code), "%.5s", sqlstate != NULL ? sqlstate : "");
+    pg->lost = pg->lost || is_stale(fault->code);
     return false;
 }
 
@@ -136,11 +133,6 @@ void pg_look(struct pg *pg)
 void pg_set_timeout(struct pg *pg, int64_t ms)
 {
     pg->timeout_ms = ms;
-}
-
-const char *pg_sqlstate(const struct pg *pg)
-{
-    return pg->sqlstate;
 }
 
 void pg_clear(PGresult **result)
