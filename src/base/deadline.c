@@ -13,7 +13,7 @@ static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 
 static timer_t timer;
 static pid_t timer_owner;           /* a timer does not survive fork(2) */
-static int64_t ends_at = INT64_MAX; /* by base_now_ms(); INT64_MAX: not armed */
+static int64_t ends_at = INT64_MAX; /* INT64_MAX: not armed */
 
 static bool ignored_by_parent(int signal)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * A connection's socket, with a time limit for each wait, and what is known of a failure. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,15 +18,7 @@ bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
 
 int pg_wait_socket(struct pg *pg, short events, int64_t until)
 {
-    for (;;) {
-        int64_t left = until - base_now_ms();
-        struct pollfd socket = {.fd = PQsocket(pg->conn), .events = events};
-        int n = poll(&socket, 1, left > 0 ? (int)left : 0);
-        if (n >= 0)
-            return n;
-        if (errno != EINTR)
-            return -1;
-    }
+    return base_poll(&(struct pollfd){.fd = PQsocket(pg->conn), .events = events}, 1, until);
 }
 
 bool pg_count_received(struct pg *pg, struct fault *fault)

@@ -15,10 +15,8 @@
 static char *expand(const char *setting, const char *template, const struct address *address, struct fault *fault)
 {
     char *text = address_expand(template, address, fault);
-    if (text == NULL) {
-        char *why OD_CLEANUP(base_free) = base_strdup(fault->text);
-        fault_set(fault, "[route] %s = %s", setting, why);
-    }
+    if (text == NULL)
+        fault_set(fault, "[route] %s = %s", setting, fault->text);
     return text;
 }
 
