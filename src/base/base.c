@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,16 @@ bool base_write(int fd, const void *bytes, size_t size)
         size -= (size_t)n;
     }
     return true;
+}
+
+int base_poll(struct pollfd *waited, size_t count, int64_t until_ms)
+{
+    for (;;) {
+        int64_t left = until_ms - base_now_ms();
+        int ready = poll(waited, count, left <= 0 ? 0 : left < INT32_MAX ? (int)left : INT32_MAX);
+        if (ready >= 0 || errno != EINTR)
+            return ready;
+    }
 }
 
 /* Returns the length without a UTF-8 sequence that the cut at `length` left incomplete. Bytes that are not UTF-8

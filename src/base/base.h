@@ -28,6 +28,10 @@ char *base_printf(const char *format, ...) OD_PRINTF(1, 2) OD_MUST;
 /* Writes all the bytes, in as many calls as it takes; false with errno set. */
 bool base_write(int fd, const void *bytes, size_t size) OD_MUST;
 
+/* poll(2) until this moment by base_now_ms(), or for INT32_MAX milliseconds; goes on after a signal. */
+struct pollfd;
+int base_poll(struct pollfd *waited, size_t count, int64_t until_ms) OD_MUST;
+
 /* Size of the process's data in bytes; 0 if the kernel does not report it. Limits are relative to it: under a sanitizer
  * it is terabytes. */
 size_t base_data_size(void) OD_MUST;

@@ -54,10 +54,6 @@ void config_value_free(struct config *config, const struct setting *setting);
 /* The value as written in a file, spelled as the default if it equals the default. To be freed by the caller. */
 char *config_value_text(const struct config *config, const struct setting *setting) OD_MUST;
 
-/* Reads a whole regular file that others cannot access; the permissions checked are those of the open descriptor. Returns
- * a new string of *ret_size bytes, or NULL with the fault set. */
-char *config_file_read(const char *path, size_t limit, size_t *ret_size, struct fault *fault) OD_MUST;
-
 /* A configuration that is being loaded. */
 struct config_loading {
     struct config *config;

@@ -12,9 +12,8 @@
 static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 
 static timer_t timer;
-static pid_t timer_owner; /* a timer does not survive fork(2) */
-static bool armed;
-static int64_t ends_at;
+static pid_t timer_owner;           /* a timer does not survive fork(2) */
+static int64_t ends_at = INT64_MAX; /* INT64_MAX: not armed */
 
 static bool ignored_by_parent(int signal)
 {
@@ -61,23 +60,20 @@ bool deadline_arm(int64_t ms, struct fault *fault)
     int64_t end = base_now_ms() + ms;
     if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0)
         return fault_set(fault, "cannot set a timer for the deadline: %m");
-    armed = true;
     ends_at = end;
     return true;
 }
 
 int64_t deadline_left_ms(void)
 {
-    if (!armed)
-        return INT64_MAX;
     int64_t left = ends_at - base_now_ms();
-    return left > 0 ? left : 0;
+    return ends_at == INT64_MAX ? INT64_MAX : left > 0 ? left : 0;
 }
 
 void deadline_disarm(void)
 {
     struct itimerspec never = {.it_value = {.tv_sec = 0}};
-    if (armed && timer_owner == getpid())
+    if (ends_at != INT64_MAX && timer_owner == getpid())
         timer_settime(timer, 0, &never, NULL);
-    armed = false;
+    ends_at = INT64_MAX;
 }

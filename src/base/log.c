@@ -126,27 +126,17 @@ static bool escape(const char *text, char *out, size_t size, enum context contex
     return *text == '\0';
 }
 
-static const char *escape_part(const char *text, char *out, size_t size, enum context context)
-{
-    if (size > 0)
-        (void)escape(text, out, size, context);
-    return out;
-}
+#define ESCAPE_FUNCTION(function, context) \
+    const char *function(const char *text, char *out, size_t size) \
+    { \
+        if (size > 0) \
+            (void)escape(text, out, size, context); \
+        return out; \
+    }
 
-const char *log_escape(const char *text, char *out, size_t size)
-{
-    return escape_part(text, out, size, OF_OUTPUT);
-}
-
-const char *log_escape_field(const char *text, char *out, size_t size)
-{
-    return escape_part(text, out, size, OF_FIELD);
-}
-
-const char *log_escape_text(const char *text, char *out, size_t size)
-{
-    return escape_part(text, out, size, OF_TEXT);
-}
+ESCAPE_FUNCTION(log_escape, OF_OUTPUT)
+ESCAPE_FUNCTION(log_escape_field, OF_FIELD)
+ESCAPE_FUNCTION(log_escape_text, OF_TEXT)
 
 static void write_copy(enum log_level level, const char *line)
 {

@@ -48,15 +48,8 @@ void output_give(const char *line, size_t length, int exit_status)
     status = exit_status;
     given = 1;
     int saved = errno;
-    while (length > 0) { /* if the reader is gone, or the pipe full, the exit status suffices */
-        ssize_t n = write(output_fd, line, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        line += n;
-        length -= (size_t)n;
-    }
+    bool written = base_write(output_fd, line, length);
+    (void)written; /* if the reader is gone, or the pipe full, the exit status suffices */
     errno = saved;
 }
 

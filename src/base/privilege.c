@@ -3,6 +3,7 @@
  * The user and the environment. */
 #include "base/privilege.h"
 
+#include <glib.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <paths.h>
@@ -46,17 +47,12 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
 
 void privilege_clear_environment(const char *const *keep)
 {
-    size_t count = 0;
-    while (keep[count] != NULL)
-        count++;
-    char **values OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(char *));
-    for (size_t i = 0; i < count; i++)
-        values[i] = base_strdup(getenv(keep[i]));
+    g_auto(GStrv) before = g_get_environ();
     clearenv();
     setenv("PATH", _PATH_STDPATH, 1);
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] != NULL)
-            setenv(keep[i], values[i], 1);
-        base_free(&values[i]);
+    for (; *keep != NULL; keep++) {
+        const char *value = g_environ_getenv(before, *keep);
+        if (value != NULL)
+            setenv(*keep, value, 1);
     }
 }

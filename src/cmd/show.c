@@ -116,7 +116,8 @@ static void print_nearest(struct cmd *cmd, const struct question *question)
     char text[2048];
     const char *nearest[NEAREST_MOST];
     struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(cmd->ledger, question->id, &cmd->fault);
-    size_t count = near != NULL ? nearest_find((const char *const *)near->cells, near->rows, question->id, nearest) : 0;
+    size_t count =
+        near != NULL ? nearest_find((const char *const *)near->cells->pdata, near->rows, question->id, nearest) : 0;
     struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->fault);
     g_autoptr(GString) line = g_string_new("oncedrop: no such message");
     if (oldest != NULL && oldest->rows > 0)

@@ -254,7 +254,7 @@ void table_print_row(const struct ledger_table *table, size_t row)
 
 static json_t *cell_json(const struct ledger_table *table, size_t row, size_t column)
 {
-    const char *cell = table->cells[row * table->columns + column];
+    const char *cell = g_ptr_array_index(table->cells, row * table->columns + column);
     json_t *value = NULL;
     if (cell == NULL)
         return json_null();

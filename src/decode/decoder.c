@@ -176,15 +176,11 @@ enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms)
     struct pollfd answer = {.fd = decoder->socket, .events = POLLIN};
     char byte;
 
-    for (;;) {
-        int64_t left = until_ms - base_now_ms();
-        int ready = poll(&answer, 1, left > 0 ? (int)left : 0);
+    int ready = base_poll(&answer, 1, until_ms);
 
-        if (ready > 0)
-            return read(answer.fd, &byte, 1) == 1 ? DECODER_DONE : DECODER_ENDED;
-        if (ready == 0)
-            return DECODER_TOO_LONG;
-        if (errno != EINTR)
-            return DECODER_UNKNOWN;
-    }
+    if (ready == 0)
+        return DECODER_TOO_LONG;
+    if (ready < 0)
+        return DECODER_UNKNOWN;
+    return read(answer.fd, &byte, 1) == 1 ? DECODER_DONE : DECODER_ENDED;
 }

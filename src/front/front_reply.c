@@ -82,18 +82,8 @@ bool front_reply_accepts(const char *line, int64_t *ret_ms)
 /* The class of the codes that belong to an exit status; 0: it is none of ours. */
 static char status_class(int status)
 {
-    switch (status) {
-    case EX_OK:
-        return '2';
-    case EX_TEMPFAIL:
-        return '4';
-    case EX_DATAERR:
-    case EX_NOUSER:
-    case EX_UNAVAILABLE:
-        return '5';
-    default:
-        return 0;
-    }
+    bool bounces = status == EX_DATAERR || status == EX_NOUSER || status == EX_UNAVAILABLE;
+    return status == EX_OK ? '2' : status == EX_TEMPFAIL ? '4' : bounces ? '5' : 0;
 }
 
 /* RFC 3463, 2: class "." 1 to 3 digits "." 1 to 3 digits, here followed by a blank. */

@@ -111,7 +111,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
 {
     PGresult *lock OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
     if (lock == NULL)
-        return ledger_lock_timed_out(ledger) ? LEDGER_BUSY : LEDGER_TROUBLE;
+        return lock_timed_out(fault) ? LEDGER_BUSY : LEDGER_TROUBLE;
     PGresult *ours OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + 1, fault);
     if (ours == NULL)
         return LEDGER_TROUBLE;

@@ -147,9 +147,9 @@ bool lock_reasserted(const PGresult *result)
     return PQntuples(result) == 1;
 }
 
-bool ledger_lock_timed_out(const struct ledger *ledger)
+bool lock_timed_out(const struct fault *fault)
 {
-    return strcmp(pg_sqlstate(ledger->pg), "55P03") == 0; /* lock_not_available */
+    return strcmp(fault->code, "55P03") == 0; /* lock_not_available */
 }
 
 void ledger_add_rollback(struct ledger *ledger)

@@ -33,8 +33,8 @@ bool lock_granted(const PGresult *result) OD_MUST;
 void ledger_add_reassert(struct ledger *ledger);
 bool lock_reasserted(const PGresult *result) OD_MUST;
 
-/* Whether the statement that failed waited for a lock in vain. */
-bool ledger_lock_timed_out(const struct ledger *ledger) OD_MUST;
+/* Whether the statement that failed with this fault waited for a lock in vain. */
+bool lock_timed_out(const struct fault *fault) OD_MUST;
 
 /* Adds the release of a lease that is held, unless it is another's by now; of other locks nothing. */
 void ledger_add_release(struct ledger *ledger);

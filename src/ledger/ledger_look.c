@@ -12,25 +12,12 @@
 #define POLL_LONGEST_MS 100
 #define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes or ends a lease just now */
 
-/* Marks of the batch's statements. */
-struct look {
-    size_t settings, lock, message, variant, copies; /* copies: 0 if they are not asked for yet */
-};
-
 static size_t sent_target(const struct ledger_message *message)
 {
     for (size_t i = 0; i < message->target_count; i++)
         if (message->targets[i].role == COPY_SENT)
             return i;
     return LEDGER_NO_TARGET;
-}
-
-static void add_message_query(struct ledger *ledger, const struct ledger_message *message)
-{
-    pg_add(ledger->pg,
-           "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
-           " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
-           PG_PARAMS(LEDGER_KEY(message)));
 }
 
 static void add_copies_query(struct ledger *ledger, const struct ledger_message *message)
@@ -67,18 +54,19 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
                      PG_NUMBER(ledger->config->delivery.hold_off)));
 }
 
-static bool send_look(struct ledger *ledger, const struct ledger_message *message, struct look *ret,
+/* Sends one batch: the settings, the lock (*ret_lock is its mark), the message, for a Sent copy the variants, and the
+ * copies, if they are asked for at once (read_copies). */
+static bool send_look(struct ledger *ledger, const struct ledger_message *message, size_t *ret_lock,
                       struct fault *fault)
 {
     ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : PG_TIMEOUT_MS);
-    ret->settings = pg_mark(ledger->pg) - 1;
-    ret->lock = pg_mark(ledger->pg);
+    *ret_lock = pg_mark(ledger->pg);
     ledger_add_acquire(ledger, ledger->lock_key);
-    ret->message = pg_mark(ledger->pg);
-    add_message_query(ledger, message);
-    ret->variant = pg_mark(ledger->pg);
+    pg_add(ledger->pg,
+           "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
+           " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
+           PG_PARAMS(LEDGER_KEY(message)));
     add_variant_query(ledger, message);
-    ret->copies = ledger->knew ? pg_mark(ledger->pg) : 0;
     if (ledger->knew)
         add_copies_query(ledger, message);
     ledger_add_end(ledger);
@@ -135,13 +123,13 @@ static void take_copy(const struct ledger_message *message, const PGresult *resu
 }
 
 /* What the first batch tells: everything but the copies of a known message. NULL with the fault set. */
-static struct ledger_found *take_found(struct ledger *ledger, const struct ledger_message *message,
-                                       const struct look *look, struct fault *fault)
+static struct ledger_found *take_found(struct ledger *ledger, const struct ledger_message *message, size_t mark,
+                                       struct fault *fault)
 {
     size_t count = message->target_count, sent = sent_target(message);
-    PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, look->message, fault);
+    PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
     PGresult *variant OD_CLEANUP(pg_clear) =
-        row != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, look->variant, fault) : NULL;
+        row != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, mark + 1, fault) : NULL;
     if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL) ||
         !ledger_agrees(ledger, PQntuples(row) == 1 ? PQgetvalue(row, 0, 0) : NULL, fault))
         return NULL;
@@ -185,13 +173,14 @@ static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
     return fault_set(fault, "database: connection lost");
 }
 
-/* Reads what is known, in the state under the lock. NULL with the fault set. */
-static struct ledger_found *read_found(struct ledger *ledger, const struct ledger_message *message,
-                                       const struct look *look, struct fault *fault)
+/* Reads what is known, in the state under the lock. mark: of the message. NULL with the fault set. */
+static struct ledger_found *read_found(struct ledger *ledger, const struct ledger_message *message, size_t mark,
+                                       struct fault *fault)
 {
-    struct ledger_found *found = take_found(ledger, message, look, fault);
-    bool asked = look->copies > 0;
-    bool good = found != NULL && (!asked || take_copies(ledger, message, look->copies, found, fault));
+    struct ledger_found *found = take_found(ledger, message, mark, fault);
+    size_t copies = mark + (sent_target(message) != LEDGER_NO_TARGET ? 2 : 1);
+    bool asked = ledger->knew;
+    bool good = found != NULL && (!asked || take_copies(ledger, message, copies, found, fault));
     good = end_batch(ledger, good, fault);
     if (good && found->known && !asked)
         good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);
@@ -206,21 +195,21 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
                                    struct ledger_found **ret, struct fault *fault)
 {
-    struct look look = {.lock = 0};
+    size_t mark;
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
-    bool sent = send_look(ledger, message, &look, fault);
-    PGresult *settings OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, look.settings, fault) : NULL;
-    PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, look.lock, fault) : NULL;
+    bool sent = send_look(ledger, message, &mark, fault);
+    PGresult *settings OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark - 1, fault) : NULL;
+    PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, mark, fault) : NULL;
     if (lock != NULL)
         pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    bool late = settings != NULL && lock == NULL && ledger_lock_timed_out(ledger);
+    bool late = settings != NULL && lock == NULL && lock_timed_out(fault);
     if (late || (lock != NULL && !lock_granted(lock))) {
         pg_finish(ledger->pg);
         return LEDGER_BUSY;
     }
     ledger->leased = sent && ledger_leases(ledger); /* it may be */
-    struct ledger_found *found = lock != NULL ? read_found(ledger, message, &look, fault) : NULL;
+    struct ledger_found *found = lock != NULL ? read_found(ledger, message, mark + 1, fault) : NULL;
     if (found != NULL) {
         ledger_note_lock(ledger, true);
         *ret = found;

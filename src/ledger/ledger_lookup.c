@@ -25,10 +25,8 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
     if (PQnfields(result) == 0) /* a statement that never returns rows does not say that the account is unknown */
         return fault_set(fault, "[route] account_query: the statement returns no columns");
     *ret_found = PQntuples(result) == 1;
-    for (int i = 0; *ret_found && i < 3; i++) { /* as many of the three columns as it has */
-        bool there = i < PQnfields(result) && !PQgetisnull(result, 0, i);
-        ret_columns[i] = there ? base_strdup(PQgetvalue(result, 0, i)) : NULL;
-    }
+    for (int i = 0; *ret_found && i < 3; i++) /* as many of the three columns as it has */
+        ret_columns[i] = i < PQnfields(result) ? pg_copy(result, 0, i) : NULL;
     return true;
 }
 

@@ -1,10 +1,164 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages are selected by the same condition before the locks of a batch are taken (ledger_batch.h) and again afterwards. */
+ * Batches: each is a short transaction that finds messages by a condition, takes their locks, so that none of them is being
+ * delivered meanwhile, locks their rows, and checks the condition again. A batch never waits for a lock. */
 #include "ledger/ledger_purge.h"
 
-#include "ledger/ledger_batch.h"
+#include <glib.h>
+#include <string.h>
+
+#include "ledger/ledger_lock.h"
 #include "ledger/ledger_total.h"
+
+#define MESSAGES 500 /* of a batch */
+#define PARAMETERS 3 /* at most, of a condition */
+
+struct candidates {
+    int64_t ids[MESSAGES], keys[MESSAGES];
+    size_t count;
+};
+
+/* Opens the transaction and finds candidates, not locked yet. */
+static bool find_candidates(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
+                            int64_t after, struct candidates *candidates, struct fault *fault)
+{
+    struct pg_param all[PARAMETERS + 2];
+    char *sql OD_CLEANUP(base_free) = base_printf(
+        "SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > $%zu::bigint AND %s"
+        " ORDER BY m.id LIMIT $%zu::bigint",
+        count + 1, condition, count + 2);
+    memcpy(all, params, count * sizeof(*params));
+    all[count] = PG_NUMBER(after);
+    all[count + 1] = PG_NUMBER(MESSAGES);
+    ledger_add_begin(ledger, PG_TIMEOUT_MS);
+    size_t mark = pg_mark(ledger->pg);
+    pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL);
+    pg_add(ledger->pg, sql, count + 2, all);
+    ledger_add_end(ledger);
+    PGresult *agreed OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
+    PGresult *result OD_CLEANUP(pg_clear) = agreed != NULL ? pg_take(ledger->pg, mark + 1, fault) : NULL;
+    if (result != NULL && !ledger_agrees(ledger, PQntuples(agreed) == 1 ? PQgetvalue(agreed, 0, 0) : NULL, fault))
+        pg_clear(&result);
+    candidates->count = result != NULL ? (size_t)PQntuples(result) : 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        candidates->ids[i] = pg_int(result, (int)i, 0);
+        candidates->keys[i] = pg_int(result, (int)i, 1);
+    }
+    pg_finish(ledger->pg);
+    return result != NULL;
+}
+
+static void roll_back(struct ledger *ledger)
+{
+    struct fault ignored;
+    ledger_rollback(ledger);
+    if (!ledger_leases(ledger) || ledger->pg == NULL || !pg_usable(ledger->pg))
+        return;
+    ledger_add_begin_idle(ledger);
+    ledger_add_release_all(ledger);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    if (pg_send(ledger->pg, &ignored))
+        ledger_finish(ledger);
+}
+
+/* Tries each candidate's lock; *ret becomes an array literal of the ids whose lock we got. */
+static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, char **ret, struct fault *fault)
+{
+    char numbers[MESSAGES][24];
+    const char *ours[MESSAGES];
+    size_t count = 0;
+    bool good = true;
+    ledger_add_begin_under(ledger);
+    size_t mark = pg_mark(ledger->pg);
+    for (size_t i = 0; i < candidates->count; i++)
+        ledger_add_acquire(ledger, candidates->keys[i]);
+    ledger_add_end(ledger);
+    if (!pg_send(ledger->pg, fault))
+        return false;
+    for (size_t i = 0; i < candidates->count; i++) {
+        PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + i, fault);
+        if (result != NULL && lock_granted(result))
+            ours[count++] = pg_number(candidates->ids[i], numbers[i]);
+        good = good && result != NULL;
+    }
+    pg_finish(ledger->pg);
+    if (good)
+        *ret = pg_text_array(ours, count);
+    return good;
+}
+
+/* A claim may be about to be committed without the message's lock, since its lease has run out meanwhile. What it writes
+ * refers to the message's row and so locks it: we lock that row too. Removes from *ids what we did not get. */
+static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
+{
+    char numbers[MESSAGES][24];
+    const char *ours[MESSAGES];
+    size_t count;
+    ledger_add_begin_under(ledger);
+    size_t mark = pg_mark(ledger->pg);
+    pg_add(ledger->pg, "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED",
+           PG_PARAMS(PG_ARRAY(*ids)));
+    PGresult *result OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
+    for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
+        ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
+    pg_finish(ledger->pg);
+    if (result == NULL)
+        return false;
+    base_free(ids);
+    *ids = pg_text_array(ours, count);
+    return true;
+}
+
+/* Opens the transaction and locks the next messages that meet the condition, except those that a delivery holds. The
+ * caller must check the condition again once they are locked: it may have changed meanwhile. condition: SQL about a message
+ * m, with parameters from $1 on.
+ *
+ * *after      id of the last message examined, 0 at first; advanced
+ * *ret_ended  there are no more
+ * *ret_ids    array literal of the locked messages; untouched if there are none, and no transaction is open
+ *
+ * False with the fault set: no transaction is open. */
+static bool lock_batch(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
+                       int64_t *after, bool *ret_ended, char **ret_ids, struct fault *fault)
+{
+    struct candidates candidates;
+    char *ids OD_CLEANUP(base_free) = NULL;
+    if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
+        return false;
+    bool done =
+        find_candidates(ledger, condition, count, params, *after, &candidates, fault) &&
+        (candidates.count == 0 || (lock_messages(ledger, &candidates, &ids, fault) && lock_rows(ledger, &ids, fault)));
+    if (!done || candidates.count == 0)
+        roll_back(ledger);
+    if (!done) {
+        ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
+        return false;
+    }
+    *ret_ended = candidates.count < MESSAGES;
+    *after = candidates.count > 0 ? candidates.ids[candidates.count - 1] : *after;
+    *ret_ids = g_steal_pointer(&ids);
+    return true;
+}
+
+/* Runs the statement and commits. NULL with the fault set: nothing was committed. */
+static PGresult *commit_batch(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+                              struct fault *fault)
+{
+    size_t mark = pg_mark(ledger->pg);
+    pg_add(ledger->pg, sql, count, params);
+    ledger_add_release_all(ledger);
+    size_t commit = pg_mark(ledger->pg);
+    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
+    if (result != NULL && !pg_committed(ledger->pg, commit, fault))
+        pg_clear(&result);
+    pg_finish(ledger->pg);
+    if (result != NULL)
+        return result;
+    roll_back(ledger);
+    ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
+    return NULL;
+}
 
 /* Of messages m that are to be abandoned. $1: minimum milliseconds since the last try; $2: since an APPEND that may still be in progress; $3: the last
  * message. */
@@ -58,13 +212,14 @@ bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, st
 
 struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct fault *fault)
 {
-    struct ledger_batch batch OD_CLEANUP(ledger_batch_clear) = {.after = expire->after};
-    if (!ledger_batch_lock(ledger, EXPIRED, PG_PARAMS(EXPIRED_PARAMS(ledger, expire)), &batch, fault))
+    struct ledger_expire next = *expire;
+    char *ids OD_CLEANUP(base_free) = NULL;
+    if (!lock_batch(ledger, EXPIRED, PG_PARAMS(EXPIRED_PARAMS(ledger, expire)), &next.after, &next.ended, &ids, fault))
         return NULL;
     PGresult *result OD_CLEANUP(pg_clear) = NULL;
-    if (batch.ids != NULL) {
+    if (ids != NULL) {
         pg_receive_any(ledger->pg);
-        result = ledger_batch_commit(
+        result = commit_batch(
             ledger,
             "WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY ($4::bigint[])"
             " AND " EXPIRED
@@ -73,12 +228,11 @@ struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_ex
             " RETURNING d.*), copies AS (UPDATE @schema@.copy c SET state = 'abandoned',"
             " doubt = c.doubt OR c.state = 'appending' FROM due WHERE due.id = c.message"
             " AND c.state IN ('pending', 'appending'))" REPORT,
-            PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_ARRAY(batch.ids)), fault);
+            PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_ARRAY(ids)), fault);
         if (result == NULL)
             return NULL;
     }
-    expire->after = batch.after;
-    expire->ended = batch.ended;
+    *expire = next;
     return ledger_table_of(result);
 }
 
@@ -105,24 +259,6 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
     return result != NULL;
 }
 
-/* Deletes, and subtracts from what was counted. The copies are still there for this statement: they go at its end, by
- * their foreign key. Returns how many messages these were. */
-static PGresult *delete_batch(struct ledger *ledger, int64_t older_than_ms, const char *ids, struct fault *fault)
-{
-    pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL);
-    return ledger_batch_commit(
-        ledger,
-        "WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD
-        " RETURNING m.id, m.size), less AS (UPDATE @schema@.tally t SET messages = t.messages - m.messages,"
-        " bytes = t.bytes - m.bytes, copies = t.copies - c.copies FROM @schema@.tally k,"
-        " LATERAL (SELECT count(*) AS messages, coalesce(sum(g.size), 0) AS bytes FROM gone g"
-        " WHERE g.id <= k.last_message) m,"
-        " LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id"
-        " WHERE o.id <= k.last_copy) c)"
-        " SELECT count(*) FROM gone",
-        PG_PARAMS(PG_NUMBER(older_than_ms), PG_ARRAY(ids)), fault);
-}
-
 /* Of deliveries that died, of messages that nobody has delivered since. */
 static bool delete_leases(struct ledger *ledger, struct fault *fault)
 {
@@ -133,19 +269,32 @@ static bool delete_leases(struct ledger *ledger, struct fault *fault)
     return result != NULL;
 }
 
+/* What is deleted is subtracted from what was counted. The copies are still there for this statement: they go at its end, by
+ * their foreign key. */
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
 {
-    struct ledger_batch batch OD_CLEANUP(ledger_batch_clear) = {.after = purge->after};
+    struct ledger_purge next = *purge;
+    char *ids OD_CLEANUP(base_free) = NULL;
     if ((purge->after == 0 && !delete_leases(ledger, fault)) ||
-        !ledger_batch_lock(ledger, OLD, PG_PARAMS(PG_NUMBER(purge->older_than_ms)), &batch, fault))
+        !lock_batch(ledger, OLD, PG_PARAMS(PG_NUMBER(purge->older_than_ms)), &next.after, &next.ended, &ids, fault))
         return false;
-    if (batch.ids != NULL) {
-        PGresult *result OD_CLEANUP(pg_clear) = delete_batch(ledger, purge->older_than_ms, batch.ids, fault);
+    if (ids != NULL) {
+        pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL);
+        PGresult *result OD_CLEANUP(pg_clear) = commit_batch(
+            ledger,
+            "WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD
+            " RETURNING m.id, m.size), less AS (UPDATE @schema@.tally t SET messages = t.messages - m.messages,"
+            " bytes = t.bytes - m.bytes, copies = t.copies - c.copies FROM @schema@.tally k,"
+            " LATERAL (SELECT count(*) AS messages, coalesce(sum(g.size), 0) AS bytes FROM gone g"
+            " WHERE g.id <= k.last_message) m,"
+            " LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id"
+            " WHERE o.id <= k.last_copy) c)"
+            " SELECT count(*) FROM gone",
+            PG_PARAMS(PG_NUMBER(purge->older_than_ms), PG_ARRAY(ids)), fault);
         if (result == NULL)
             return false;
-        purge->deleted += pg_int(result, 0, 0);
+        next.deleted += pg_int(result, 0, 0);
     }
-    purge->ended = batch.ended;
-    purge->after = batch.after;
+    *purge = next;
     return true;
 }

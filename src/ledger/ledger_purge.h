@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Old records, in batches (ledger_batch.h): unfinished messages are abandoned, finished ones are deleted, after their counts
+ * Old records, in batches: unfinished messages are abandoned, finished ones are deleted, after their counts
  * were added up (ledger_total.h).
  *
  * Without the former, a message that Postfix gave up, or that an administrator removed from the queue, would stay unfinished

@@ -3,7 +3,7 @@
  * Converts results to tables that outlive them. */
 #include "ledger/ledger_query.h"
 
-#include <glib.h>
+#include <stdlib.h>
 
 #include "ledger/ledger_session.h"
 
@@ -11,19 +11,15 @@ void ledger_table_free(struct ledger_table **table)
 {
     if (*table == NULL)
         return;
-    for (size_t i = 0; i < (*table)->columns; i++)
-        base_free(&(*table)->names[i]);
-    for (size_t i = 0; i < (*table)->columns * (*table)->rows; i++)
-        base_free(&(*table)->cells[i]);
-    base_free(&(*table)->names);
+    g_strfreev((*table)->names);
     base_free(&(*table)->types);
-    base_free(&(*table)->cells);
+    g_clear_pointer(&(*table)->cells, g_ptr_array_unref);
     base_free(table);
 }
 
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column)
 {
-    const char *cell = table->cells[row * table->columns + column];
+    const char *cell = g_ptr_array_index(table->cells, row * table->columns + column);
     return cell != NULL ? cell : "";
 }
 
@@ -35,10 +31,7 @@ void ledger_table_join(struct ledger_table **table, struct ledger_table **more)
         *more = NULL;
         return;
     }
-    size_t cells = (*table)->columns * (*table)->rows, added = (*more)->columns * (*more)->rows;
-    (*table)->cells = base_realloc((*table)->cells, (cells + added + 1) * sizeof(char *));
-    for (size_t i = 0; i < added; i++)
-        (*table)->cells[cells + i] = g_steal_pointer(&(*more)->cells[i]);
+    g_ptr_array_extend_and_steal((*table)->cells, g_steal_pointer(&(*more)->cells));
     (*table)->rows += (*more)->rows;
     ledger_table_free(more);
 }
@@ -56,21 +49,20 @@ static enum ledger_type type_of(Oid oid)
 struct ledger_table *ledger_table_of(const PGresult *result)
 {
     struct ledger_table *table = base_alloc(sizeof(*table));
+    table->cells = g_ptr_array_new_with_free_func(free);
     if (result == NULL)
         return table;
     table->columns = (size_t)PQnfields(result);
     table->rows = (size_t)PQntuples(result);
     table->names = base_alloc((table->columns + 1) * sizeof(char *));
     table->types = base_alloc((table->columns + 1) * sizeof(*table->types));
-    table->cells = base_alloc((table->columns * table->rows + 1) * sizeof(char *));
     for (int column = 0; column < PQnfields(result); column++) {
         table->names[column] = base_strdup(PQfname(result, column));
         table->types[column] = type_of(PQftype(result, column));
-        for (int row = 0; row < PQntuples(result); row++)
-            if (!PQgetisnull(result, row, column))
-                table->cells[(size_t)row * table->columns + (size_t)column] =
-                    base_strdup(PQgetvalue(result, row, column));
     }
+    for (int row = 0; row < PQntuples(result); row++)
+        for (int column = 0; column < PQnfields(result); column++)
+            g_ptr_array_add(table->cells, pg_copy(result, row, column));
     return table;
 }
 

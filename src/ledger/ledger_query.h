@@ -4,6 +4,8 @@
 #ifndef ONCEDROP_LEDGER_QUERY_H
 #define ONCEDROP_LEDGER_QUERY_H
 
+#include <glib.h>
+
 #include "ledger/ledger.h"
 
 enum ledger_type { LEDGER_TEXT, LEDGER_NUMBER, LEDGER_BOOLEAN, LEDGER_JSON };
@@ -15,7 +17,7 @@ struct ledger_table {
     size_t columns, rows;
     char **names;            /* [columns] */
     enum ledger_type *types; /* [columns] */
-    char **cells;            /* [rows * columns], row by row; NULL: no value */
+    GPtrArray *cells;        /* [rows * columns] strings, row by row; NULL: no value */
 };
 
 struct pg_param;

@@ -17,9 +17,7 @@ static void add_message(struct ledger *ledger, const struct ledger_message *mess
                         const struct decoded *decoded)
 {
     const char *const *list = (const char *const *)decoded->references;
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL)
-        count++;
+    size_t count = list != NULL ? g_strv_length(decoded->references) : 0;
     char *references OD_CLEANUP(base_free) = pg_text_array(list, count);
     pg_add(ledger->pg,
            "INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, \"from\", subject, date,"

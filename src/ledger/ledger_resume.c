@@ -39,11 +39,6 @@ bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault 
     return result != NULL;
 }
 
-static char *text(const PGresult *result, int row, int column)
-{
-    return PQgetisnull(result, row, column) ? NULL : base_strdup(PQgetvalue(result, row, column));
-}
-
 static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
 {
     for (size_t i = 0; i < LEDGER_HASH_SIZE; i++)
@@ -55,16 +50,16 @@ static struct ledger_unfinished *take_unfinished(const PGresult *result)
 {
     int rows = PQntuples(result);
     struct ledger_unfinished *unfinished = base_alloc(sizeof(*unfinished));
-    unfinished->message_id = text(result, 0, 0);
-    unfinished->sender = text(result, 0, 1);
-    unfinished->queue_id = text(result, 0, 2);
+    unfinished->message_id = pg_copy(result, 0, 0);
+    unfinished->sender = pg_copy(result, 0, 1);
+    unfinished->queue_id = pg_copy(result, 0, 2);
     take_digest(PQgetvalue(result, 0, 3), unfinished->digest);
-    unfinished->sent_account = text(result, 0, 4);
-    unfinished->sent_mailbox = text(result, 0, 5);
+    unfinished->sent_account = pg_copy(result, 0, 4);
+    unfinished->sent_mailbox = pg_copy(result, 0, 5);
     unfinished->recipients = base_alloc(((size_t)rows + 1) * sizeof(char *));
     unfinished->originals = base_alloc(((size_t)rows + 1) * sizeof(char *));
     for (int row = 0; row < rows; row++) {
-        unfinished->recipients[row] = text(result, row, 6);
+        unfinished->recipients[row] = pg_copy(result, row, 6);
         unfinished->originals[row] = base_strdup(PQgetvalue(result, row, 7));
     }
     return unfinished;

@@ -1,12 +1,97 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: statements that are sent together, and their results by mark. */
+ * A batch: statements that are sent together, and their results by mark.
+ *
+ * Statements that are sent repeatedly on one connection are prepared, so that the server parses and plans them once.
+ * Not behind a pooler: there the next transaction may be in another session, which does not know the name, or knows it
+ * for another statement. Some poolers rename them and get that right (PgBouncer since 1.21), but not if there is
+ * another pooler behind, and that cannot be told from here. A process that delivers a single message sends nearly every
+ * statement once, and prepares nothing. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ledger/pg_internal.h"
 
 #define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
+
+/* A statement text as it is sent to the server. */
+struct statement {
+    char *sql;     /* with the name of the schema */
+    char name[24]; /* "": not prepared */
+    bool used;     /* sent at least once */
+    bool stands;   /* its PREPARE has succeeded */
+};
+
+static void statement_free(gpointer statement)
+{
+    struct statement *it = statement;
+    base_free(&it->sql);
+    base_free(&it);
+}
+
+void pg_statements_begin(struct pg *pg)
+{
+    pg->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, statement_free);
+    pg->prepares = g_ptr_array_new();
+}
+
+/* Uses a name that is new on this connection: whether the PREPARE succeeded is known only when its result arrives. */
+static bool prepare_statement(struct pg *pg, struct statement *statement, size_t count, struct fault *fault)
+{
+    snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
+    if (!PQsendPrepare(pg->conn, statement->name, statement->sql, (int)count, NULL))
+        return pg_lose(pg, fault, "connection lost");
+    g_ptr_array_add(pg->prepares, statement);
+    pg->unflushed += strlen(statement->sql);
+    return true;
+}
+
+static struct statement *find_statement(struct pg *pg, const char *sql)
+{
+    struct statement *statement = g_hash_table_lookup(pg->statements, sql);
+    if (statement != NULL)
+        return statement;
+    GString *text = g_string_new(sql);
+    g_string_replace(text, "@schema@", pg->schema, 0);
+    statement = base_alloc(sizeof(*statement));
+    statement->sql = g_string_free(text, FALSE);
+    g_hash_table_insert(pg->statements, g_strdup(sql), statement);
+    return statement;
+}
+
+/* The statement for a text. When a text is sent for the second time, this adds a PREPARE to the batch. NULL with the
+ * fault set if the connection is lost. */
+static const struct statement *statement_for(struct pg *pg, const char *sql, size_t count, struct fault *fault)
+{
+    struct statement *statement = find_statement(pg, sql);
+    bool again = statement->used && count > 0 && pg->direct && statement->name[0] == '\0';
+    statement->used = true;
+    if (again && !prepare_statement(pg, statement, count, fault))
+        return NULL;
+    g_ptr_array_add(pg->prepares, NULL);
+    return statement;
+}
+
+/* To be called for each successful result of the batch, by position. True if it was the result of a PREPARE. */
+static bool confirm_prepared(struct pg *pg, size_t result)
+{
+    /* a server could answer more than it was asked */
+    struct statement *prepared = result < pg->prepares->len ? g_ptr_array_index(pg->prepares, result) : NULL;
+    if (prepared != NULL)
+        prepared->stands = true;
+    return prepared != NULL;
+}
+
+/* At the end of a batch: a PREPARE that was not confirmed has failed. */
+static void settle_prepared(struct pg *pg)
+{
+    for (guint i = 0; i < pg->prepares->len; i++) {
+        struct statement *prepared = g_ptr_array_index(pg->prepares, i);
+        if (prepared != NULL && !prepared->stands)
+            prepared->name[0] = '\0';
+    }
+}
 
 static bool enter_batch(struct pg *pg)
 {
@@ -21,7 +106,6 @@ static bool enter_batch(struct pg *pg)
     pg->added = pg->taken = pg->results = 0;
     g_ptr_array_set_size(pg->prepares, 0);
     pg->skipped = pg->alone = false;
-    pg->sqlstate[0] = '\0';
     return true;
 }
 
@@ -33,7 +117,7 @@ size_t pg_mark(const struct pg *pg)
 static bool send_statement(struct pg *pg, const char *sql, size_t count, const char *const *values, const int *lengths,
                            const int *formats)
 {
-    const struct pg_statement *statement = pg_statement(pg, sql, count, &pg->fault);
+    const struct statement *statement = statement_for(pg, sql, count, &pg->fault);
     if (statement == NULL)
         return false;
     int sent = statement->name[0] != '\0'
@@ -112,7 +196,7 @@ static PGresult *take_next(struct pg *pg, struct fault *fault)
     for (bool again = true; again; pg->results++) {
         pg_clear(&result);
         result = next_result(pg, fault);
-        again = result != NULL && pg_statement_confirm(pg, pg->results);
+        again = result != NULL && confirm_prepared(pg, pg->results);
     }
     pg->taken++;
     return result;
@@ -145,7 +229,6 @@ bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
     if (pg->alone) {
         fault_set(fault, "database: a COMMIT was not confirmed by the synchronous standby");
         pg->lost = true; /* as if its answer had not arrived */
-        pg->sqlstate[0] = '\0';
     }
     return !pg->alone;
 }
@@ -169,10 +252,10 @@ bool pg_finish(struct pg *pg)
             pg->timeout_ms = PG_TIMEOUT_MS;
             pg->receive_max = PG_RECEIVE_MAX;
             pg->lost = !PQexitPipelineMode(pg->conn);
-            pg_statements_settle(pg);
+            settle_prepared(pg);
         } else if (result != NULL) {
             if (PQresultStatus(result) == PGRES_COMMAND_OK)
-                pg_statement_confirm(pg, pg->results);
+                confirm_prepared(pg, pg->results);
             pg->results++;
         }
         if (PQstatus(pg->conn) != CONNECTION_OK)

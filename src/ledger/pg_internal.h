@@ -11,7 +11,7 @@
 struct pg {
     PGconn *conn;
     char *schema;           /* quoted */
-    GHashTable *statements; /* sent on this connection: text as given -> struct pg_statement */
+    GHashTable *statements; /* sent on this connection: text as given -> struct statement */
     bool direct;            /* the session is the server's own, not a pooler's: prepared names stay valid */
     bool in_batch;
     bool skipped; /* an earlier statement of the batch failed */
@@ -21,20 +21,11 @@ struct pg {
     bool alone;          /* a COMMIT did not wait for the synchronous standby */
     size_t added, taken; /* number of statements added to the batch, and of results taken */
     unsigned prepared;   /* number of names used so far */
-    GPtrArray *prepares; /* of the batch: for each result to come, the pg_statement that it prepares, or NULL */
+    GPtrArray *prepares; /* of the batch: for each result to come, the statement that it prepares, or NULL */
     size_t results;      /* number of these taken */
     size_t unflushed;
     int64_t timeout_ms;            /* limit of each wait for the server */
     int64_t received, receive_max; /* of the batch, in bytes */
-    char sqlstate[6];
-};
-
-/* A statement text as it is sent to the server. */
-struct pg_statement {
-    char *sql;     /* with the name of the schema */
-    char name[24]; /* "": not prepared */
-    bool used;     /* sent at least once */
-    bool stands;   /* its PREPARE has succeeded */
 };
 
 enum pg_peer {
@@ -103,18 +94,8 @@ bool pg_flush(struct pg *pg, struct fault *fault) OD_MUST;
 /* Waits until PQgetResult would not block. */
 bool pg_wait_result(struct pg *pg, struct fault *fault) OD_MUST;
 
-/* Sets fault and SQLSTATE from the result of a failed statement. Always false. */
+/* Sets the fault and its code from the result of a failed statement. Always false. */
 bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault);
-
-/* The statement for a text. When a text is sent for the second time, this adds a PREPARE to the batch. NULL with the
- * fault set if the connection is lost. */
-const struct pg_statement *pg_statement(struct pg *pg, const char *sql, size_t count, struct fault *fault) OD_MUST;
-
-/* To be called for each successful result of the batch, by position. True if it was the result of a PREPARE. */
-bool pg_statement_confirm(struct pg *pg, size_t result);
-
-/* At the end of a batch: a PREPARE that was not confirmed has failed. */
-void pg_statements_settle(struct pg *pg);
 
 /* Prepares pg->statements and pg->prepares for a new connection. */
 void pg_statements_begin(struct pg *pg);

@@ -64,3 +64,8 @@ bool pg_bool(const PGresult *result, int row, int column)
 {
     return PQgetvalue(result, row, column)[0] == 't';
 }
+
+char *pg_copy(const PGresult *result, int row, int column)
+{
+    return PQgetisnull(result, row, column) ? NULL : base_strdup(PQgetvalue(result, row, column));
+}

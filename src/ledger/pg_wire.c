@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * A connection's socket, with a time limit for each wait, and what is known of a failure. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,21 +13,12 @@ bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
     char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
     fault_set(fault, "database: %s%s%s", what, *reason ? ": " : "", reason);
     pg->lost = true;
-    pg->sqlstate[0] = '\0';
     return false;
 }
 
 int pg_wait_socket(struct pg *pg, short events, int64_t until)
 {
-    for (;;) {
-        int64_t left = until - base_now_ms();
-        struct pollfd socket = {.fd = PQsocket(pg->conn), .events = events};
-        int n = poll(&socket, 1, left > 0 ? (int)left : 0);
-        if (n >= 0)
-            return n;
-        if (errno != EINTR)
-            return -1;
-    }
+    return base_poll(&(struct pollfd){.fd = PQsocket(pg->conn), .events = events}, 1, until);
 }
 
 bool pg_count_received(struct pg *pg, struct fault *fault)
@@ -40,7 +30,6 @@ bool pg_count_received(struct pg *pg, struct fault *fault)
         return true;
     fault_set(fault, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
     pg->lost = true;
-    pg->sqlstate[0] = '\0';
     return false;
 }
 
@@ -106,11 +95,10 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (PQstatus(pg->conn) == CONNECTION_BAD)
         return pg_lose(pg, fault, "connection lost");
-    snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate != NULL ? sqlstate : "");
-    pg->lost = pg->lost || is_stale(pg->sqlstate);
     fault_set(fault, "database: %s (SQLSTATE %s)", message != NULL ? message : PQresultErrorMessage(result),
               sqlstate != NULL ? sqlstate : "unknown");
-    snprintf(fault->code, sizeof(fault->code), "%s", pg->sqlstate);
+    snprintf(fault->code, sizeof(fault->code), "%.5s", sqlstate != NULL ? sqlstate : "");
+    pg->lost = pg->lost || is_stale(fault->code);
     return false;
 }
 
@@ -136,11 +124,6 @@ void pg_look(struct pg *pg)
 void pg_set_timeout(struct pg *pg, int64_t ms)
 {
     pg->timeout_ms = ms;
-}
-
-const char *pg_sqlstate(const struct pg *pg)
-{
-    return pg->sqlstate;
 }
 
 void pg_clear(PGresult **result)

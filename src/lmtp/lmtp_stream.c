@@ -50,23 +50,12 @@ void lmtp_stream_free(struct lmtp_stream **stream)
     base_free(stream);
 }
 
-/* 1: one is ready; 0: time limit reached; -1: error. */
-static int wait_ready(struct pollfd *waited, nfds_t count, int64_t until_ms)
-{
-    for (;;) {
-        int64_t left = until_ms - base_now_ms();
-        int n = poll(waited, count, (int)CLAMP(left, 0, INT32_MAX));
-        if (n >= 0 || errno != EINTR)
-            return n;
-    }
-}
-
 bool lmtp_stream_flush(struct lmtp_stream *stream)
 {
     int64_t until = MIN(base_now_ms() + WRITE_MS, stream->end_ms);
     size_t sent = 0;
     while (sent < stream->replies->len) {
-        if (wait_ready(&(struct pollfd){.fd = stream->out, .events = POLLOUT}, 1, until) <= 0)
+        if (base_poll(&(struct pollfd){.fd = stream->out, .events = POLLOUT}, 1, until) <= 0)
             break;
         ssize_t n = write(stream->out, stream->replies->str + sent, stream->replies->len - sent);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -87,7 +76,7 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
     };
     if (stream->at < stream->end || !lmtp_stream_flush(stream))
         return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
-    int n = wait_ready(waited, 3, until_ms);
+    int n = base_poll(waited, 3, until_ms);
     return n == 0 ? LMTP_WAIT_TIMEOUT : n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
 }
 

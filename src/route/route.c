@@ -15,10 +15,8 @@
 static char *expand(const char *setting, const char *template, const struct address *address, struct fault *fault)
 {
     char *text = address_expand(template, address, fault);
-    if (text == NULL) {
-        char *why OD_CLEANUP(base_free) = base_strdup(fault->text);
-        fault_set(fault, "[route] %s = %s", setting, why);
-    }
+    if (text == NULL)
+        fault_set(fault, "[route] %s = %s", setting, fault->text);
     return text;
 }
 
@@ -98,17 +96,6 @@ static enum route_result find_account(const struct config *config, struct ledger
     return found ? ROUTE_OK : ROUTE_NONE;
 }
 
-static void clear_columns(char *columns[3])
-{
-    for (int i = 0; i < 3; i++)
-        base_free(&columns[i]);
-}
-
-static char *choose(char **column, const char *otherwise)
-{
-    return *column != NULL ? g_steal_pointer(column) : base_strdup(otherwise);
-}
-
 /* Gives each mailbox a single name, otherwise its copies would count as different ones: INBOX in any case (RFC 3501,
  * 5.1), and the use \Sent (RFC 6154, 2). */
 static char *one_name(char *name)
@@ -146,32 +133,29 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
                              struct route *ret, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    char *columns[3] = {NULL, NULL, NULL};
+    char *columns[3] = {NULL, NULL, NULL}; /* set on ROUTE_OK only, and then part of the route */
     enum route_result result = find_account(config, ledger, address, columns, fault);
-    bool inbox_asked = columns[1] != NULL, sent_asked = columns[2] != NULL;
-    if (result == ROUTE_OK &&
-        !expand_mailboxes(config, columns[0] != NULL ? columns[0] : "", &columns[1], &columns[2], fault))
-        result = ROUTE_TROUBLE;
-    if (result != ROUTE_OK) {
-        clear_columns(columns);
+    if (result != ROUTE_OK)
         return result;
-    }
     bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address->detail);
     route.account_by = config->route.account_query[0] != '\0' ? QUERY : "route.account";
-    route.inbox_by = folder ? "route.detail" : inbox_asked ? QUERY : "route.inbox";
-    route.sent_by = sent_asked ? QUERY : "route.sent";
-    route.account = choose(&columns[0], "");
-    route.inbox = one_name(choose(&columns[1], config->route.inbox));
+    route.inbox_by = folder ? "route.detail" : columns[1] != NULL ? QUERY : "route.inbox";
+    route.sent_by = columns[2] != NULL ? QUERY : "route.sent";
+    route.account = columns[0] != NULL ? columns[0] : base_strdup("");
+    route.inbox = columns[1];
+    route.sent = columns[2];
+    if (!expand_mailboxes(config, route.account, &route.inbox, &route.sent, fault))
+        return ROUTE_TROUBLE;
+    route.inbox = one_name(route.inbox != NULL ? route.inbox : base_strdup(config->route.inbox));
     if (folder) {
         route.fallback = route.inbox;
         route.inbox = one_name(base_strdup(address->detail));
     }
-    route.sent = one_name(choose(&columns[2], config->route.sent));
+    route.sent = one_name(route.sent != NULL ? route.sent : base_strdup(config->route.sent));
     route.address = base_strdup(address->address);
     route.domain = base_strdup(address->domain);
     if (config_is_shared(config))
         route.home = base_strdup(route.inbox);
-    clear_columns(columns);
     if (!account_is_good(&route, fault) || !names_are_good(&route, fault))
         return ROUTE_TROUBLE;
     *ret = route;
