@@ -84,7 +84,7 @@ bool base_write(int fd, const void *bytes, size_t size)
     const char *at = bytes;
     while (size > 0) {
         ssize_t n = TEMP_FAILURE_RETRY(write(fd, at, size));
-        if (n < 0)
+        if (n <= 0)
             return false;
         at += n;
         size -= (size_t)n;

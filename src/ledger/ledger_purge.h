@@ -6,7 +6,9 @@
  * Without the former, a message that Postfix gave up, or that an administrator removed from the queue, would stay unfinished
  * for ever, since nobody tells us. By its age, or at the administrator's request, it becomes `abandoned`: deliveries by their
  * outcome, copies by their state. Nothing else changes: doubt is kept, and if the message comes in after all it is delivered
- * as usual. */
+ * as usual.
+ *
+ * All return false or NULL with the fault set on trouble; a batch has then changed nothing. */
 #ifndef ONCEDROP_LEDGER_PURGE_H
 #define ONCEDROP_LEDGER_PURGE_H
 
@@ -19,16 +21,14 @@ struct ledger_expire {
     bool ended;            /* there are no more */
 };
 
-/* Lists them, oldest first, one row for each. NULL with the fault set on trouble. Columns: last_at, queue_id,
- * recipients, message_id, reason (of the last try). */
+/* Lists them, oldest first, one row for each. Columns: last_at, queue_id, recipients, message_id, reason (of the last try). */
 struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
                                            struct fault *fault) OD_MUST;
 
-/* Whether the message has anything unfinished, of any age. False with the fault set on trouble. */
+/* Whether the message has anything unfinished, of any age. */
 bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault) OD_MUST;
 
-/* Abandons the next batch, except messages that are just being delivered. Returns the abandoned messages, with the
- * columns above. NULL with the fault set on trouble: nothing was abandoned. */
+/* Abandons the next batch, except messages that are just being delivered. Returns these, with the columns above. */
 struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire,
                                          struct fault *fault) OD_MUST;
 
@@ -41,12 +41,11 @@ struct ledger_purge {
     bool ended;            /* there are no more */
 };
 
-/* How many messages would be deleted once record.abandon_after is applied. False with the fault set on trouble. */
+/* How many messages would be deleted once record.abandon_after is applied. */
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault) OD_MUST;
 
 /* Deletes the next batch of messages that are finished, and that arrived and were last touched long enough ago.
- * Messages that are just being delivered are left for the next time. False with the fault set on trouble: nothing was
- * deleted. */
+ * Messages that are just being delivered are left for the next time. */
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault) OD_MUST;
 
 #endif

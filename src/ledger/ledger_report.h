@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The queries of `list` and `stats` (ledger_list.c), `show` (ledger_show.c) and `locks` (ledger_locks.c). Times are UTC, in
- * ISO 8601. All return NULL with the fault set on trouble. */
+ * ISO 8601. All return NULL, or false, with the fault set on trouble. */
 #ifndef ONCEDROP_LEDGER_REPORT_H
 #define ONCEDROP_LEDGER_REPORT_H
 
@@ -38,15 +38,13 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
                                           struct fault *fault) OD_MUST;
 enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY }; /* the first columns */
 
-/* Whether a message with this digest is recorded; for replay, so it uses only what a delivery may read. False with the
- * fault set on trouble. */
+/* Whether a message with this digest is recorded; for replay, so it uses only what a delivery may read. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault) OD_MUST;
 
 /* Message-IDs that may be near an unknown one: some with a common beginning, and the newest. Column message_id. */
 struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;
 
-/* When the oldest message on record was received: what was before has been purged. Column received_at; no row: there is
- * none. */
+/* When the oldest message on record was received: what was before has been purged. Column received_at. */
 struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* A section of what is known of one message (its id). Their names and columns:

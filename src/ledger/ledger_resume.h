@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Messages that were recorded but never finished, and the bytes to finish them with (record.level = raw). Nothing here
- * takes a lock: a delivery that continues a message takes the lock and looks again. */
+ * takes a lock: a delivery that continues a message takes the lock and looks again. All return false with the fault set on
+ * trouble. */
 #ifndef ONCEDROP_LEDGER_RESUME_H
 #define ONCEDROP_LEDGER_RESUME_H
 
@@ -23,25 +24,21 @@ struct ledger_unfinished {
  * recorded.
  *
  * after    the last message of the previous batch, 0 at first
- * ret_ids  [limit], in ascending order
- *
- * False with the fault set on trouble. */
+ * ret_ids  [limit], in ascending order */
 bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, int64_t *ret_ids, size_t *ret_count,
                            struct fault *fault) OD_MUST;
 
 /* How many messages have an unfinished delivery but cannot be finished here, since their bytes are not recorded or may
- * be incomplete. False with the fault set on trouble. */
+ * be incomplete. */
 bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault *fault) OD_MUST;
 
-/* Reads what is needed to continue a message. *ret is new, or NULL if nothing is unfinished any more. False with the
- * fault set on trouble. */
+/* Reads what is needed to continue a message. *ret is new, or NULL if nothing is unfinished any more. */
 bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unfinished **ret,
                             struct fault *fault) OD_MUST;
 
 void ledger_unfinished_free(struct ledger_unfinished **unfinished);
 
-/* Passes the recorded bytes of a message to `take`, piece by piece. If `take` returns false (with its own fault), this
- * ends. False with the fault set on trouble. */
+/* Passes the recorded bytes of a message to `take`, piece by piece, until that returns false (with its own fault). */
 bool ledger_raw(struct ledger *ledger, int64_t id,
                 bool (*take)(void *context, const void *bytes, size_t size, struct fault *fault), void *context,
                 struct fault *fault) OD_MUST;

@@ -64,7 +64,7 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
 }
 
 /* Reads chunks up to the final mark; false: it did not come, or something else did. */
-static bool receive(struct lmtp *lmtp, struct lmtp_incoming *incoming)
+static bool receive(struct lmtp *lmtp, struct message_builder *builder)
 {
     const int64_t until = MIN(lmtp->end_ms + lmtp->terms->times.last_data, base_now_ms() + RECEIVE_MS);
     char line[64];
@@ -75,7 +75,7 @@ static bool receive(struct lmtp *lmtp, struct lmtp_incoming *incoming)
             return true;
         int64_t size;
         if (strncmp(line, "BDAT ", 5) != 0 || !parse_digits(line + 5, &size) ||
-            lmtp_stream_bytes(lmtp->stream, (size_t)size, until, lmtp_incoming_feed, incoming) != LMTP_READ_OK)
+            lmtp_stream_bytes(lmtp->stream, (size_t)size, until, lmtp_message_feed, builder) != LMTP_READ_OK)
             return false;
     }
 }
@@ -105,14 +105,15 @@ static void reply_to_front(struct lmtp *lmtp, const struct report *report)
 }
 
 /* All of the message is there. */
-static void deliver_for_front(struct lmtp *lmtp, struct envelope *envelope, struct lmtp_incoming *incoming,
+static void deliver_for_front(struct lmtp *lmtp, struct envelope *envelope, struct message_builder *builder,
                               int64_t started_ms)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct delivery_recipient recipient;
     struct report report = {.given = false};
-    enum message_result result = lmtp_incoming_end(incoming, &message);
-    if (!envelope_check(envelope, result, message, &incoming->fault, &report))
+    struct fault fault;
+    enum message_result result = message_builder_end(builder, &message, &fault);
+    if (!envelope_check(envelope, result, message, &fault, &report))
         message_free(&message);
     else if (envelope_complete(envelope, message, &report) && is_front_gone(lmtp))
         report_set(&report, OUTCOME_TROUBLE, OUTPUT_CUT);
@@ -137,11 +138,11 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
     }
     if (envelope.only_login != NULL)
         base_free(&envelope.sasl_user); /* the caller may be an ordinary user who says so */
-    struct lmtp_incoming incoming OD_CLEANUP(lmtp_incoming_clear) = lmtp_incoming_begin(lmtp->config);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = lmtp_message_new(lmtp->config);
     /* The deadline is set once before there is a database session, and again when the delivery runs. */
     lmtp_stream_reply(lmtp->stream, "354 %lld", 2 * (long long)lmtp->config->delivery.deadline);
-    if (receive(lmtp, &incoming)) {
-        deliver_for_front(lmtp, &envelope, &incoming, since <= now && since >= now - OLDEST_MS ? since : now);
+    if (receive(lmtp, builder)) {
+        deliver_for_front(lmtp, &envelope, builder, since <= now && since >= now - OLDEST_MS ? since : now);
         lmtp->messages++;
     }
 }

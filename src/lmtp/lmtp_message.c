@@ -5,27 +5,15 @@
 #include "base/deadline.h"
 #include "delivery/received.h"
 
-struct lmtp_incoming lmtp_incoming_begin(const struct config *config)
+struct message_builder *lmtp_message_new(const struct config *config)
 {
-    return (struct lmtp_incoming){.builder = message_builder_new((size_t)config->delivery.size_limit,
-                                                                 (const char *const *)config->identity.ignore)};
+    return message_builder_new((size_t)config->delivery.size_limit, (const char *const *)config->identity.ignore);
 }
 
-void lmtp_incoming_feed(void *context, const void *bytes, size_t size)
+void lmtp_message_feed(void *context, const void *bytes, size_t size)
 {
-    struct lmtp_incoming *incoming = context;
-    if (!incoming->failed)
-        incoming->failed = !message_builder_feed(incoming->builder, bytes, size, &incoming->fault);
-}
-
-enum message_result lmtp_incoming_end(struct lmtp_incoming *incoming, struct message **ret)
-{
-    return incoming->failed ? MESSAGE_TROUBLE : message_builder_end(incoming->builder, ret, &incoming->fault);
-}
-
-void lmtp_incoming_clear(struct lmtp_incoming *incoming)
-{
-    message_builder_free(&incoming->builder);
+    struct fault ignored;
+    (void)!message_builder_feed(context, bytes, size, &ignored); /* message_builder_end says so again */
 }
 
 void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
@@ -72,13 +60,14 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
 
 /* Makes a message of what was read after DATA, and delivers it to all recipients under one lock, or refuses it for all of
  * them. Sends a reply for each, in their order (RFC 2033, 4.2). */
-static void deliver_and_reply(struct lmtp *lmtp, struct lmtp_incoming *incoming, int64_t started_ms)
+static void deliver_and_reply(struct lmtp *lmtp, struct message_builder *builder, int64_t started_ms)
 {
     struct lmtp_transaction *transaction = &lmtp->transaction;
     guint count = transaction->recipients->len;
     int64_t queued_at = 0;
+    struct fault fault;
     struct message *message OD_CLEANUP(message_free) = NULL;
-    enum message_result result = lmtp_incoming_end(incoming, &message);
+    enum message_result result = message_builder_end(builder, &message, &fault);
     char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
     if (message != NULL)
@@ -100,8 +89,7 @@ static void deliver_and_reply(struct lmtp *lmtp, struct lmtp_incoming *incoming,
     if (result == MESSAGE_OK)
         lmtp_run(lmtp, &delivery);
     else
-        delivery_refuse(&delivery, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE,
-                        incoming->fault.text);
+        delivery_refuse(&delivery, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, fault.text);
     reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
 }
@@ -109,16 +97,15 @@ static void deliver_and_reply(struct lmtp *lmtp, struct lmtp_incoming *incoming,
 bool lmtp_message_receive(struct lmtp *lmtp)
 {
     int64_t started_ms = base_now_ms();
-    struct lmtp_incoming incoming OD_CLEANUP(lmtp_incoming_clear) = lmtp_incoming_begin(lmtp->config);
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = lmtp_message_new(lmtp->config);
     lmtp_stream_reply(lmtp->stream, "354 end data with <CR><LF>.<CR><LF>");
     enum lmtp_read result = lmtp_stream_data(lmtp->stream, lmtp->terms->times.idle,
-                                             lmtp->end_ms + lmtp->terms->times.last_data, lmtp_incoming_feed,
-                                             &incoming);
+                                             lmtp->end_ms + lmtp->terms->times.last_data, lmtp_message_feed, builder);
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
     if (result != LMTP_READ_OK)
         return false; /* without its end mark the message is void */
-    deliver_and_reply(lmtp, &incoming, started_ms);
+    deliver_and_reply(lmtp, builder, started_ms);
     lmtp->messages++;
     lmtp->expected = false;
     lmtp_transaction_reset(&lmtp->transaction);

@@ -23,23 +23,12 @@ struct lmtp {
     struct lmtp_transaction transaction;
 };
 
-/* A message while it is being received, from a peer or from the front. */
-struct lmtp_incoming {
-    struct message_builder *builder;
-    bool failed; /* it cannot be taken, but is read to its end */
-    struct fault fault;
-};
+/* For a message from a peer or from the front. */
+struct message_builder *lmtp_message_new(const struct config *config) OD_MUST;
 
-/* Begins one, to be freed with lmtp_incoming_clear. */
-struct lmtp_incoming lmtp_incoming_begin(const struct config *config) OD_MUST;
-
-/* Takes its next bytes (an lmtp_feed); context is the struct lmtp_incoming. */
-void lmtp_incoming_feed(void *context, const void *bytes, size_t size);
-
-/* Makes the message of what came. Anything but MESSAGE_OK: incoming->fault says why; *ret is untouched. */
-enum message_result lmtp_incoming_end(struct lmtp_incoming *incoming, struct message **ret) OD_MUST;
-
-void lmtp_incoming_clear(struct lmtp_incoming *incoming); /* for OD_CLEANUP */
+/* An lmtp_feed; context: the builder. If the bytes cannot be taken, the message is still read to its end, and
+ * message_builder_end reports it. */
+void lmtp_message_feed(void *context, const void *bytes, size_t size);
 
 /* Reads the message after DATA, for a transaction with recipients; delivers it and replies for each of them. False: the
  * session is over. */

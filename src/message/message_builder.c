@@ -16,6 +16,8 @@ struct message_builder {
     size_t received_size;
     size_t size; /* as appended */
     bool too_large;
+    bool failed; /* why: in `fault` */
+    struct fault fault;
     struct message_eol eol;
     struct message_digest *digest;
     struct message_store *store;
@@ -55,15 +57,17 @@ bool message_builder_feed(struct message_builder *builder, const void *bytes, si
     const unsigned char *at = bytes;
 
     builder->received_size += size;
-    while (size > 0 && !builder->too_large) {
+    while (size > 0 && !builder->too_large && !builder->failed) {
         size_t n = size < CHUNK_SIZE ? size : CHUNK_SIZE;
 
-        if (!store_chunk(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), fault))
-            return false;
+        builder->failed =
+            !store_chunk(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), &builder->fault);
         at += n;
         size -= n;
     }
-    return true;
+    if (builder->failed)
+        *fault = builder->fault;
+    return !builder->failed;
 }
 
 static struct message *finished_message(struct message_builder *builder, const unsigned char *data)
@@ -83,6 +87,10 @@ static struct message *finished_message(struct message_builder *builder, const u
 
 enum message_result message_builder_end(struct message_builder *builder, struct message **ret, struct fault *fault)
 {
+    if (builder->failed) {
+        *fault = builder->fault;
+        return MESSAGE_TROUBLE;
+    }
     if (!builder->too_large && !store_chunk(builder, message_eol_end(&builder->eol, builder->chunk), fault))
         return MESSAGE_TROUBLE;
     if (builder->too_large) {

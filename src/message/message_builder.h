@@ -13,7 +13,7 @@ struct message_builder *message_builder_new(size_t size_limit, const char *const
 void message_builder_no_from_line(struct message_builder *builder);
 
 /* Adds bytes as received, in pieces of any size; those beyond the limit are counted and dropped. False with the fault
- * set if they cannot be stored: the message cannot be completed, and the builder is of no use but to be freed. */
+ * set if they cannot be stored: then the message cannot be completed, and every later call says so again. */
 bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct fault *fault) OD_MUST;
 
 /* Completes the message; results as of message_read. The builder must still be freed. */
