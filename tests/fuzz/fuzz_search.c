@@ -4,8 +4,8 @@
  *
  * A message that was there all the time is never absent, and what is found is that message. Only a server that left
  * something out is an excuse for not knowing. */
-#include "fuzz_server.h"
 #include "../message_bytes.h"
+#include "fuzz_server.h"
 #include "message/message_comparison.h"
 
 static void feed(void *context, const void *bytes, size_t size)
