@@ -210,7 +210,7 @@ static bool parse_purge(struct cmd *cmd, struct options *options, int64_t *ret_m
 int cmd_purge(struct cmd *cmd)
 {
     struct options options = {.json = false};
-    int64_t older_than_ms;
+    int64_t older_than_ms = 0;
     if (!parse_purge(cmd, &options, &older_than_ms))
         return CMD_USAGE;
     if (older_than_ms < LEDGER_PURGE_YOUNGEST_MS)

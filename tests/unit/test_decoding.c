@@ -21,7 +21,7 @@
 
 #include "decode/decode_internal.h"
 /* what is behind decoding.h, too */
-#include "decode/decoding.c" /* NOLINT(bugprone-suspicious-include) */
+#include "decode/decoding.c"
 
 static const char letter[] =
     "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"
