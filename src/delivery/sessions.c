@@ -125,8 +125,8 @@ static size_t count_unused(const struct sessions *sessions)
 static void end_unused(struct sessions *sessions, size_t count)
 {
     int64_t until = base_now_ms() + GOODBYE_MS;
-    while (count-- > 0) {
-        struct session *oldest = longest_unused(sessions, true);
+    struct session *oldest;
+    for (; count > 0 && (oldest = longest_unused(sessions, true)) != NULL; count--) {
         int64_t left = until - base_now_ms();
         mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
         end_kept(oldest);

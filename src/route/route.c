@@ -65,7 +65,7 @@ static bool expand_mailboxes(const struct config *config, const char *account, c
     if (!expand_mailbox("inbox", config->route.inbox, &parts, inbox, fault) ||
         !expand_mailbox("sent", config->route.sent, &parts, sent, fault))
         return false;
-    return strcasecmp(*sent, "\\Sent") != 0 ||
+    return g_ascii_strcasecmp(*sent, "\\Sent") != 0 ||
            fault_set(fault, "account %s: \\Sent would be the mailbox of [imap] user", account);
 }
 
