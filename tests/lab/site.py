@@ -83,6 +83,7 @@ class Site:
         self.closing = []
         self.running = []
         self.trusting = True
+        self.leaks = 1
         self.trusted = set()
         self.imap = lab.dovecot
         self.password_file = self.write("password", lab.dovecot.password + "\n")
@@ -162,7 +163,9 @@ class Site:
         # A separate exit status, and a file, so that a sanitizer's finding is never taken for an outcome.
         sanitizer = f"exitcode=99:log_path={os.path.join(self.directory, 'sanitizer')}"
         kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
-        kept["ASAN_OPTIONS"] = ":".join(filter(None, (kept["UBSAN_OPTIONS"], os.environ.get("ASAN_OPTIONS"))))
+        # The search for leaks takes longer than all else that a process does: each test's first has it, or none.
+        leaks = os.environ.get("ASAN_OPTIONS", f"detect_leaks={self.leaks}")
+        kept["ASAN_OPTIONS"], self.leaks = f"{kept['UBSAN_OPTIONS']}:{leaks}", 0
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 
