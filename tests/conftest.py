@@ -22,7 +22,8 @@ ESSENTIAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "essential"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--part", choices=["essential", "rest"], help="the tests of tests/essential, or all others")
+    parser.addoption("--part", choices=["essential", "rest", "first"],
+                     help="the tests of tests/essential; all others; the first case of each test that is not in it at all")
 
 
 def essential(names):
@@ -49,8 +50,14 @@ def pytest_collection_modifyitems(config, items):
     part = config.getoption("part")
     if not part:
         return
-    chosen = essential([item.nodeid.removeprefix("tests/") for item in items])
-    wanted = {item for item in items if (item.nodeid.removeprefix("tests/") in chosen) == (part == "essential")}
+    names = {item: item.nodeid.removeprefix("tests/") for item in items}
+    chosen = essential(list(names.values()))
+    if part == "first":
+        first = {names[item].partition("[")[0]: item for item in reversed(items)}
+        known = {name.partition("[")[0] for name in chosen}
+        wanted = {item for test, item in first.items() if test not in known}
+    else:
+        wanted = {item for item in items if (names[item] in chosen) == (part == "essential")}
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = [item for item in items if item in wanted]
 
