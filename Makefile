@@ -360,7 +360,7 @@ FORCE:
 #:                  how to send a message, read a mailbox and query the record
 #: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
 #:                  commit, in five minutes; touches no system service
-#: make check-all   everything else: both compilers, every test with servers, a sample of the long ones
+#: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
@@ -368,7 +368,7 @@ FORCE:
 #:                  FIRST=demo (installs the packages by `make demo`); `make check-all` does this with this machine's packages
 #: make format      formats all C according to .clang-format, in place
 #: make lint        that format, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, and which folder includes what;
-#:                  `make check` runs all but the slowest part of clang-tidy
+#:                  `make check` leaves out cppcheck, clang-tidy and gcc's analyzer
 #: make postfix     long tests with Postfix: 200 messages, 30 restarts; as root
 #: make servers     Dovecot, Cyrus and Courier, in all the cases of the table in oncedrop-imap(7), which it prints: MOMENTS=20 (of
 #:                  the deaths in the middle of an APPEND); `make check-all` has two
