@@ -46,7 +46,7 @@ static bool wait_for_decoding(struct delivery_work *work)
 /* Look: take the lock, and read what is known. */
 static bool take_look(struct delivery_work *work)
 {
-    struct fault fault;
+    struct fault fault = {.text = ""};
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
     if (result == LEDGER_BUSY)
         work->delivery->holder = ledger_holder(work->delivery->ledger);
@@ -129,7 +129,7 @@ static size_t count_busy(const struct delivery *delivery)
 static void record_only(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    struct fault fault;
+    struct fault fault = {.text = ""};
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
     if (answers.count == 0) {
         ledger_leave(delivery->ledger, count_busy(delivery));

@@ -141,7 +141,7 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
                                       const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
                                       struct fault *fault)
 {
-    struct fault ignored;
+    struct fault ignored = {.text = ""}; /* nothing sets it if the session was lost before */
     struct marks marks = {.hold = 0};
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
