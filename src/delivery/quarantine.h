@@ -8,10 +8,10 @@
 
 #include "delivery/made.h"
 
-/* If the result of this target says that the copy is to be quarantined (QUARANTINE_DUE), and there is time, appends the explanation and
- * replaces the result; but first searches for the message, as after any refusal that leaves a doubt. Otherwise, and if
- * that fails, the copy is deferred: never is a message bounced because our own explanation was refused. The copy must be
- * held. */
+/* If the result of this target says that the copy is to be quarantined (QUARANTINE_DUE), and there is time, appends
+ * the explanation and replaces the result; but first searches for the message, as after any refusal that leaves a
+ * doubt. Otherwise, and if that fails, the copy is deferred: never is a message bounced because our own explanation
+ * was refused. The copy must be held. */
 void quarantine_append(struct delivery_work *work, size_t target);
 
 #endif

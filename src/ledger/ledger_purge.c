@@ -160,8 +160,8 @@ static PGresult *commit_batch(struct ledger *ledger, const char *sql, size_t cou
     return NULL;
 }
 
-/* Of messages m that are to be abandoned. $1: minimum milliseconds since the last try; $2: since an APPEND that may still be in progress; $3: the last
- * message. */
+/* Of messages m that are to be abandoned. $1: minimum milliseconds since the last try; $2: since an APPEND that may still be
+ * in progress; $3: the last message. */
 #define EXPIRED \
     "m.id <= $3::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL" \
     " UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))" \
