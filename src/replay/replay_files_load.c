@@ -65,7 +65,7 @@ static enum replay_load read_item(struct replay_worker *worker, int fd, const st
 {
     static const enum mbox_quoting all[] = {MBOX_PLAIN, MBOX_O, MBOX_RD};
     enum mbox_quoting likely = item->number > 0 ? item->file->quoting : MBOX_PLAIN;
-    bool met, known = false;
+    bool met = false, known = false;
     struct message *message OD_CLEANUP(message_free) = NULL;
     enum replay_load load = read_as(worker, fd, item, likely, &message, &met, fault);
     if (load != REPLAY_LOADED)

@@ -17,6 +17,8 @@ its deadline, before others may claim."""
 
 import collections
 import concurrent.futures
+import functools
+import itertools
 import os
 import random
 import signal
@@ -214,21 +216,18 @@ def test_restart(own_site, tally):
     check_ledger(own_site)
 
 
-class Quick(Bench):
-    """With a short hold-off. Deliveries that are held up keep their transaction's connection, so the pool is a large
-    one: otherwise the others could not reach their point."""
-
-    def __init__(self, site):
-        super().__init__(site)
-        set_times(site, "3s", "4s")
-
-
 class Impatient(Wire):
-    """A connection to the database that ends transactions after being idle for a third of the delivery's deadline."""
+    """A connection to the database that ends transactions after being idle for a third of the deadline's seconds."""
+
+    def __init__(self, seconds, *arguments):
+        self.seconds = seconds
+        super().__init__(*arguments)
 
     def pass_on(self, connection, unit, piece):
         if unit.kind == "Bind":
-            piece = piece.replace(b"\0\0\0\x043000", b"\0\0\0\x041000")
+            ms = str(self.seconds * 1000)
+            third, size = str(self.seconds * 1000 // 3).zfill(len(ms)), b"\0\0\0" + bytes([len(ms)])
+            piece = piece.replace(size + ms.encode(), size + third.encode())
         super().pass_on(connection, unit, piece)
 
 
@@ -286,11 +285,11 @@ def meetings():
                     yield Meeting(moment, make, direct, idle=idle, whole=True)
 
 
-def way_of(meeting, bench):
+def way_of(meeting, bench, seconds):
     """Makes the wire of a meeting for a point."""
     lab = bench.site.lab
     port = lab.postgres.port if meeting.direct else bench.large_pool.port
-    to_database = Impatient if meeting.idle else Wire
+    to_database = functools.partial(Impatient, seconds) if meeting.idle else Wire
     if meeting.moment.server == "imap":
         return lambda bench, *point: ImapBeside(bench, to_database(bench, "database", port, None), *point)
     return lambda bench, *point: to_database(bench, "database", port, None, *point)
@@ -299,9 +298,11 @@ def way_of(meeting, bench):
 class Met:
     """A delivery, and another one of the same message that arrives while the first is held up."""
 
-    def __init__(self, bench, meeting):
+    def __init__(self, bench, meeting, seconds):
         self.bench, self.meeting = bench, meeting
-        self.case = meeting.make(bench)
+        case = meeting.make(bench)
+        times = [("-o", f"delivery.deadline={seconds}s"), ("-o", f"delivery.hold_off={seconds + 1}s")]
+        self.case = case._replace(words=bench.with_options(case, *itertools.chain(*times)))
         self.child = None
         self.missed = False
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
@@ -368,10 +369,10 @@ class Met:
 
 def try_meeting(bench, steps_of, meeting):
     step = meeting.moment.piece(steps_of[meeting.make, meeting.moment.server, meeting.direct])
-    step = step._replace(way=way_of(meeting, bench))
-    for _ in range(TRIES):
-        met = Met(bench, meeting)
-        first, reached = held_at(bench, step, met.action, met.case, met.run)
+    for trial in range(TRIES):
+        seconds = 3 << trial    # that a quick machine need not wait, and a slow one comes to the point
+        met = Met(bench, meeting, seconds)
+        first, reached = held_at(bench, step._replace(way=way_of(meeting, bench, seconds)), met.action, met.case, met.run)
         wrong = met.outcome(first)
         if wrong or (reached and not met.missed):
             return wrong
@@ -380,8 +381,9 @@ def try_meeting(bench, steps_of, meeting):
 
 def test_beside_another(site, tally):
     """The delivery is stopped past its deadline, or loses its lock, and another one of the same message arrives."""
-    bench = Quick(site)
-    bench.large_pool = site.lab.pgbouncer
+    bench = Bench(site)
+    set_times(site, "6s", "7s")
+    bench.large_pool = site.lab.pgbouncer   # deliveries that are held up keep its connections
     ways = (("imap", False, to_imap), ("imap", True, to_imap), ("database", False, to_pooler),
             ("database", True, to_postgres))
     steps_of = {(make, server, direct): steps(bench, way, make)

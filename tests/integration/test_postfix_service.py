@@ -58,6 +58,7 @@ def test_the_lab_s_postfix_is_not_believed_without_the_setting(postfix, site):
 
 ANEW = ["reload", "restart", "kill"]     # by SIGHUP, by systemd's restart, by a worker's death
 ANEW_SETTINGS = {"lock.wait": "5s", "delivery.deadline": "10s", "delivery.hold_off": "11s"}
+PATIENT = {"lock.wait": "100s", "delivery.deadline": "200s", "delivery.hold_off": "201s"}
 
 
 def send_while_it_starts_anew(postfix, service, how, count, recipients):
@@ -81,7 +82,7 @@ def send_while_it_starts_anew(postfix, service, how, count, recipients):
 def test_a_service_that_starts_anew_under_load(postfix, site, how):
     """Nothing is lost, doubled or bounced; without a death nothing is deferred either. Nearly always more clients than workers are connected."""
     scuba, doug = postfix.accounts(2)
-    site.settings.update(ANEW_SETTINGS)
+    site.settings.update(ANEW_SETTINGS if how == "kill" else PATIENT)
     postfix.settings["oncedrop_destination_concurrency_limit"] = "8"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(postfix.service_socket)

@@ -250,7 +250,7 @@ def test_the_deadline_ends_only_a_worker(site):
     said(service, "the deadline is over")
     wait_until(lambda: len(workers & set(service.workers())) == 1 and len(service.workers()) == 2, "one is replaced")
     stalled.resume()
-    service.reload({"delivery.deadline": "60s"})
+    service.reload({"delivery.deadline": "60s", "delivery.hold_off": "61s"})
     stored(service.deliver(message(), doug)[0])
 
 
