@@ -30,7 +30,7 @@ def play(method, program, where, seed, first, count, left_out=()):
     path = os.path.join(os.path.dirname(lab_module.program()), "differential-" + program)
     arguments = [path, where, str(seed), str(first), str(count), *map(str, left_out)]
     done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                          timeout=120 + count, env={**os.environ, "ONCEDROP_LOCK_METHOD": method})
+                          timeout=3600, env={**os.environ, "ONCEDROP_LOCK_METHOD": method})
     assert done.stdout, f"{path} says nothing, and ends with {done.returncode}"
     return done.stdout.splitlines() + ([f"ends with {done.returncode}"] if done.returncode else [])
 
