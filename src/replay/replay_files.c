@@ -43,12 +43,12 @@ static bool is_called_a_message(const char *path)
     return g_str_has_suffix(path, ".eml") || g_str_has_suffix(path, ".msg");
 }
 
-/* Adds the messages of an open file. path: NULL: it cannot be opened again, so fd is taken over. */
-static bool add_file(struct replay_files *files, const char *path, const char *shown, int fd, struct fault *fault)
+/* Adds the messages of an open file. real: NULL: it cannot be opened again, so fd is taken over. */
+static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, struct fault *fault)
 {
     g_autoptr(GArray) messages = NULL;
     struct replay_file *file = base_alloc(sizeof(*file));
-    *file = (struct replay_file){base_strdup(path), base_strdup(shown), path == NULL ? fd : -1, MBOX_PLAIN};
+    *file = (struct replay_file){base_strdup(real), base_strdup(shown), real == NULL ? fd : -1, MBOX_PLAIN};
     g_ptr_array_add(files->files, file);
     if (!is_called_a_message(shown) && !mbox_scan(fd, &messages, &file->quoting, fault))
         return fault_prefix(fault, "%s", shown);
