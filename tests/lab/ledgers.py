@@ -87,13 +87,9 @@ class Ledgers:
         if not self.spare:
             return self.postgres.create_database(lab_module.OWNER, self.template)
         old, new = self.spare.pop(), self.postgres.new_name()
-        session = self.postgres.connect("postgres")
-        try:
-            with session.cursor() as cursor:
-                self.end_sessions(cursor, old)
-                cursor.execute(f"ALTER DATABASE {old} RENAME TO {new}")
-        finally:
-            session.close()
+        with self.postgres.session("postgres") as session, session.cursor() as cursor:
+            self.end_sessions(cursor, old)
+            cursor.execute(f"ALTER DATABASE {old} RENAME TO {new}")
         return new
 
     def give_back(self, name):
@@ -112,26 +108,19 @@ class Ledgers:
 
     def empty(self, name):
         """Removes the rows; False if that would not restore the original state."""
-        session = self.postgres.connect(name)
-        try:
-            with session.cursor() as cursor:
-                self.end_sessions(cursor, name)
-                if self.fingerprint is None:
-                    self.fingerprint = self.fingerprint_of(self.template)
-                if self.ask(cursor, FINGERPRINT) != self.fingerprint or self.ask(cursor, SIZE) > LARGE:
-                    return False
+        with self.postgres.session(name) as session, session.cursor() as cursor:
+            self.end_sessions(cursor, name)
+            if self.fingerprint is None:
+                self.fingerprint = self.fingerprint_of(self.template)
+            same = self.ask(cursor, FINGERPRINT) == self.fingerprint and self.ask(cursor, SIZE) <= LARGE
+            if same:
                 cursor.execute(EMPTY)
-                return True
-        finally:
-            session.close()
+        self.postgres.forget(name)
+        return same
 
     def fingerprint_of(self, database):
-        session = self.postgres.connect(database)
-        try:
-            with session.cursor() as cursor:
-                return self.ask(cursor, FINGERPRINT)
-        finally:
-            session.close()
+        with self.postgres.session(database) as session, session.cursor() as cursor:
+            return self.ask(cursor, FINGERPRINT)
 
     @staticmethod
     def ask(cursor, query):

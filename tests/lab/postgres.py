@@ -2,6 +2,8 @@
 """A private PostgreSQL: TCP on 127.0.0.1 with password authentication (SCRAM), and a unix socket."""
 
 import base64
+import collections
+import contextlib
 import glob
 import hashlib
 import hmac
@@ -9,6 +11,7 @@ import itertools
 import os
 import pwd
 import secrets
+import select
 import signal
 import subprocess
 
@@ -42,6 +45,7 @@ class Postgres(process.Server):
         self.settings = {}      # in place of those below
         self.initdb_options = []
         self.counter = itertools.count(1)
+        self.idle = collections.defaultdict(list)   # the administrator's sessions, by database
         os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
 
     def program(self, name):
@@ -95,6 +99,8 @@ class Postgres(process.Server):
 
     def end(self, stop_signal):
         """Ends it, and keeps everything for launch()."""
+        for database in list(self.idle):
+            self.forget(database)
         self.process.send_signal(stop_signal)
         try:
             self.process.wait(120)
@@ -122,13 +128,32 @@ class Postgres(process.Server):
         session.autocommit = True
         return session
 
-    def admin(self, statement, parameters=None, database="postgres"):
-        session = self.connect(database)
+    @contextlib.contextmanager
+    def session(self, database):
+        """A session of the administrator's, which is kept for the next who asks for one: a backend's start takes longer
+        than most that is asked of it. Nobody may say SET in it."""
+        session = self.take_idle(database) or self.connect(database)
         try:
-            with session.cursor() as cursor:
-                cursor.execute(statement, parameters)
+            yield session
         finally:
+            self.idle[database].append(session)
+
+    def take_idle(self, database):
+        while self.idle[database]:
+            session = self.idle[database].pop()
+            if not session.closed and not select.select([session], [], [], 0)[0]:   # a server says something when it ends
+                return session
             session.close()
+        return None
+
+    def forget(self, database):
+        """Ends the administrator's idle sessions, before others may not find any."""
+        for session in self.idle.pop(database, []):
+            session.close()
+
+    def admin(self, statement, parameters=None, database="postgres"):
+        with self.session(database) as session, session.cursor() as cursor:
+            cursor.execute(statement, parameters)
 
     def as_admin(self):
         """A shell prefix that runs PostgreSQL's programs as the administrator."""
@@ -144,10 +169,12 @@ class Postgres(process.Server):
 
     def create_database(self, owner, template="template0"):
         name = self.new_name()
+        self.forget(template)
         self.admin(f"CREATE DATABASE {name} OWNER {owner} TEMPLATE {template}")
         return name
 
     def drop_database(self, name):
+        self.forget(name)
         self.admin(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def conninfo(self, database, user, password=None, port=None):

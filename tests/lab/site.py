@@ -221,13 +221,10 @@ class Site:
 
     def sql(self, query, parameters=None):
         """Runs one statement as the database's administrator; rows are named tuples."""
-        session = self.lab.postgres.connect(self.database)
-        try:
-            with session.cursor(cursor_factory=psycopg2.extras.NamedTupleCursor) as cursor:
-                cursor.execute(query, parameters)
-                return cursor.fetchall() if cursor.description else []
-        finally:
-            session.close()
+        with self.lab.postgres.session(self.database) as session, \
+                session.cursor(cursor_factory=psycopg2.extras.NamedTupleCursor) as cursor:
+            cursor.execute(query, parameters)
+            return cursor.fetchall() if cursor.description else []
 
     def value(self, query, parameters=None):
         return self.sql(query, parameters)[0][0]
