@@ -26,9 +26,9 @@ def pytest_addoption(parser):
                      help="the tests of tests/essential; all others; the first case of each test that is not in it at all")
 
 
-def essential(names):
+def essential(names, whole):
     """Those of the names of tests that tests/essential stands for: of each test that a line names, its first case; with
-    [CASE], the cases named. In both "*" is for any characters."""
+    [CASE], the cases named. In both "*" is for any characters. whole: the names are all that their files have."""
     with open(ESSENTIAL, encoding="utf-8") as file:
         lines = [line for line in file.read().splitlines() if line and not line.startswith("#")]
     chosen = set()
@@ -40,7 +40,7 @@ def essential(names):
             key = name if bracket else name.partition("[")[0]
             if pattern.fullmatch(key):
                 found.setdefault(key, name)
-        if not found and any(name.startswith(test.partition("::")[0] + "::") for name in names):
+        if whole and not found and any(name.startswith(test.partition("::")[0] + "::") for name in names):
             raise pytest.UsageError(f"tests/essential names a test that is not there: {line}")
         chosen.update(found.values())
     return chosen
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config, items):
     if not part:
         return
     names = {item: item.nodeid.removeprefix("tests/") for item in items}
-    chosen = essential(list(names.values()))
+    chosen = essential(list(names.values()), not any("::" in argument for argument in config.args))
     if part == "first":
         first = {names[item].partition("[")[0]: item for item in reversed(items)}
         known = {name.partition("[")[0] for name in chosen}
