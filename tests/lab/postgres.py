@@ -139,12 +139,15 @@ class Postgres(process.Server):
             self.idle[database].append(session)
 
     def take_idle(self, database):
-        while self.idle[database]:
-            session = self.idle[database].pop()
+        """One that still exists, or None. Several threads may ask at once, so nothing lies between a look and a pop."""
+        while True:
+            try:
+                session = self.idle[database].pop()
+            except IndexError:
+                return None
             if not session.closed and not select.select([session], [], [], 0)[0]:   # a server says something when it ends
                 return session
             session.close()
-        return None
 
     def forget(self, database):
         """Ends the administrator's idle sessions, before others may not find any."""
