@@ -23,16 +23,17 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
-PKGS := libpq glib-2.0 gnutls jansson
+PKGS := glib-2.0 gnutls jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0 libseccomp))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0 libseccomp libpq))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
-MODULE_LIBS = $(eval MODULE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(MODULE_LIBS)
+DECODE_LIBS = $(eval DECODE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(DECODE_LIBS)
+POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
-# With the decoder, where it is not a module.
-TEST_LIBS = $(LIBS) $(MODULE_LIBS)
+# With what is a module elsewhere.
+TEST_LIBS = $(LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -45,42 +46,50 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
 FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
-SCHEMA := $(sort $(wildcard src/ledger/schema/*.sql))
+SCHEMA := $(sort $(wildcard src/postgres/schema/*.sql))
+# Their words first.
+STEPS := $(wildcard src/postgres/steps/words.sql) $(sort $(filter-out %/words.sql,$(wildcard src/postgres/steps/*.sql)))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
-all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(BUILD)/oncedrop-decode.so
+all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(BUILD)/oncedrop-decode.so $(BUILD)/oncedrop-postgres.so
 
 $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
-# What decode_module.h says about the module.
-MODULE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_message.o decode_part.o decode_words.o)
-MODULE_SYMBOLS := src/decode/decode_module.symbols
+# What module.h says about modules.
+DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_message.o decode_part.o decode_words.o)
+POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
+MODULE_OBJECTS := $(DECODE_OBJECTS) $(POSTGRES_OBJECTS)
+MODULE_SYMBOLS := src/base/modules.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--dynamic-list=$(MODULE_SYMBOLS) $(LDFLAGS) -o $@ \
 	  $(filter %.o,$^) $(LIBS)
 
-$(BUILD)/oncedrop-decode.so: $(MODULE_OBJECTS)
-	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(MODULE_LIBS)
+$(BUILD)/oncedrop-decode.so: $(DECODE_OBJECTS)
+$(BUILD)/oncedrop-decode.so: THEIR_LIBS = $(DECODE_LIBS)
+$(BUILD)/oncedrop-postgres.so: $(POSTGRES_OBJECTS)
+$(BUILD)/oncedrop-postgres.so: THEIR_LIBS = $(POSTGRES_LIBS)
+$(BUILD)/oncedrop-decode.so $(BUILD)/oncedrop-postgres.so:
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(THEIR_LIBS)
 
 $(MODULE_OBJECTS): PIC := -fPIC
 
-# Program and module must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/decode_build.h: $(sort $(wildcard src/decode/*.[ch] src/message/*.[ch])) src/base/base.h Makefile
+# Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
+$(BUILD)/module_build.h: $(sort $(wildcard src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] src/postgres/*.[ch] src/base/*.h)) $(STEPS) Makefile
 	@mkdir -p $(@D)
-	@echo '#define DECODE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
+	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
 
-$(BUILD)/decode/decode_message.o $(BUILD)/decode/decode_module_load.o: $(BUILD)/decode_build.h
+$(BUILD)/base/module.o $(BUILD)/decode/decode_message.o $(BUILD)/postgres/postgres.o: $(BUILD)/module_build.h
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(LOCATION) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Only these know where they are installed: `make install` with another PREFIX does not compile the others again.
-LOCATED := $(FRONT_OBJECTS) $(BUILD)/decode/decode_module_load.o
+LOCATED := $(FRONT_OBJECTS) $(BUILD)/base/module.o
 $(LOCATED): LOCATION := -DLIBEXECDIR='"$(LIBEXECDIR)"'
 $(LOCATED): $(BUILD)/libexecdir
 
@@ -96,11 +105,21 @@ $(BUILD)/libexecdir: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The schema's SQL files are built into the program.
-$(BUILD)/schema_sql.h: src/ledger/schema/embed.sh $(SCHEMA) Makefile
+$(BUILD)/schema_sql.h: src/postgres/schema/embed.sh $(SCHEMA) Makefile
 	@mkdir -p $(@D)
-	$(Q)sh src/ledger/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
+	$(Q)sh src/postgres/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
 
-$(filter $(BUILD)/ledger/%,$(OBJECTS)): $(BUILD)/schema_sql.h
+# So are the steps, for every file that includes sql.h.
+$(BUILD)/sql_steps.h: src/sql/steps.awk $(STEPS) Makefile
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
+
+$(BUILD)/postgres_steps.h: src/sql/steps.awk $(STEPS) Makefile
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -v folder=src/postgres/steps -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
+
+$(OBJECTS) $(BUILD)/main.o: | $(BUILD)/sql_steps.h
+$(filter $(BUILD)/postgres/%,$(OBJECTS)): | $(BUILD)/schema_sql.h $(BUILD)/postgres_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
@@ -145,13 +164,13 @@ $(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SI
 century: $(BUILD)/simulation
 	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run long
 
-# Random histories on src/ledger and its database, and on the simulated ledger.
+# Random histories on src/ledger with PostgreSQL, and on the simulated ledger.
 DIFFERENTIAL_SOURCES := $(addprefix tests/differential/,calls.c history.c main.c tell.c)
 DIFFERENTIAL_POSTGRES := $(addprefix tests/differential/,postgres.c warden_rows.c wire.c)
 DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
-DIFFERENTIAL_WRAP := pg_add pg_send message_lock_key
+DIFFERENTIAL_WRAP := pg_add pg_open pg_send sql_open message_lock_key
 DIFFERENTIAL_PROGRAMS := $(BUILD)/differential-postgres $(BUILD)/differential-simulated
 
 $(BUILD)/differential-postgres: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_POSTGRES) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
@@ -190,15 +209,18 @@ SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot gra
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
 INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
-FULL := $(DESTDIR)$(LIBEXECDIR)/oncedrop/oncedrop-main
-MODULE := $(DESTDIR)$(LIBEXECDIR)/oncedrop/oncedrop-decode.so
+LIBRARY := $(DESTDIR)$(LIBEXECDIR)/oncedrop
+FULL := $(LIBRARY)/oncedrop-main
+MODULES := oncedrop-decode.so oncedrop-postgres.so
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
 # An existing configuration is not touched: a sample is installed beside it. All programs
 # are replaced atomically, since Postfix may run them at any time; first what the others need.
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop
-	$(INSTALL) -m 755 $(BUILD)/oncedrop-decode.so $(MODULE).new && mv -f $(MODULE).new $(MODULE)
+	for name in $(MODULES); do \
+	  $(INSTALL) -m 755 $(BUILD)/$$name $(LIBRARY)/$$name.new && mv -f $(LIBRARY)/$$name.new $(LIBRARY)/$$name || exit 1; \
+	done
 	$(INSTALL) -m 755 $(BUILD)/oncedrop-main $(FULL).new && mv -f $(FULL).new $(FULL)
 	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && mv -f $(INSTALLED).new $(INSTALLED)
 	$(INSTALL) -m 640 /dev/null $(SAMPLE) && $(LOCATE) conf/oncedrop.conf >$(SAMPLE)
@@ -216,8 +238,8 @@ install: all
 	done
 
 uninstall:
-	rm -f $(INSTALLED) $(FULL) $(MODULE) $(SAMPLE)
-	[ ! -d $(DESTDIR)$(LIBEXECDIR)/oncedrop ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBEXECDIR)/oncedrop
+	rm -f $(INSTALLED) $(FULL) $(addprefix $(LIBRARY)/,$(MODULES)) $(SAMPLE)
+	[ ! -d $(LIBRARY) ] || rmdir --ignore-fail-on-non-empty $(LIBRARY)
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done

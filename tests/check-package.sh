@@ -25,8 +25,8 @@ same 'VERSION and NEWS.md' "## $version" "$(grep -m 1 '^## ' NEWS.md)"
 for text in README.md man/oncedrop-setup.7; do
     same "VERSION and $text" "oncedrop_${version}_amd64.deb" "$(grep -o 'oncedrop_[0-9.]*_amd64\.deb' $text | sort -u)"
 done
-newest=$(find src/ledger/schema -name '[0-9]*.sql' | sort | tail -n 1 | sed 's,.*/0*\([0-9]*\)-.*,\1,')
-same 'schema of NEWS.md and of src/ledger/schema' "Schema $newest." "$(grep -m 1 -o '^Schema [0-9]*\.' NEWS.md)"
+newest=$(find src/postgres/schema -name '[0-9]*.sql' | sort | tail -n 1 | sed 's,.*/0*\([0-9]*\)-.*,\1,')
+same 'schema of NEWS.md and of src/postgres/schema' "Schema $newest." "$(grep -m 1 -o '^Schema [0-9]*\.' NEWS.md)"
 
 # What is needed to compile is in the package's list, and nothing else but what is for packaging (libc6-dev, gcc and make are
 # in build-essential; pkg-config is called pkgconf).

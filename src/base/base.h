@@ -47,6 +47,8 @@ struct fault {
     char code[8]; /* SQLSTATE if the database reported the fault, else "" */
 };
 
+#define FAULT_REMEDY "; remedy, type: " /* what follows in a fault's text, up to its end, is a command */
+
 /* Replaces the text and clears the code. Text that is too long is cut at a character boundary; control characters
  * become blanks. Always false: what a function that fails returns. */
 bool fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);

@@ -17,7 +17,6 @@
 #include "decode/decode_module.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_query.h"
-#include "ledger/ledger_remedy.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_server.h"
 #include "lmtp/lmtp.h"
@@ -59,10 +58,10 @@ static void check_time_limits(const struct config *config)
                       " queue run; set it to some seconds");
 }
 
-static bool check_version(struct ledger *ledger)
+static bool check_version(const struct config *config, struct ledger *ledger)
 {
     struct fault fault;
-    int version, needed = ledger_schema_needed();
+    int version, needed = ledger_schema_needed(config);
     if (!ledger_schema_version(ledger, &version, &fault))
         return check_item(false, "schema", "%s", fault.text);
     if (version == 0)
@@ -98,7 +97,7 @@ static void step_database(struct check *check)
     if (!ledger_schema_encoding(ledger, &fault))
         check_item(false, "encoding", "%s", fault.text);
     check_transport(ledger);
-    check->fits = check_version(ledger);
+    check->fits = check_version(check->cmd->config, ledger);
 }
 
 static void step_lock(struct check *check)
@@ -270,7 +269,7 @@ int cmd_check(struct cmd *cmd)
     if (!cmd_parse(cmd, words, 0, 1, NULL))
         return CMD_USAGE;
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    cmd_clear_environment(); /* libpq must not use PGHOST either */
+    cmd_clear_environment(); /* the database must not be found by PGHOST either */
     int status = cmd_open_as_service(cmd, false);
     if (status != 0)
         return status;

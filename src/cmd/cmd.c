@@ -17,7 +17,6 @@
 #include "base/privilege.h"
 #include "base/terminal.h"
 #include "decode/decode_module.h"
-#include "ledger/ledger_remedy.h"
 
 void cmd_clear_environment(void)
 {
@@ -36,9 +35,9 @@ int cmd_fail(int status, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     log_escape(text, escaped, sizeof(escaped));
-    char *command = isatty(STDERR_FILENO) ? strstr(escaped, LEDGER_TYPE) : NULL;
+    char *command = isatty(STDERR_FILENO) ? strstr(escaped, FAULT_REMEDY) : NULL;
     if (command != NULL) {
-        command += strlen(LEDGER_TYPE);
+        command += strlen(FAULT_REMEDY);
         command[-1] = '\0';
     }
     terminal_print(stderr, 2, "oncedrop: %s", escaped);
@@ -185,6 +184,8 @@ int cmd_open_as_service(struct cmd *cmd, bool reads_all)
         return status;
     if (geteuid() == 0)
         (void)!decode_module_load(&cmd->fault); /* where root alone may read it; if it fails, so will decoding */
+    if (!ledger_load(cmd->config, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (!ledger_login_is_service(cmd->config) || privilege_become(cmd->config->service.user, reads_all, &cmd->fault))
         return 0;
     return cmd_fault(EX_OSERR, cmd);

@@ -7,7 +7,6 @@
 
 #include "cmd/cmd.h"
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_remedy.h"
 #include "ledger/ledger_schema.h"
 
 #define WORDS "install, upgrade, method, print or version"
@@ -23,13 +22,13 @@ static int print_sql(struct cmd *cmd)
 static int schema_fail(const struct cmd *cmd)
 {
     const char *schema = cmd->config->database.schema;
-    bool no_role = strcmp(cmd->fault.code, LEDGER_NO_ROLE) == 0, refused = strcmp(cmd->fault.code, "42501") == 0;
-    if (!no_role && !refused)
+    bool no_user = ledger_is_no_user(cmd->config, &cmd->fault);
+    if (!no_user && !ledger_is_refused(cmd->config, &cmd->fault))
         return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", schema, cmd->fault.text);
     return cmd_fail(EX_UNAVAILABLE,
                     "schema %s: %s; connect as the schema's owner, as in: oncedrop -o"
                     " 'database.conninfo=host=localhost dbname=oncedrop user=oncedrop_owner' schema %s",
-                    schema, no_role ? "the database does not let this user in" : cmd->fault.text, cmd->operands[0]);
+                    schema, no_user ? "the database does not let this user in" : cmd->fault.text, cmd->operands[0]);
 }
 
 /* A schema is of no use with locks that do not exclude. */
@@ -45,7 +44,7 @@ static int upgrade(struct cmd *cmd)
 {
     const char *schema = cmd->config->database.schema;
     bool install = strcmp(cmd->operands[0], "install") == 0;
-    int from, needed = ledger_schema_needed();
+    int from, needed = ledger_schema_needed(cmd->config);
     if (!ledger_schema_version(cmd->ledger, &from, &cmd->fault))
         return schema_fail(cmd);
     if (!install && from == 0)
@@ -79,7 +78,7 @@ static int set_method(struct cmd *cmd)
 
 static int print_version(struct cmd *cmd)
 {
-    int found, needed = ledger_schema_needed();
+    int found, needed = ledger_schema_needed(cmd->config);
     if (!ledger_schema_version(cmd->ledger, &found, &cmd->fault))
         return cmd_fault(EX_UNAVAILABLE, cmd);
     printf("schema %s: version %d installed, %d needed%s\n", cmd->config->database.schema, found, needed,
@@ -111,6 +110,8 @@ int cmd_schema(struct cmd *cmd)
     int status = cmd_open(cmd);
     if (status != 0)
         return status;
+    if (!ledger_load(cmd->config, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
         return schema_fail(cmd);
     return actions[i].run(cmd);

@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "decode/decode_module.h"
 #include "delivery/delivery.h"
+#include "ledger/ledger.h"
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_service.h"
 
@@ -43,7 +44,7 @@ static bool become_user(const char *user, struct fault *fault)
  * as the user who will read it at a reload. */
 static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
-    if (decode_module_load(fault) == NULL ||
+    if (decode_module_load(fault) == NULL || !ledger_load(service->config, fault) ||
         !lmtp_service_socket_open(service->config->service.socket, &service->socket, fault))
         return false;
     if (geteuid() != 0)

@@ -59,7 +59,7 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
     const char *cell = ledger_cell(table, row, column);
     if (cell[0] == '\0')
         return "-";
-    if (table->types[column] == LEDGER_BOOLEAN)
+    if (table->types[column] == SQL_TYPE_TRUTH)
         return cell[0] == 't' ? "yes" : "no";
     if (strcmp(table->names[column], "delay") == 0 && terminal_width(STDOUT_FILENO) > 0)
         return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
@@ -109,7 +109,7 @@ static void shrink(struct column *columns, size_t count, int room)
 static bool is_empty(const struct ledger_table *table, size_t row, size_t column)
 {
     const char *cell = ledger_cell(table, row, column);
-    return cell[0] == '\0' || (table->types[column] == LEDGER_JSON && strcmp(cell, "[]") == 0);
+    return cell[0] == '\0' || (table->types[column] == SQL_TYPE_JSON && strcmp(cell, "[]") == 0);
 }
 
 /* 0 for a column without any value. */
@@ -152,7 +152,7 @@ static struct column *measure(const struct ledger_table *table, size_t hidden)
     struct column *columns = base_alloc((table->columns + 1) * sizeof(*columns));
     for (size_t i = 0; i < table->columns; i++) {
         columns[i].width = columns[i].least = i != hidden ? column_width(table, i) : 0;
-        columns[i].right = table->types[i] == LEDGER_NUMBER;
+        columns[i].right = table->types[i] == SQL_TYPE_NUMBER;
         for (size_t j = 0; j < G_N_ELEMENTS(cuttable); j++)
             if (strcmp(table->names[i], cuttable[j].name) == 0)
                 columns[i].least = MIN(columns[i].width, cuttable[j].least);
@@ -259,15 +259,15 @@ static json_t *cell_json(const struct ledger_table *table, size_t row, size_t co
     if (cell == NULL)
         return json_null();
     switch (table->types[column]) {
-    case LEDGER_NUMBER:
+    case SQL_TYPE_NUMBER:
         return strchr(cell, '.') != NULL ? json_real(g_ascii_strtod(cell, NULL))
                                          : json_integer(g_ascii_strtoll(cell, NULL, 10));
-    case LEDGER_BOOLEAN:
+    case SQL_TYPE_TRUTH:
         return json_boolean(cell[0] == 't');
-    case LEDGER_JSON:
+    case SQL_TYPE_JSON:
         value = json_loads(cell, JSON_DECODE_ANY, NULL);
         break;
-    case LEDGER_TEXT:
+    case SQL_TYPE_TEXT:
         break;
     }
     return value != NULL ? value : replay_json_text(cell);

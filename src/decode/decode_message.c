@@ -6,11 +6,11 @@
 
 #include "decode/decode_internal.h"
 #include "decode/decode_module.h"
-#include "decode_build.h"
+#include "module_build.h"
 
-/* Read by decode_module_load.c. */
+/* Read by module_load. */
 extern const char decode_module_build[];
-const char decode_module_build[] = DECODE_BUILD;
+const char decode_module_build[] = MODULE_BUILD;
 const struct decode_module decode_module = {decode_message, decode_confine};
 
 /* The next id, from a '<' to the '>' after it; NULL when there is none. */

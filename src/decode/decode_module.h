@@ -2,8 +2,7 @@
  *
  * Where decode_message comes from. gmime, libseccomp and the libraries that they need take a quarter of the time
  * in which the program is loaded, and only the child that decodes uses them. They are therefore not linked to the
- * program but to a module beside it, oncedrop-decode.so, which the child loads (dlopen(3)). The module uses the
- * functions of the program that are listed in decode_module.symbols. */
+ * program but to a module, oncedrop-decode.so, which the child loads (base/module.h). */
 #ifndef ONCEDROP_DECODE_MODULE_H
 #define ONCEDROP_DECODE_MODULE_H
 
@@ -21,13 +20,8 @@ struct decode_module {
 /* In decode_message.c; for decode_module_load. */
 extern const struct decode_module decode_module;
 
-/* This program's own module, if it is linked to it (as it is to tests), else the one in the file. It is looked for in
- * the program's own directory, then in the one that `make install` puts it into. A module of another build is refused.
- *
- * Once it is loaded, children have it as well: to be called by a process that gives up the right to read the file, or
- * outlives an upgrade.
- *
- * NULL with the fault set: there is none that can be used. */
+/* The module that is linked to this program (as it is to tests), or else is loaded (module_load). NULL with the fault set:
+ * there is none that can be used. */
 const struct decode_module *decode_module_load(struct fault *fault) OD_MUST;
 
 #endif

@@ -27,6 +27,15 @@ struct decoded;
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault) OD_MUST;
 void ledger_close(struct ledger **ledger);
 
+/* Loads what the database of this configuration takes; ledger_open does so itself. To be called before the functions that
+ * need no ledger, and by a process that gives up the right to read the files, or outlives an upgrade. False with the fault
+ * set if it is missing. */
+bool ledger_load(const struct config *config, struct fault *fault) OD_MUST;
+
+/* Whether a process that runs as service.user would log in to the database as that user, since no other user is
+ * configured. */
+bool ledger_login_is_service(const struct config *config) OD_MUST;
+
 enum ledger_result {
     LEDGER_TROUBLE, /* the fault says why */
     LEDGER_OK,

@@ -12,7 +12,7 @@
 
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 {
-    return pg_secured(ledger->pg, ret_good);
+    return sql_secured(ledger->sql, ret_good);
 }
 
 /* Within the transaction that ledger_look has opened: writes the record, as much as record.level asks for, claims a
@@ -40,8 +40,8 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
     ledger_add_server(ledger);
     ledger_add_claim(ledger, claim, found, answers, &decoded);
     ledger_add_settle(ledger, claim, &made, 1, answers);
-    bool written = pg_send(ledger->pg, fault) && pg_passed(ledger->pg, pg_mark(ledger->pg), fault);
-    pg_finish(ledger->pg);
+    bool written = sql_send(ledger->sql, fault) && sql_passed(ledger->sql, sql_mark(ledger->sql), fault);
+    sql_finish(ledger->sql);
     return written;
 }
 
@@ -72,7 +72,7 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
         fault_set(fault, "the lock is not granted although it is free");
     bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, fault);
     if (!written && result == LEDGER_OK) /* ledger_look has added its own */
-        ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
+        ledger_add_remedy(ledger, SQL_DELIVERY, fault);
     ledger_rollback(ledger);
     return written;
 }

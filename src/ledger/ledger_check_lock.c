@@ -24,15 +24,16 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
 {
     if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, key, fault))
         return false;
-    pg_set_timeout(ledger->pg, CHECK_MS);
+    sql_set_timeout(ledger->sql, CHECK_MS);
     ledger_add_begin(ledger, CHECK_MS);
-    size_t mark = pg_mark(ledger->pg);
+    size_t mark = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, key);
     ledger_add_end(ledger);
-    PGresult *result OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
-    bool kept = pg_finish(ledger->pg);
+    struct sql_rows *result OD_CLEANUP(sql_rows_free) =
+        sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    bool kept = sql_finish(ledger->sql);
     if (result == NULL)
-        ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
+        ledger_add_remedy(ledger, SQL_DELIVERY, fault);
     else if (!kept)
         fault_set(fault, "database: the connection is closed as soon as a transaction begins");
     else
@@ -46,7 +47,7 @@ static void explain_no_answer(struct ledger *ledger, struct ledger *other, int64
 {
     struct fault ignored;
     bool granted;
-    if (other->pg == NULL || pg_usable(other->pg)) /* there was an answer: an error */
+    if (other->sql == NULL || sql_usable(other->sql)) /* there was an answer: an error */
         return;
     ledger_rollback(ledger);
     if (begin_try(other, key, &granted, &ignored))
@@ -116,8 +117,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };
     const char *method = lock_method_name(ledger->config->lock.method);
-    /* undefined_function, feature_not_supported: this engine has no such locks */
-    bool lacks = strcmp(fault->code, "42883") == 0 || strcmp(fault->code, "0A000") == 0;
+    bool lacks = ledger->engine->lacks_lock(fault);
     char *others OD_CLEANUP(base_free) = sharing != SHARING_TROUBLE || lacks ? other_methods(ledger, other) : NULL;
     char *reason OD_CLEANUP(base_free) = sharing == SHARING_TROUBLE ? base_strdup(fault->text)
                                          : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
@@ -167,7 +167,7 @@ static bool reach(struct host *host, char **left_out)
         ledger_rollback(host->ledger);
     else
         ledger_close(&host->ledger);
-    if (reached || strstr(fault.text, "session is read-only") != NULL)
+    if (reached || sql_engine_of(&host->config)->is_other_host(&fault))
         return reached;
     char *before OD_CLEANUP(base_free) = *left_out;
     *left_out =
@@ -179,7 +179,7 @@ static bool check_hosts(const struct config *config, struct host *hosts, struct 
                         struct fault *fault)
 {
     for (size_t i = 0; i < HOSTS_MOST; i++) {
-        hosts[i].conninfo = pg_conninfo_host(config->database.conninfo, i, &hosts[i].name);
+        hosts[i].conninfo = sql_engine_of(config)->nth_host(config, i, &hosts[i].name);
         if (hosts[i].conninfo == NULL)
             break;
         hosts[i].config = *config;
@@ -204,11 +204,10 @@ static bool check_slots(struct ledger *ledger, struct fault *fault)
 {
     if (ledger->config->lock.method != LOCK_METHOD_ROW)
         return true;
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_DELIVERY, "SELECT count(*) FROM @schema@.slot", 0, NULL, fault);
+    struct sql_rows *result OD_CLEANUP(sql_rows_free) = ledger_ask(ledger, SQL_DELIVERY, SQL_STEP(count_slots), fault);
     if (result == NULL)
         return false;
-    int64_t count = pg_int(result, 0, 0);
+    int64_t count = sql_number(result, 0, COUNT_SLOTS_COUNT);
     if (count != LOCK_SLOTS)
         fault_set(fault,
                   "table slot has %lld rows instead of %d; as its owner: INSERT INTO %s.slot SELECT"
@@ -230,6 +229,6 @@ bool ledger_check_lock(const struct config *config, struct ledger_check_lock *re
         return explain_sharing(ledger, other, sharing, "two sessions", fault);
     if (!check_slots(ledger, fault))
         return false;
-    char *second OD_CLEANUP(base_free) = pg_conninfo_host(config->database.conninfo, 1, NULL);
+    char *second OD_CLEANUP(base_free) = ledger->engine->nth_host(config, 1, NULL);
     return second == NULL || check_hosts(config, hosts.list, ret, fault);
 }

@@ -23,9 +23,10 @@ struct ledger_claim {
     size_t commit, hold; /* marks */
 };
 
-/* The times of a try as parameters. */
+/* The times of a try as values. */
 #define LEDGER_SPENT(times) \
-    PG_NUMBER((times)->read), PG_NUMBER((times)->lock), PG_NUMBER((times)->database), PG_NUMBER((times)->imap)
+    .read_ms = SQL_NUMBER((times)->read), .lock_ms = SQL_NUMBER((times)->lock), \
+    .database_ms = SQL_NUMBER((times)->database), .imap_ms = SQL_NUMBER((times)->imap)
 
 #define LEDGER_ALL_TARGETS (SIZE_MAX - 1)
 
@@ -45,7 +46,7 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
 void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
                       struct ledger_answers answers, const struct decoded *decoded);
 
-/* Adds everything that settling writes. The first statements are for the copies, one each: their command tags show
+/* Adds everything that settling writes. The first statements are for the copies, one each: how many rows they changed shows
  * whether the attempt was still ours. */
 void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
                        size_t made_count, struct ledger_answers answers);

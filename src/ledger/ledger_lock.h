@@ -26,15 +26,15 @@ void ledger_note_lock(struct ledger *ledger, bool held);
 
 /* Adds a statement that tries the lock with this key in the open transaction; lock_granted reads its result. */
 void ledger_add_acquire(struct ledger *ledger, int64_t key);
-bool lock_granted(const PGresult *result) OD_MUST;
+bool lock_granted(const struct sql_rows *rows) OD_MUST;
 
 /* Adds a statement that takes the lock again in a new transaction, waiting up to lock_timeout. A lease is prolonged if
  * nobody else has had it since. lock_reasserted reads its result. */
 void ledger_add_reassert(struct ledger *ledger);
-bool lock_reasserted(const PGresult *result) OD_MUST;
+bool lock_reasserted(const struct sql_rows *rows) OD_MUST;
 
-/* Whether the statement that failed with this fault waited for a lock in vain. */
-bool lock_timed_out(const struct fault *fault) OD_MUST;
+/* Whether the step that failed with this fault waited for a lock in vain. */
+bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault) OD_MUST;
 
 /* Adds the release of a lease that is held, unless it is another's by now; of other locks nothing. */
 void ledger_add_release(struct ledger *ledger);

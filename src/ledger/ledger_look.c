@@ -25,33 +25,20 @@ static void add_copies_query(struct ledger *ledger, const struct ledger_message 
     const char **accounts OD_CLEANUP(base_free) = base_alloc((message->target_count + 1) * sizeof(char *));
     for (size_t i = 0; i < message->target_count; i++)
         accounts[i] = message->targets[i].account;
-    char *account_array OD_CLEANUP(base_free) = pg_text_array(accounts, message->target_count);
-    pg_add(ledger->pg,
-           "SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt,"
-           " (extract(epoch FROM pg_catalog.clock_timestamp() - c.attempt_at) * 1000)::bigint,"
-           " (extract(epoch FROM pg_catalog.clock_timestamp() - c.first_at) * 1000)::bigint,"
-           " d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role"
-           " FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
-           " JOIN @schema@.delivery d ON d.id = c.claimed_by"
-           " WHERE m.identity = $1 AND m.digest = $2 AND c.account = ANY ($3::text[])",
-           PG_PARAMS(LEDGER_KEY(message), PG_ARRAY(account_array)));
+    sql_add(ledger->sql,
+            SQL_STEP(look_copies, LEDGER_KEY(message), .accounts = SQL_TEXTS(accounts, message->target_count)));
 }
 
-/* For the Sent copy only the Message-ID counts: does other content with this id have a copy, or one that may still be
- * stored? That includes one that was given up while its APPEND was in doubt. */
+/* For the Sent copy only the Message-ID counts. */
 static void add_variant_query(struct ledger *ledger, const struct ledger_message *message)
 {
     size_t target = sent_target(message);
     if (target == LEDGER_NO_TARGET)
         return;
     const struct ledger_target *sent = &message->targets[target];
-    pg_add(ledger->pg,
-           "SELECT 1 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id"
-           " WHERE m.identity = $1 AND m.digest <> $2 AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent'"
-           " AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)"
-           " AND c.attempt_at > " LEDGER_AGO("$5") ") LIMIT 1",
-           PG_PARAMS(LEDGER_KEY(message), PG_TEXT(sent->account), PG_TEXT(sent->mailbox),
-                     PG_NUMBER(ledger->config->delivery.hold_off)));
+    sql_add(ledger->sql,
+            SQL_STEP(look_variants, LEDGER_KEY(message), .account = SQL_TEXT(sent->account),
+                     .mailbox = SQL_TEXT(sent->mailbox), .hold_off_ms = SQL_NUMBER(ledger->config->delivery.hold_off)));
 }
 
 /* Sends one batch: the settings, the lock (*ret_lock is its mark), the message, for a Sent copy the variants, and the
@@ -59,18 +46,15 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, size_t *ret_lock,
                       struct fault *fault)
 {
-    ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : PG_TIMEOUT_MS);
-    *ret_lock = pg_mark(ledger->pg);
+    ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : SQL_TIMEOUT_MS);
+    *ret_lock = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, ledger->lock_key);
-    pg_add(ledger->pg,
-           "SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.agreed a"
-           " LEFT JOIN @schema@.message m ON m.identity = $1 AND m.digest = $2",
-           PG_PARAMS(LEDGER_KEY(message)));
+    sql_add(ledger->sql, SQL_STEP(look_message, LEDGER_KEY(message)));
     add_variant_query(ledger, message);
     if (ledger->knew)
         add_copies_query(ledger, message);
     ledger_add_end(ledger);
-    return pg_send(ledger->pg, fault);
+    return sql_send(ledger->sql, fault);
 }
 
 static size_t find_recipient(const struct ledger_message *message, const char *address)
@@ -82,42 +66,44 @@ static size_t find_recipient(const struct ledger_message *message, const char *a
 }
 
 /* The account has this copy in another mailbox. */
-static void take_beside(const PGresult *result, int row, struct ledger_found_copy *copy)
+static void take_beside(const struct sql_rows *rows, size_t row, struct ledger_found_copy *copy)
 {
-    int64_t age = pg_int(result, row, 5) > 0 ? pg_int(result, row, 5) : 1;
+    int64_t age = sql_number(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS);
+    age = age > 0 ? age : 1;
     copy->beside = true;
-    if (ledger_state(PQgetvalue(result, row, 2)) == COPY_APPENDING &&
+    if (ledger_state(sql_text(rows, row, LOOK_COPIES_STATE)) == COPY_APPENDING &&
         (copy->beside_age_ms == 0 || age < copy->beside_age_ms))
         copy->beside_age_ms = age;
 }
 
-static void take_copy(const struct ledger_message *message, const PGresult *result, int row, struct ledger_found *found)
+static void take_copy(const struct ledger_message *message, const struct sql_rows *rows, size_t row,
+                      struct ledger_found *found)
 {
-    bool inbox = strcmp(PQgetvalue(result, row, 11), "inbox") == 0;
+    bool inbox = strcmp(sql_text(rows, row, LOOK_COPIES_ROLE), "inbox") == 0;
     for (size_t i = 0; i < message->target_count; i++) {
-        if (strcmp(message->targets[i].account, PQgetvalue(result, row, 0)) != 0)
+        if (strcmp(message->targets[i].account, sql_text(rows, row, LOOK_COPIES_ACCOUNT)) != 0)
             continue;
-        if (strcmp(message->targets[i].mailbox, PQgetvalue(result, row, 1)) != 0) {
-            bool alias = alias_possible(message->targets[i].mailbox, PQgetvalue(result, row, 1));
+        if (strcmp(message->targets[i].mailbox, sql_text(rows, row, LOOK_COPIES_MAILBOX)) != 0) {
+            bool alias = alias_possible(message->targets[i].mailbox, sql_text(rows, row, LOOK_COPIES_MAILBOX));
             found->copies[i].alias |= alias;
             if (alias || (inbox && message->targets[i].role == COPY_INBOX))
-                take_beside(result, row, &found->copies[i]);
+                take_beside(rows, row, &found->copies[i]);
             continue;
         }
         found->copies[i] = (struct ledger_found_copy){
-            .state = ledger_state(PQgetvalue(result, row, 2)),
-            .doubt = pg_bool(result, row, 3),
-            .attempt = pg_int(result, row, 4),
-            .attempt_age_ms = pg_int(result, row, 5),
-            .first_age_ms = pg_int(result, row, 6),
-            .owner = find_recipient(message, PQgetvalue(result, row, 7)),
-            .owner_finished = pg_bool(result, row, 8),
+            .state = ledger_state(sql_text(rows, row, LOOK_COPIES_STATE)),
+            .doubt = sql_truth(rows, row, LOOK_COPIES_DOUBT),
+            .attempt = sql_number(rows, row, LOOK_COPIES_ATTEMPT),
+            .attempt_age_ms = sql_number(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS),
+            .first_age_ms = sql_number(rows, row, LOOK_COPIES_FIRST_AGE_MS),
+            .owner = find_recipient(message, sql_text(rows, row, LOOK_COPIES_OWNER)),
+            .owner_finished = sql_truth(rows, row, LOOK_COPIES_OWNER_FINISHED),
             .beside = found->copies[i].beside,
             .alias = found->copies[i].alias,
             .beside_age_ms = found->copies[i].beside_age_ms,
             .elsewhere = found->copies[i].elsewhere,
-            .uidvalidity = pg_int(result, row, 9),
-            .uid = pg_int(result, row, 10),
+            .uidvalidity = sql_number(rows, row, LOOK_COPIES_UIDVALIDITY),
+            .uid = sql_number(rows, row, LOOK_COPIES_UID),
         };
     }
 }
@@ -127,27 +113,27 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
                                        struct fault *fault)
 {
     size_t count = message->target_count, sent = sent_target(message);
-    PGresult *row OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
-    PGresult *variant OD_CLEANUP(pg_clear) =
-        row != NULL && sent != LEDGER_NO_TARGET ? pg_take(ledger->pg, mark + 1, fault) : NULL;
+    struct sql_rows *row OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark, fault);
+    struct sql_rows *variant OD_CLEANUP(sql_rows_free) =
+        row != NULL && sent != LEDGER_NO_TARGET ? sql_take(ledger->sql, mark + 1, fault) : NULL;
     if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL) ||
-        !ledger_agrees(ledger, PQntuples(row) == 1 ? PQgetvalue(row, 0, 0) : NULL, fault))
+        !ledger_agrees(ledger, row->count == 1 ? sql_text(row, 0, LOOK_MESSAGE_METHOD) : NULL, fault))
         return NULL;
     struct ledger_found *found = base_alloc(sizeof(*found) + count * sizeof(found->copies[0]));
-    found->known = !PQgetisnull(row, 0, 1);
-    found->received_at = found->known ? pg_int(row, 0, 1) : message->received_at;
+    found->known = !sql_is_none(row, 0, LOOK_MESSAGE_RECEIVED_AT);
+    found->received_at = found->known ? sql_number(row, 0, LOOK_MESSAGE_RECEIVED_AT) : message->received_at;
     for (size_t i = 0; i < count; i++)
         found->copies[i].owner = LEDGER_OTHER;
     if (sent != LEDGER_NO_TARGET)
-        found->copies[sent].elsewhere = PQntuples(variant) > 0;
+        found->copies[sent].elsewhere = variant->count > 0;
     return found;
 }
 
 static bool take_copies(struct ledger *ledger, const struct ledger_message *message, size_t mark,
                         struct ledger_found *found, struct fault *fault)
 {
-    PGresult *copies OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark, fault);
-    for (int i = 0; copies != NULL && i < PQntuples(copies); i++)
+    struct sql_rows *copies OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark, fault);
+    for (size_t i = 0; copies != NULL && i < copies->count; i++)
         take_copy(message, copies, i, found);
     return copies != NULL;
 }
@@ -160,15 +146,15 @@ static bool read_copies(struct ledger *ledger, const struct ledger_message *mess
 {
     if (ledger_leases(ledger)) /* otherwise the transaction has it */
         ledger_add_path(ledger);
-    size_t mark = pg_mark(ledger->pg);
+    size_t mark = sql_mark(ledger->sql);
     add_copies_query(ledger, message);
-    return pg_send(ledger->pg, fault) && take_copies(ledger, message, mark, found, fault);
+    return sql_send(ledger->sql, fault) && take_copies(ledger, message, mark, found, fault);
 }
 
 /* The end of a batch under the lock: the session, and with it the lock, must be there still. */
 static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
 {
-    if (pg_finish(ledger->pg) || !good)
+    if (sql_finish(ledger->sql) || !good)
         return good;
     return fault_set(fault, "database: connection lost");
 }
@@ -199,13 +185,11 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
     bool sent = send_look(ledger, message, &mark, fault);
-    PGresult *settings OD_CLEANUP(pg_clear) = sent ? pg_take(ledger->pg, mark - 1, fault) : NULL;
-    PGresult *lock OD_CLEANUP(pg_clear) = settings != NULL ? pg_take(ledger->pg, mark, fault) : NULL;
-    if (lock != NULL)
-        pg_server_process(ledger->pg, pg_int(settings, 0, PQnfields(settings) - 1));
-    bool late = settings != NULL && lock == NULL && lock_timed_out(fault);
+    struct sql_rows *settings OD_CLEANUP(sql_rows_free) = sent ? sql_take(ledger->sql, mark - 1, fault) : NULL;
+    struct sql_rows *lock OD_CLEANUP(sql_rows_free) = settings != NULL ? sql_take(ledger->sql, mark, fault) : NULL;
+    bool late = settings != NULL && lock == NULL && ledger_lock_timed_out(ledger, fault);
     if (late || (lock != NULL && !lock_granted(lock))) {
-        pg_finish(ledger->pg);
+        sql_finish(ledger->sql);
         return LEDGER_BUSY;
     }
     ledger->leased = sent && ledger_leases(ledger); /* it may be */
@@ -215,8 +199,8 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         *ret = found;
         return LEDGER_OK;
     }
-    pg_finish(ledger->pg);
-    ledger_add_remedy(ledger->config, LEDGER_DELIVERY, fault);
+    sql_finish(ledger->sql);
+    ledger_add_remedy(ledger, SQL_DELIVERY, fault);
     ledger_rollback(ledger);
     return LEDGER_TROUBLE;
 }
@@ -252,18 +236,18 @@ static void end_held(struct ledger *ledger, bool ask, size_t recipients)
 {
     struct fault ignored;
     ledger->in_transaction = false;
-    if (ledger->pg == NULL || !pg_usable(ledger->pg))
+    if (!sql_usable(ledger->sql))
         return;
     ledger_add_rollback(ledger);
     ledger_add_begin_idle(ledger);
     ledger_add_release(ledger);
     ledger->leased = false;
-    size_t holder = pg_mark(ledger->pg);
+    size_t holder = sql_mark(ledger->sql);
     if (ask)
         ledger_add_holder(ledger);
     ledger_add_event(ledger, "held", recipients);
-    pg_add(ledger->pg, "COMMIT", 0, NULL);
-    if (!pg_send(ledger->pg, &ignored))
+    sql_add(ledger->sql, SQL_STEP(commit));
+    if (!sql_send(ledger->sql, &ignored))
         return;
     if (ask)
         ledger_take_holder(ledger, holder);
@@ -287,7 +271,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
         return LEDGER_TROUBLE;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_found *found = NULL;
-        bool kept = ledger->pg != NULL;
+        bool kept = ledger->sql != NULL;
         enum ledger_result result = try_look(ledger, message, &found, fault);
         if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
             result = try_look(ledger, message, &found, fault);

@@ -5,172 +5,149 @@
 #include "ledger/ledger_purge.h"
 
 #include <glib.h>
-#include <string.h>
 
 #include "ledger/ledger_lock.h"
-#include "ledger/ledger_total.h"
 
 #define MESSAGES 500 /* of a batch */
-#define PARAMETERS 3 /* at most, of a condition */
 
 struct candidates {
     int64_t ids[MESSAGES], keys[MESSAGES];
     size_t count;
 };
 
-/* Opens the transaction and finds candidates, not locked yet. */
-static bool find_candidates(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
-                            int64_t after, struct candidates *candidates, struct fault *fault)
+/* Messages that are locked. */
+struct batch {
+    bool open; /* the transaction that has locked them; there may be none of them */
+    int64_t ids[MESSAGES];
+    size_t count;
+};
+
+/* Opens the transaction and finds candidates, not locked yet, by find_expired or find_old, which give the same columns. */
+static bool find_candidates(struct ledger *ledger, enum sql_step find, const struct sql_value *values,
+                            struct candidates *candidates, struct fault *fault)
 {
-    struct pg_param all[PARAMETERS + 2];
-    char *sql OD_CLEANUP(base_free) = base_printf(
-        "SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > $%zu::bigint AND %s"
-        " ORDER BY m.id LIMIT $%zu::bigint",
-        count + 1, condition, count + 2);
-    memcpy(all, params, count * sizeof(*params));
-    all[count] = PG_NUMBER(after);
-    all[count + 1] = PG_NUMBER(MESSAGES);
-    ledger_add_begin(ledger, PG_TIMEOUT_MS);
-    size_t mark = pg_mark(ledger->pg);
-    pg_add(ledger->pg, "SELECT lock_method FROM @schema@.agreed", 0, NULL);
-    pg_add(ledger->pg, sql, count + 2, all);
+    ledger_add_begin(ledger, SQL_TIMEOUT_MS);
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(read_agreed));
+    sql_add(ledger->sql, find, values);
     ledger_add_end(ledger);
-    PGresult *agreed OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
-    PGresult *result OD_CLEANUP(pg_clear) = agreed != NULL ? pg_take(ledger->pg, mark + 1, fault) : NULL;
-    if (result != NULL && !ledger_agrees(ledger, PQntuples(agreed) == 1 ? PQgetvalue(agreed, 0, 0) : NULL, fault))
-        pg_clear(&result);
-    candidates->count = result != NULL ? (size_t)PQntuples(result) : 0;
+    struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
+        sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = agreed != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
+    if (rows != NULL &&
+        !ledger_agrees(ledger, agreed->count == 1 ? sql_text(agreed, 0, READ_AGREED_LOCK_METHOD) : NULL, fault))
+        sql_rows_free(&rows);
+    candidates->count = rows != NULL ? MIN(rows->count, MESSAGES) : 0;
     for (size_t i = 0; i < candidates->count; i++) {
-        candidates->ids[i] = pg_int(result, (int)i, 0);
-        candidates->keys[i] = pg_int(result, (int)i, 1);
+        candidates->ids[i] = sql_number(rows, i, FIND_OLD_ID);
+        candidates->keys[i] = sql_number(rows, i, FIND_OLD_LOCK_KEY);
     }
-    pg_finish(ledger->pg);
-    return result != NULL;
+    sql_finish(ledger->sql);
+    return rows != NULL;
 }
 
 static void roll_back(struct ledger *ledger)
 {
     struct fault ignored;
     ledger_rollback(ledger);
-    if (!ledger_leases(ledger) || ledger->pg == NULL || !pg_usable(ledger->pg))
+    if (!ledger_leases(ledger) || !sql_usable(ledger->sql))
         return;
     ledger_add_begin_idle(ledger);
     ledger_add_release_all(ledger);
-    pg_add(ledger->pg, "COMMIT", 0, NULL);
-    if (pg_send(ledger->pg, &ignored))
+    sql_add(ledger->sql, SQL_STEP(commit));
+    if (sql_send(ledger->sql, &ignored))
         ledger_finish(ledger);
 }
 
-/* Tries each candidate's lock; *ret becomes an array literal of the ids whose lock we got. */
-static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, char **ret, struct fault *fault)
+/* Tries each candidate's lock; *ret becomes those whose lock we got. */
+static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, struct batch *ret,
+                          struct fault *fault)
 {
-    char numbers[MESSAGES][24];
-    const char *ours[MESSAGES];
-    size_t count = 0;
     bool good = true;
     ledger_add_begin_under(ledger);
-    size_t mark = pg_mark(ledger->pg);
+    size_t mark = sql_mark(ledger->sql);
     for (size_t i = 0; i < candidates->count; i++)
         ledger_add_acquire(ledger, candidates->keys[i]);
     ledger_add_end(ledger);
-    if (!pg_send(ledger->pg, fault))
+    if (!sql_send(ledger->sql, fault))
         return false;
     for (size_t i = 0; i < candidates->count; i++) {
-        PGresult *result OD_CLEANUP(pg_clear) = pg_take(ledger->pg, mark + i, fault);
-        if (result != NULL && lock_granted(result))
-            ours[count++] = pg_number(candidates->ids[i], numbers[i]);
-        good = good && result != NULL;
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark + i, fault);
+        if (rows != NULL && lock_granted(rows))
+            ret->ids[ret->count++] = candidates->ids[i];
+        good = good && rows != NULL;
     }
-    pg_finish(ledger->pg);
-    if (good)
-        *ret = pg_text_array(ours, count);
+    sql_finish(ledger->sql);
     return good;
 }
 
 /* A claim may be about to be committed without the message's lock, since its lease has run out meanwhile. What it writes
- * refers to the message's row and so locks it: we lock that row too. Removes from *ids what we did not get. */
-static bool lock_rows(struct ledger *ledger, char **ids, struct fault *fault)
+ * refers to the message's row and so locks it: we lock that row too. Removes from the batch what we did not get. */
+static bool lock_rows(struct ledger *ledger, struct batch *batch, struct fault *fault)
 {
-    char numbers[MESSAGES][24];
-    const char *ours[MESSAGES];
-    size_t count;
     ledger_add_begin_under(ledger);
-    size_t mark = pg_mark(ledger->pg);
-    pg_add(ledger->pg, "SELECT id FROM @schema@.message WHERE id = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED",
-           PG_PARAMS(PG_ARRAY(*ids)));
-    PGresult *result OD_CLEANUP(pg_clear) = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
-    for (count = 0; result != NULL && count < (size_t)PQntuples(result); count++)
-        ours[count] = pg_number(pg_int(result, (int)count, 0), numbers[count]);
-    pg_finish(ledger->pg);
-    if (result == NULL)
-        return false;
-    base_free(ids);
-    *ids = pg_text_array(ours, count);
-    return true;
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(lock_messages, .ids = SQL_NUMBERS(batch->ids, batch->count)));
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault)
+                                                                                   : NULL;
+    batch->count = rows != NULL ? MIN(rows->count, MESSAGES) : 0;
+    for (size_t i = 0; i < batch->count; i++)
+        batch->ids[i] = sql_number(rows, i, LOCK_MESSAGES_ID);
+    sql_finish(ledger->sql);
+    return rows != NULL;
 }
 
-/* Opens the transaction and locks the next messages that meet the condition, except those that a delivery holds. The
- * caller must check the condition again once they are locked: it may have changed meanwhile. condition: SQL about a message
- * m, with parameters from $1 on.
+/* Opens the transaction and locks the next messages that the step finds, except those that a delivery holds. The caller
+ * must check its condition again once they are locked: it may have changed meanwhile.
  *
- * *after      id of the last message examined, 0 at first; advanced
- * *ret_ended  there are no more
- * *ret_ids    array literal of the locked messages; untouched if there are none, and no transaction is open
+ * find, values  find_expired or find_old, for MESSAGES of them after *after
+ * *after        id of the last message examined; advanced
+ * *ret_ended    there are no more
+ * *ret          the locked messages; not open if none was found
  *
  * False with the fault set: no transaction is open. */
-static bool lock_batch(struct ledger *ledger, const char *condition, size_t count, const struct pg_param *params,
-                       int64_t *after, bool *ret_ended, char **ret_ids, struct fault *fault)
+static bool lock_batch(struct ledger *ledger, enum sql_step find, const struct sql_value *values, int64_t *after,
+                       bool *ret_ended, struct batch *ret, struct fault *fault)
 {
     struct candidates candidates;
-    char *ids OD_CLEANUP(base_free) = NULL;
+    ret->open = false;
+    ret->count = 0;
     if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
         return false;
     bool done =
-        find_candidates(ledger, condition, count, params, *after, &candidates, fault) &&
-        (candidates.count == 0 || (lock_messages(ledger, &candidates, &ids, fault) && lock_rows(ledger, &ids, fault)));
+        find_candidates(ledger, find, values, &candidates, fault) &&
+        (candidates.count == 0 || (lock_messages(ledger, &candidates, ret, fault) && lock_rows(ledger, ret, fault)));
     if (!done || candidates.count == 0)
         roll_back(ledger);
     if (!done) {
-        ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
+        ledger_add_remedy(ledger, SQL_OPERATOR, fault);
         return false;
     }
+    ret->open = candidates.count > 0;
     *ret_ended = candidates.count < MESSAGES;
     *after = candidates.count > 0 ? candidates.ids[candidates.count - 1] : *after;
-    *ret_ids = g_steal_pointer(&ids);
     return true;
 }
 
-/* Runs the statement and commits. NULL with the fault set: nothing was committed. */
-static PGresult *commit_batch(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
-                              struct fault *fault)
+/* Runs the step and commits. NULL with the fault set: nothing was committed. */
+static struct sql_rows *commit_batch(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
+                                     struct fault *fault)
 {
-    size_t mark = pg_mark(ledger->pg);
-    pg_add(ledger->pg, sql, count, params);
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, step, values);
     ledger_add_release_all(ledger);
-    size_t commit = pg_mark(ledger->pg);
-    pg_add(ledger->pg, "COMMIT", 0, NULL);
-    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
-    if (result != NULL && !pg_committed(ledger->pg, commit, fault))
-        pg_clear(&result);
-    pg_finish(ledger->pg);
-    if (result != NULL)
-        return result;
+    size_t commit = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(commit));
+    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    if (rows != NULL && !sql_committed(ledger->sql, commit, fault))
+        sql_rows_free(&rows);
+    sql_finish(ledger->sql);
+    if (rows != NULL)
+        return rows;
     roll_back(ledger);
-    ledger_add_remedy(ledger->config, LEDGER_OPERATOR, fault);
+    ledger_add_remedy(ledger, SQL_OPERATOR, fault);
     return NULL;
 }
-
-/* Of messages m that are to be abandoned. $1: minimum milliseconds since the last try; $2: since an APPEND that may still be
- * in progress; $3: the last message. */
-#define EXPIRED \
-    "m.id <= $3::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL" \
-    " UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))" \
-    " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL" \
-    " AND d.last_at >= " LEDGER_AGO("$1") ")" \
-    " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" \
-    " AND c.attempt_at >= " LEDGER_AGO("(CASE c.state WHEN 'appending' THEN $2 ELSE $1 END)") ")"
-#define EXPIRED_PARAMS(ledger, expire) \
-    PG_NUMBER((expire)->older_than_ms), PG_NUMBER(appending_ms(ledger, expire)), PG_NUMBER((expire)->upto)
 
 static int64_t appending_ms(const struct ledger *ledger, const struct ledger_expire *expire)
 {
@@ -178,122 +155,89 @@ static int64_t appending_ms(const struct ledger *ledger, const struct ledger_exp
     return expire->older_than_ms > hold_off ? expire->older_than_ms : hold_off;
 }
 
-/* Requires `open`: the unfinished deliveries of these messages. */
-#define REPORT \
-    " SELECT coalesce(max(" LEDGER_TIME("o.last_at") "), max((SELECT " LEDGER_TIME("max(c.attempt_at)") \
-    " FROM @schema@.copy c WHERE c.message = m.id))) AS last_at," \
-    " string_agg(DISTINCT o.queue_id, ', ') AS queue_id, string_agg(o.recipient, ', ' ORDER BY o.id) AS recipients," \
-    " m.message_id, string_agg(DISTINCT o.reason, '; ') AS reason" \
-    " FROM due m LEFT JOIN open o ON o.message = m.id GROUP BY m.id, m.message_id ORDER BY m.id"
+/* Which messages are to be abandoned, as values. */
+#define EXPIRED(ledger, expire) \
+    .older_ms = SQL_NUMBER((expire)->older_than_ms), .appending_ms = SQL_NUMBER(appending_ms(ledger, expire)), \
+    .upto = SQL_NUMBER((expire)->upto)
 
 struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
                                            struct fault *fault)
 {
-    return ledger_query(ledger,
-                        "WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > $4::bigint"
-                        " AND " EXPIRED
-                        "), open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message"
-                        " WHERE d.finished_at IS NULL)" REPORT,
-                        PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_NUMBER(expire->after)), fault);
+    return ledger_query(ledger, SQL_STEP(preview_expired, EXPIRED(ledger, expire), .after = SQL_NUMBER(expire->after)),
+                        fault);
 }
 
 bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_OPERATOR,
-                   "SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = $1::bigint AND finished_at IS NULL)"
-                   " OR EXISTS (SELECT FROM @schema@.copy WHERE message = $1::bigint"
-                   " AND state IN ('pending', 'appending'))",
-                   PG_PARAMS(PG_NUMBER(message)), fault);
-    if (result != NULL)
-        *ret = pg_bool(result, 0, 0);
-    return result != NULL;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(message_is_open, .message = SQL_NUMBER(message)), fault);
+    if (rows != NULL)
+        *ret = sql_truth(rows, 0, MESSAGE_IS_OPEN_OPEN);
+    return rows != NULL;
 }
 
 struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct fault *fault)
 {
     struct ledger_expire next = *expire;
-    char *ids OD_CLEANUP(base_free) = NULL;
-    if (!lock_batch(ledger, EXPIRED, PG_PARAMS(EXPIRED_PARAMS(ledger, expire)), &next.after, &next.ended, &ids, fault))
+    struct batch batch;
+    if (!lock_batch(ledger,
+                    SQL_STEP(find_expired, EXPIRED(ledger, expire), .after = SQL_NUMBER(expire->after),
+                             .most = SQL_NUMBER(MESSAGES)),
+                    &next.after, &next.ended, &batch, fault))
         return NULL;
-    PGresult *result OD_CLEANUP(pg_clear) = NULL;
-    if (ids != NULL) {
-        pg_receive_any(ledger->pg);
-        result = commit_batch(
-            ledger,
-            "WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY ($4::bigint[])"
-            " AND " EXPIRED
-            "), open AS (UPDATE @schema@.delivery d SET outcome = 'abandoned',"
-            " finished_at = pg_catalog.clock_timestamp() FROM due WHERE due.id = d.message AND d.finished_at IS NULL"
-            " RETURNING d.*), copies AS (UPDATE @schema@.copy c SET state = 'abandoned',"
-            " doubt = c.doubt OR c.state = 'appending' FROM due WHERE due.id = c.message"
-            " AND c.state IN ('pending', 'appending'))" REPORT,
-            PG_PARAMS(EXPIRED_PARAMS(ledger, expire), PG_ARRAY(ids)), fault);
-        if (result == NULL)
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = NULL;
+    if (batch.open) {
+        sql_receive_any(ledger->sql);
+        rows =
+            commit_batch(ledger,
+                         SQL_STEP(abandon_expired, EXPIRED(ledger, expire), .ids = SQL_NUMBERS(batch.ids, batch.count)),
+                         fault);
+        if (rows == NULL)
             return NULL;
     }
     *expire = next;
-    return ledger_table_of(result);
+    return ledger_table_of(rows);
 }
-
-/* Of messages m that arrived long enough ago, and have nothing unfinished that is as young as this says. $1: milliseconds.
- * last_at is checked because replayed messages arrived long ago but may have been recorded today. */
-#define OLD_WITHOUT(and_last_at, and_attempt_at) \
-    "m.received_at < " LEDGER_AGO("$1") " AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND (d.last_at >= " LEDGER_AGO( \
-        "$1") " OR d.finished_at IS NULL" and_last_at \
-              "))" \
-              " AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')" and_attempt_at \
-              ")"
-#define OLD OLD_WITHOUT("", "")
-
-/* What OLD will select once unfinished messages are abandoned. $2: milliseconds. */
-#define OLD_OR_EXPIRED OLD_WITHOUT(" AND d.last_at >= " LEDGER_AGO("$2"), " AND c.attempt_at >= " LEDGER_AGO("$2"))
 
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_OPERATOR, "SELECT count(*) FROM @schema@.message m WHERE " OLD_OR_EXPIRED,
-                   PG_PARAMS(PG_NUMBER(older_than_ms), PG_NUMBER(ledger->config->record.abandon_after)), fault);
-    if (result != NULL)
-        *ret = pg_int(result, 0, 0);
-    return result != NULL;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR,
+                   SQL_STEP(count_old, .older_ms = SQL_NUMBER(older_than_ms),
+                            .abandon_ms = SQL_NUMBER(ledger->config->record.abandon_after)),
+                   fault);
+    if (rows != NULL)
+        *ret = sql_number(rows, 0, COUNT_OLD_MESSAGES);
+    return rows != NULL;
 }
 
-/* Of deliveries that died, of messages that nobody has delivered since. */
 static bool delete_leases(struct ledger *ledger, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_change(ledger, LEDGER_OPERATOR,
-                      "DELETE FROM @schema@.lease WHERE expires_at < pg_catalog.clock_timestamp() - interval '1 day'",
-                      0, NULL, fault);
-    return result != NULL;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_change(ledger, SQL_OPERATOR, SQL_STEP(delete_leases), fault);
+    return rows != NULL;
 }
 
-/* What is deleted is subtracted from what was counted. The copies are still there for this statement: they go at its end, by
- * their foreign key. */
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
 {
     struct ledger_purge next = *purge;
-    char *ids OD_CLEANUP(base_free) = NULL;
+    struct batch batch;
     if ((purge->after == 0 && !delete_leases(ledger, fault)) ||
-        !lock_batch(ledger, OLD, PG_PARAMS(PG_NUMBER(purge->older_than_ms)), &next.after, &next.ended, &ids, fault))
+        !lock_batch(ledger,
+                    SQL_STEP(find_old, .older_ms = SQL_NUMBER(purge->older_than_ms), .after = SQL_NUMBER(purge->after),
+                             .most = SQL_NUMBER(MESSAGES)),
+                    &next.after, &next.ended, &batch, fault))
         return false;
-    if (ids != NULL) {
-        pg_add(ledger->pg, LEDGER_TALLY_LOCK, 0, NULL);
-        PGresult *result OD_CLEANUP(pg_clear) = commit_batch(
-            ledger,
-            "WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY ($2::bigint[]) AND " OLD
-            " RETURNING m.id, m.size), less AS (UPDATE @schema@.tally t SET messages = t.messages - m.messages,"
-            " bytes = t.bytes - m.bytes, copies = t.copies - c.copies FROM @schema@.tally k,"
-            " LATERAL (SELECT count(*) AS messages, coalesce(sum(g.size), 0) AS bytes FROM gone g"
-            " WHERE g.id <= k.last_message) m,"
-            " LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id"
-            " WHERE o.id <= k.last_copy) c)"
-            " SELECT count(*) FROM gone",
-            PG_PARAMS(PG_NUMBER(purge->older_than_ms), PG_ARRAY(ids)), fault);
-        if (result == NULL)
+    if (batch.open) {
+        sql_add(ledger->sql, SQL_STEP(lock_tally));
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+            commit_batch(ledger,
+                         SQL_STEP(delete_old, .older_ms = SQL_NUMBER(purge->older_than_ms),
+                                  .ids = SQL_NUMBERS(batch.ids, batch.count)),
+                         fault);
+        if (rows == NULL)
             return false;
-        next.deleted += pg_int(result, 0, 0);
+        next.deleted += sql_number(rows, 0, DELETE_OLD_DELETED);
     }
     *purge = next;
     return true;

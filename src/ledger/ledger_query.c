@@ -36,51 +36,39 @@ void ledger_table_join(struct ledger_table **table, struct ledger_table **more)
     ledger_table_free(more);
 }
 
-/* By the OIDs in pg_type.dat, which never change. */
-static enum ledger_type type_of(Oid oid)
-{
-    static const Oid numbers[] = {20, 21, 23, 700, 701, 1700};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (oid == numbers[i])
-            return LEDGER_NUMBER;
-    return oid == 16 ? LEDGER_BOOLEAN : oid == 114 || oid == 3802 ? LEDGER_JSON : LEDGER_TEXT;
-}
-
-struct ledger_table *ledger_table_of(const PGresult *result)
+struct ledger_table *ledger_table_of(const struct sql_rows *rows)
 {
     struct ledger_table *table = base_alloc(sizeof(*table));
     table->cells = g_ptr_array_new_with_free_func(free);
-    if (result == NULL)
+    if (rows == NULL)
         return table;
-    table->columns = (size_t)PQnfields(result);
-    table->rows = (size_t)PQntuples(result);
-    table->names = base_alloc((table->columns + 1) * sizeof(char *));
-    table->types = base_alloc((table->columns + 1) * sizeof(*table->types));
-    for (int column = 0; column < PQnfields(result); column++) {
-        table->names[column] = base_strdup(PQfname(result, column));
-        table->types[column] = type_of(PQftype(result, column));
+    table->columns = rows->columns;
+    table->rows = rows->count;
+    table->names = base_alloc((rows->columns + 1) * sizeof(char *));
+    table->types = base_alloc((rows->columns + 1) * sizeof(*table->types));
+    for (size_t column = 0; column < rows->columns; column++) {
+        table->names[column] = base_strdup(rows->names[column]);
+        table->types[column] = rows->types[column];
     }
-    for (int row = 0; row < PQntuples(result); row++)
-        for (int column = 0; column < PQnfields(result); column++)
-            g_ptr_array_add(table->cells, pg_copy(result, row, column));
+    for (size_t row = 0; row < rows->count; row++)
+        for (size_t column = 0; column < rows->columns; column++)
+            g_ptr_array_add(table->cells, sql_copy(rows, row, column));
     return table;
 }
 
-struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+struct ledger_table *ledger_query(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
                                   struct fault *fault)
 {
     if (!ledger_connect(ledger, fault))
         return NULL;
-    /* For this query: compiling it (jit) takes a tenth of a second, longer than running it. */
-    pg_add(ledger->pg, "SELECT pg_catalog.set_config('jit', 'off', true)", 0, NULL);
-    pg_receive_any(ledger->pg);
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask_here(ledger, LEDGER_OPERATOR, sql, count, params, fault);
-    return result != NULL ? ledger_table_of(result) : NULL;
+    sql_add(ledger->sql, SQL_STEP(for_people));
+    sql_receive_any(ledger->sql);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_ask_here(ledger, SQL_OPERATOR, step, values, fault);
+    return rows != NULL ? ledger_table_of(rows) : NULL;
 }
 
 char *ledger_server_version(struct ledger *ledger, struct fault *fault)
 {
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) =
-        ledger_query(ledger, "SELECT pg_catalog.current_setting('server_version')", 0, NULL, fault);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_query(ledger, SQL_STEP(server_version), fault);
     return table != NULL ? base_strdup(ledger_cell(table, 0, 0)) : NULL;
 }

@@ -7,28 +7,21 @@
 #include <glib.h>
 
 #include "ledger/ledger.h"
-
-enum ledger_type { LEDGER_TEXT, LEDGER_NUMBER, LEDGER_BOOLEAN, LEDGER_JSON };
-
-/* A time as text: UTC, ISO 8601, whatever the session's TimeZone and DateStyle. */
-#define LEDGER_TIME(expression) "to_char(" expression " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+#include "sql/sql.h"
 
 struct ledger_table {
     size_t columns, rows;
-    char **names;            /* [columns] */
-    enum ledger_type *types; /* [columns] */
-    GPtrArray *cells;        /* [rows * columns] strings, row by row; NULL: no value */
+    char **names;         /* [columns] */
+    enum sql_type *types; /* [columns] */
+    GPtrArray *cells;     /* [rows * columns] strings, row by row; NULL: no value */
 };
 
-struct pg_param;
-struct pg_result;
-
-/* Runs one statement that only reads, outside of any transaction; NULL with the fault set on trouble. */
-struct ledger_table *ledger_query(struct ledger *ledger, const char *sql, size_t count, const struct pg_param *params,
+/* Runs one step that only reads, outside of any transaction; NULL with the fault set on trouble. */
+struct ledger_table *ledger_query(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
                                   struct fault *fault) OD_MUST;
 
 /* Converts a result to a new table; NULL gives one without rows and columns. */
-struct ledger_table *ledger_table_of(const struct pg_result *result) OD_MUST;
+struct ledger_table *ledger_table_of(const struct sql_rows *rows) OD_MUST;
 
 void ledger_table_free(struct ledger_table **table);
 

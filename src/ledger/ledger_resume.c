@@ -4,80 +4,65 @@
 #include "ledger/ledger_resume.h"
 
 #include <glib.h>
-#include <string.h>
 
 #include "ledger/ledger_session.h"
-
-#define IS_WHOLE "EXISTS (SELECT FROM @schema@.delivery w WHERE w.message = d.message AND w.whole)"
-#define HAS_BYTES "EXISTS (SELECT FROM @schema@.raw r WHERE r.message = d.message AND r.chunk = 0)"
 
 bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, int64_t *ret_ids, size_t *ret_count,
                            struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
-        ledger, LEDGER_OPERATOR,
-        "SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > $1::bigint"
-        " AND " IS_WHOLE " AND " HAS_BYTES " ORDER BY d.message LIMIT $2::bigint",
-        PG_PARAMS(PG_NUMBER(after), PG_NUMBER((int64_t)limit)), fault);
-    if (result == NULL)
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR,
+                   SQL_STEP(unfinished_ids, .after = SQL_NUMBER(after), .most = SQL_NUMBER((int64_t)limit)), fault);
+    if (rows == NULL)
         return false;
-    *ret_count = (size_t)PQntuples(result);
+    *ret_count = MIN(rows->count, limit);
     for (size_t i = 0; i < *ret_count; i++)
-        ret_ids[i] = pg_int(result, (int)i, 0);
+        ret_ids[i] = sql_number(rows, i, UNFINISHED_IDS_MESSAGE);
     return true;
 }
 
 bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) =
-        ledger_ask(ledger, LEDGER_OPERATOR,
-                   "SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL"
-                   " AND NOT (" IS_WHOLE " AND " HAS_BYTES ")",
-                   0, NULL, fault);
-    if (result != NULL)
-        *ret = pg_int(result, 0, 0);
-    return result != NULL;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(unfinished_others), fault);
+    if (rows != NULL)
+        *ret = sql_number(rows, 0, UNFINISHED_OTHERS_MESSAGES);
+    return rows != NULL;
 }
 
+/* If there are not enough digits, the message's bytes will not match. */
 static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
 {
-    for (size_t i = 0; i < LEDGER_HASH_SIZE; i++)
+    for (size_t i = 0; i < LEDGER_HASH_SIZE && hex[2 * i] != '\0' && hex[2 * i + 1] != '\0'; i++)
         digest[i] = (unsigned char)(g_ascii_xdigit_value(hex[2 * i]) * 16 + g_ascii_xdigit_value(hex[2 * i + 1]));
 }
 
 /* One row for each unfinished delivery; each row has the message's columns. */
-static struct ledger_unfinished *take_unfinished(const PGresult *result)
+static struct ledger_unfinished *take_unfinished(const struct sql_rows *rows)
 {
-    int rows = PQntuples(result);
     struct ledger_unfinished *unfinished = base_alloc(sizeof(*unfinished));
-    unfinished->message_id = pg_copy(result, 0, 0);
-    unfinished->sender = pg_copy(result, 0, 1);
-    unfinished->queue_id = pg_copy(result, 0, 2);
-    take_digest(PQgetvalue(result, 0, 3), unfinished->digest);
-    unfinished->sent_account = pg_copy(result, 0, 4);
-    unfinished->sent_mailbox = pg_copy(result, 0, 5);
-    unfinished->recipients = base_alloc(((size_t)rows + 1) * sizeof(char *));
-    unfinished->originals = base_alloc(((size_t)rows + 1) * sizeof(char *));
-    for (int row = 0; row < rows; row++) {
-        unfinished->recipients[row] = pg_copy(result, row, 6);
-        unfinished->originals[row] = base_strdup(PQgetvalue(result, row, 7));
+    unfinished->message_id = sql_copy(rows, 0, UNFINISHED_READ_MESSAGE_ID);
+    unfinished->sender = sql_copy(rows, 0, UNFINISHED_READ_SENDER);
+    unfinished->queue_id = sql_copy(rows, 0, UNFINISHED_READ_QUEUE_ID);
+    take_digest(sql_text(rows, 0, UNFINISHED_READ_DIGEST), unfinished->digest);
+    unfinished->sent_account = sql_copy(rows, 0, UNFINISHED_READ_SENT_ACCOUNT);
+    unfinished->sent_mailbox = sql_copy(rows, 0, UNFINISHED_READ_SENT_MAILBOX);
+    unfinished->recipients = base_alloc((rows->count + 1) * sizeof(char *));
+    unfinished->originals = base_alloc((rows->count + 1) * sizeof(char *));
+    for (size_t row = 0; row < rows->count; row++) {
+        unfinished->recipients[row] = sql_copy(rows, row, UNFINISHED_READ_RECIPIENT);
+        unfinished->originals[row] = base_strdup(sql_text(rows, row, UNFINISHED_READ_ORIGINAL));
     }
     return unfinished;
 }
 
 bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unfinished **ret, struct fault *fault)
 {
-    PGresult *result OD_CLEANUP(pg_clear) = ledger_ask(
-        ledger, LEDGER_OPERATOR,
-        "SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,"
-        " d.original_recipient FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id"
-        " LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'"
-        " ORDER BY id DESC LIMIT 1) s ON true"
-        " WHERE m.id = $1::bigint AND d.finished_at IS NULL ORDER BY d.id",
-        PG_PARAMS(PG_NUMBER(id)), fault);
-    if (result == NULL)
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(unfinished_read, .message = SQL_NUMBER(id)), fault);
+    if (rows == NULL)
         return false;
-    *ret = PQntuples(result) > 0 ? take_unfinished(result) : NULL;
+    *ret = rows->count > 0 ? take_unfinished(rows) : NULL;
     return true;
 }
 
@@ -95,30 +80,19 @@ void ledger_unfinished_free(struct ledger_unfinished **unfinished)
     base_free(unfinished);
 }
 
-static void free_bytes(unsigned char **bytes)
-{
-    PQfreemem(*bytes);
-}
-
 bool ledger_raw(struct ledger *ledger, int64_t id,
                 bool (*take)(void *context, const void *bytes, size_t size, struct fault *fault), void *context,
                 struct fault *fault)
 {
     for (int64_t chunk = 0;; chunk++) {
-        PGresult *result OD_CLEANUP(pg_clear) =
-            ledger_ask(ledger, LEDGER_OPERATOR,
-                       "SELECT data FROM @schema@.raw WHERE message = $1::bigint AND chunk = $2::integer",
-                       PG_PARAMS(PG_NUMBER(id), PG_NUMBER(chunk)), fault);
-        if (result == NULL)
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+            ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(raw_chunk, .message = SQL_NUMBER(id), .chunk = SQL_NUMBER(chunk)),
+                       fault);
+        if (rows == NULL)
             return false;
-        if (PQntuples(result) == 0)
+        if (rows->count == 0)
             return true;
-        size_t size;
-        unsigned char *bytes OD_CLEANUP(free_bytes) =
-            PQunescapeBytea((const unsigned char *)PQgetvalue(result, 0, 0), &size);
-        if (bytes == NULL)
-            return fault_set(fault, "no memory for the recorded message");
-        if (!take(context, bytes, size, fault))
+        if (!take(context, sql_text(rows, 0, RAW_CHUNK_DATA), rows->cells[RAW_CHUNK_DATA].size, fault))
             return false;
     }
 }

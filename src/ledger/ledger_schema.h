@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Installs and upgrades the schema by version, from the files in schema/. */
+ * Installs and upgrades the schema by version. */
 #ifndef ONCEDROP_LEDGER_SCHEMA_H
 #define ONCEDROP_LEDGER_SCHEMA_H
 
 #include "ledger/ledger.h"
 
 /* The schema version that this program needs. */
-int ledger_schema_needed(void) OD_MUST;
+int ledger_schema_needed(const struct config *config) OD_MUST;
 
 /* The schema version in the database; *ret is 0 if the schema is not installed. */
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault) OD_MUST;
@@ -27,5 +27,9 @@ bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault)
 
 /* All that a new schema takes, as one transaction, with the name of the schema filled in: a new string (free(3)). */
 char *ledger_schema_script(const struct config *config) OD_MUST;
+
+/* Why a function here or ledger_open failed: the database does not know the user of the process; the user lacks a right. */
+bool ledger_is_no_user(const struct config *config, const struct fault *fault) OD_MUST;
+bool ledger_is_refused(const struct config *config, const struct fault *fault) OD_MUST;
 
 #endif

@@ -34,7 +34,12 @@ const char *ledger_role_name(enum copy_role role)
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
 {
     struct ledger *ledger = base_alloc(sizeof(*ledger));
+    if (!sql_load(config, fault)) {
+        base_free(&ledger);
+        return NULL;
+    }
     ledger->config = config;
+    ledger->engine = sql_engine_of(config);
     if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
         strcpy(ledger->host, "localhost");
     snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d]%s%.20s", ledger->host, (int)getpid(),
@@ -46,126 +51,123 @@ struct ledger *ledger_open(const struct config *config, const char *queue_id, st
 
 bool ledger_connect(struct ledger *ledger, struct fault *fault)
 {
-    if (ledger->pg != NULL && pg_usable(ledger->pg))
-        pg_look(ledger->pg);
-    if (ledger->pg != NULL && pg_usable(ledger->pg))
+    if (sql_usable(ledger->sql))
+        sql_look(ledger->sql);
+    if (sql_usable(ledger->sql))
         return true;
-    pg_close(&ledger->pg);
+    sql_close(&ledger->sql);
     ledger->in_transaction = false; /* a lease is still ours */
-    ledger->pg = pg_open(ledger->config->database.conninfo, ledger->application, ledger->config->database.schema,
-                         ledger->config->database.tls == DATABASE_TLS_VERIFY, fault);
-    if (ledger->pg == NULL)
-        ledger_add_login_remedy(ledger->config, fault);
-    return ledger->pg != NULL;
+    ledger->sql = sql_open(ledger->config, ledger->application, fault);
+    return ledger->sql != NULL;
 }
 
 bool ledger_lost_kept(const struct ledger *ledger, bool kept)
 {
-    return kept && (ledger->pg == NULL || !pg_usable(ledger->pg));
+    return kept && !sql_usable(ledger->sql);
 }
 
 void ledger_close(struct ledger **ledger)
 {
     if (*ledger == NULL)
         return;
-    pg_close(&(*ledger)->pg);
+    sql_close(&(*ledger)->sql);
     base_free(&(*ledger)->holder);
     base_free(ledger);
 }
 
-#define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-
-/* All SET LOCAL in one statement, in which every name is qualified. If a site has lowered synchronous_commit, mail could be
- * lost after an answer that was not yet durable, here and on a synchronous standby; that the wait for that was given up is
- * said by a WARNING (pg_connect.c). idle_in_transaction_session_timeout lets the server release the lock of a process that
- * was stopped. */
-#define SETTINGS \
-    "pg_catalog.set_config('synchronous_commit', CASE WHEN pg_catalog.current_setting('synchronous_commit')" \
-    " OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)," \
-    " pg_catalog.set_config('client_min_messages', 'warning', true)," \
-    " pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true)," \
-    " pg_catalog.set_config('statement_timeout', $2, true)," \
-    " pg_catalog.set_config('lock_timeout', $3, true), pg_catalog.pg_backend_pid()"
-
-static void add_begin(struct ledger *ledger, const char *settings, int64_t lock_ms)
+bool ledger_load(const struct config *config, struct fault *fault)
 {
-    pg_add(ledger->pg, BEGIN, 0, NULL);
-    pg_add(ledger->pg, settings,
-           PG_PARAMS(PG_NUMBER(ledger->config->delivery.deadline), PG_NUMBER(PG_TIMEOUT_MS + lock_ms),
-                     PG_NUMBER(lock_ms)));
+    return sql_load(config, fault);
+}
+
+bool ledger_login_is_service(const struct config *config)
+{
+    return sql_engine_of(config)->login_is_service(config);
+}
+
+static void add_begin(struct ledger *ledger, enum sql_step settings, int64_t lock_ms)
+{
+    sql_add(ledger->sql, SQL_STEP(begin));
+    sql_add(ledger->sql, settings,
+            SQL_VALUES(settings, .idle_ms = SQL_NUMBER(ledger->config->delivery.deadline),
+                       .statement_ms = SQL_NUMBER(SQL_TIMEOUT_MS + lock_ms), .lock_ms = SQL_NUMBER(lock_ms)));
 }
 
 void ledger_add_begin(struct ledger *ledger, int64_t lock_ms)
 {
-    add_begin(ledger, "SELECT " LEDGER_SAFE_PATH ", " SETTINGS, lock_ms);
+    add_begin(ledger, SQL_STEP_settings, lock_ms);
 }
 
 void ledger_add_begin_as_is(struct ledger *ledger)
 {
-    add_begin(ledger, "SELECT " SETTINGS, PG_TIMEOUT_MS);
+    add_begin(ledger, SQL_STEP_settings_as_is, SQL_TIMEOUT_MS);
 }
 
 void ledger_add_begin_idle(struct ledger *ledger)
 {
-    pg_add(ledger->pg, BEGIN, 0, NULL);
-    pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH ", pg_catalog.set_config('synchronous_commit', 'off', true)", 0,
-           NULL);
+    sql_add(ledger->sql, SQL_STEP(begin));
+    sql_add(ledger->sql, SQL_STEP(settings_idle));
 }
 
 void ledger_add_path(struct ledger *ledger)
 {
-    pg_add(ledger->pg, "SELECT " LEDGER_SAFE_PATH, 0, NULL);
+    sql_add(ledger->sql, SQL_STEP(path));
 }
 
 void ledger_add_event(struct ledger *ledger, const char *name, size_t count)
 {
-    pg_add(ledger->pg, "INSERT INTO @schema@.event (name, host, count) VALUES ($1::text, $2::text, $3::integer)",
-           PG_PARAMS(PG_TEXT(name), PG_TEXT(ledger->host), PG_NUMBER((int64_t)count)));
+    sql_add(ledger->sql, SQL_STEP(event, .name = SQL_TEXT(name), .host = SQL_TEXT(ledger->host),
+                                  .count = SQL_NUMBER((int64_t)count)));
 }
 
 void ledger_finish(struct ledger *ledger)
 {
     struct fault ignored;
-    if (!pg_finish(ledger->pg) || !pg_in_transaction(ledger->pg))
+    if (!sql_finish(ledger->sql) || !sql_in_transaction(ledger->sql))
         return;
-    pg_add(ledger->pg, "ROLLBACK", 0, NULL);
-    if (pg_send(ledger->pg, &ignored))
-        pg_finish(ledger->pg);
+    sql_add(ledger->sql, SQL_STEP(rollback));
+    if (sql_send(ledger->sql, &ignored))
+        sql_finish(ledger->sql);
 }
 
-PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                          const struct pg_param *params, struct fault *fault)
+void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
+{
+    ledger->engine->add_remedy(ledger->config, role, fault);
+}
+
+struct sql_rows *ledger_ask_here(struct ledger *ledger, const char *role, enum sql_step step,
+                                 const struct sql_value *values, struct fault *fault)
 {
     ledger_add_path(ledger);
-    size_t mark = pg_mark(ledger->pg);
-    pg_add(ledger->pg, sql, count, params);
-    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
-    pg_finish(ledger->pg);
-    if (result == NULL)
-        ledger_add_remedy(ledger->config, role, fault);
-    return result;
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, step, values);
+    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    sql_finish(ledger->sql);
+    if (rows == NULL)
+        ledger_add_remedy(ledger, role, fault);
+    return rows;
 }
 
-PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                     const struct pg_param *params, struct fault *fault)
+struct sql_rows *ledger_ask(struct ledger *ledger, const char *role, enum sql_step step, const struct sql_value *values,
+                            struct fault *fault)
 {
-    return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, sql, count, params, fault) : NULL;
+    return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, step, values, fault) : NULL;
 }
 
-PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                        const struct pg_param *params, struct fault *fault)
+struct sql_rows *ledger_change(struct ledger *ledger, const char *role, enum sql_step step,
+                               const struct sql_value *values, struct fault *fault)
 {
     if (!ledger_connect(ledger, fault))
         return NULL;
-    ledger_add_begin(ledger, PG_TIMEOUT_MS);
-    size_t mark = pg_mark(ledger->pg);
-    pg_add(ledger->pg, sql, count, params);
-    pg_add(ledger->pg, "COMMIT", 0, NULL);
-    PGresult *result = pg_send(ledger->pg, fault) ? pg_take(ledger->pg, mark, fault) : NULL;
-    if (result != NULL && !pg_committed(ledger->pg, mark + 1, fault))
-        pg_clear(&result);
+    ledger_add_begin(ledger, SQL_TIMEOUT_MS);
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, step, values);
+    sql_add(ledger->sql, SQL_STEP(commit));
+    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    if (rows != NULL && !sql_committed(ledger->sql, mark + 1, fault))
+        sql_rows_free(&rows);
     ledger_finish(ledger);
-    if (result == NULL)
-        ledger_add_remedy(ledger->config, role, fault);
-    return result;
+    if (rows == NULL)
+        ledger_add_remedy(ledger, role, fault);
+    return rows;
 }

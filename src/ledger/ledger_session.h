@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: ISC
  *
- * The session with the database: its transactions, and single statements. ledger_add_* adds statements to the batch; if
- * that fails, pg_send says so (pg.h). */
+ * The session with the database: its transactions, and single statements. ledger_add_* adds steps to the batch; if
+ * that fails, sql_send says so (sql.h). */
 #ifndef ONCEDROP_LEDGER_SESSION_H
 #define ONCEDROP_LEDGER_SESSION_H
 
 #include "ledger/ledger.h"
-#include "ledger/ledger_remedy.h"
-#include "ledger/pg.h"
+#include "sql/sql.h"
+#include "sql/sql_load.h"
 
 struct ledger {
     const struct config *config;
-    struct pg *pg;
+    const struct sql_engine *engine;
+    struct sql *sql; /* NULL: not connected */
     char host[256];
     char application[64];
     bool in_transaction; /* open and not failed, so a lock that ends with it is held */
@@ -23,14 +24,12 @@ struct ledger {
 };
 
 /* A queue id as a parameter: cut to fit its index, both for writing and for searching. */
-#define LEDGER_QUEUE_ID(id) ((struct pg_param){.data = (id), .max = 200})
+#define LEDGER_QUEUE_ID(id) SQL_TEXT_MOST((id), 200)
 
-/* The first two parameters of a statement about one message. */
+/* The values of a step about one message: which one. */
 #define LEDGER_KEY(message) \
-    PG_BYTES((message)->identity, LEDGER_HASH_SIZE), PG_BYTES((message)->digest, LEDGER_HASH_SIZE)
-
-/* A moment so many milliseconds ago, by the database's clock; ms: a parameter such as "$1". */
-#define LEDGER_AGO(ms) "pg_catalog.clock_timestamp() - " ms "::bigint * interval '1 millisecond'"
+    .identity = SQL_BYTES((message)->identity, LEDGER_HASH_SIZE), \
+    .digest = SQL_BYTES((message)->digest, LEDGER_HASH_SIZE)
 
 /* Connects again if the connection is not usable any more; false with the fault set if that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
@@ -39,38 +38,34 @@ bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
  * whether there was such a connection when the operation began. */
 bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 
-/* A column of a SELECT that comes before all other statements of a transaction, and itself needs no operator: from then on
- * no operator, function or type of a stranger is found, however well it fits (as bigint * interval in public would, where
- * PostgreSQL has only double precision * interval). Set for the transaction, so that a pooler does not hand it on. */
-#define LEDGER_SAFE_PATH "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
+/* Runs one step in the session as it is; role is the role that it needs. NULL with the fault set on trouble. */
+struct sql_rows *ledger_ask_here(struct ledger *ledger, const char *role, enum sql_step step,
+                                 const struct sql_value *values, struct fault *fault) OD_MUST;
 
-/* Runs one statement in the session as it is, under the safe path; role is the role that it needs. NULL with the fault set
- * on trouble. */
-PGresult *ledger_ask_here(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                          const struct pg_param *params, struct fault *fault) OD_MUST;
+/* The same outside of any transaction, for a step that only reads; connects again if necessary. */
+struct sql_rows *ledger_ask(struct ledger *ledger, const char *role, enum sql_step step, const struct sql_value *values,
+                            struct fault *fault) OD_MUST;
 
-/* The same outside of any transaction, for a statement that only reads; connects again if necessary. */
-PGresult *ledger_ask(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                     const struct pg_param *params, struct fault *fault) OD_MUST;
+/* The same for a step that writes, in a transaction of its own. */
+struct sql_rows *ledger_change(struct ledger *ledger, const char *role, enum sql_step step,
+                               const struct sql_value *values, struct fault *fault) OD_MUST;
 
-/* The same for a statement that writes, in a transaction of its own. */
-PGresult *ledger_change(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                        const struct pg_param *params, struct fault *fault) OD_MUST;
+typedef struct sql_rows *ledger_run(struct ledger *ledger, const char *role, enum sql_step step,
+                                    const struct sql_value *values, struct fault *fault);
 
-typedef PGresult *ledger_run(struct ledger *ledger, const char *role, const char *sql, size_t count,
-                             const struct pg_param *params, struct fault *fault);
+/* Adds to a fault of the database what an administrator can do about it. role: what the step that failed needs. */
+void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault);
 
-/* Adds BEGIN and the transaction's settings; the last column of their result is pg_backend_pid(). lock_ms is the
- * lock_timeout. */
+/* Adds the beginning of a transaction and its settings. lock_ms: how long its steps may wait for a lock. */
 void ledger_add_begin(struct ledger *ledger, int64_t lock_ms);
 
-/* The same for the site's own statement, which may rely on the search_path of its role. */
+/* The same for the site's own statement. */
 void ledger_add_begin_as_is(struct ledger *ledger);
 
 /* The same for a transaction that may be lost in a crash of the database: nobody waits for the disk. */
 void ledger_add_begin_idle(struct ledger *ledger);
 
-/* Adds the safe path for the statements of a batch that only reads, outside of any transaction. */
+/* Adds what the steps of a batch need that only reads, outside of any transaction. */
 void ledger_add_path(struct ledger *ledger);
 
 /* Adds a row about something that only the statistics count: held, search. */

@@ -24,16 +24,12 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
 static void add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made)
 {
     const struct ledger_target *target = &claim->message->targets[made->target];
-    pg_add(ledger->pg,
-           "UPDATE @schema@.copy c SET state = $7, doubt = $8::boolean, uidvalidity = $9, uid = $10, error = $11,"
-           " stored_at = CASE WHEN $7 = 'stored' THEN pg_catalog.clock_timestamp() END"
-           " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND c.message = m.id"
-           " AND c.account = $3 AND c.mailbox = $4 AND c.attempt = $5::integer AND c.claim = $6::bigint",
-           PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
-                     PG_NUMBER(claimed(claim, made->target)->attempt), PG_NUMBER(claim->token),
-                     PG_TEXT(ledger_state_name(made->state)), PG_BOOL(made->doubt),
-                     PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid),
-                     PG_TEXT(made->error)));
+    sql_add(ledger->sql,
+            SQL_STEP(settle_copy, LEDGER_KEY(claim->message), .account = SQL_TEXT(target->account),
+                     .mailbox = SQL_TEXT(target->mailbox), .attempt = SQL_NUMBER(claimed(claim, made->target)->attempt),
+                     .claim = SQL_NUMBER(claim->token), .state = SQL_TEXT(ledger_state_name(made->state)),
+                     .doubt = SQL_TRUTH(made->doubt), .uidvalidity = SQL_NUMBER_IF(made->uid != 0, made->uidvalidity),
+                     .uid = SQL_NUMBER_IF(made->uid != 0, made->uid), .error = SQL_TEXT(made->error)));
 }
 
 /* For the Sent copy only the Message-ID counts: copies that were claimed for other content with this id, but never
@@ -43,13 +39,10 @@ static void add_variants_state(struct ledger *ledger, const struct ledger_claim 
     const struct ledger_target *target = &claim->message->targets[made->target];
     if (target->role != COPY_SENT || made->state != COPY_STORED)
         return;
-    pg_add(ledger->pg,
-           "UPDATE @schema@.copy c SET state = 'stored', doubt = false, uidvalidity = $5, uid = $6, error = NULL,"
-           " stored_at = pg_catalog.clock_timestamp()"
-           " FROM @schema@.message m WHERE m.identity = $1 AND m.digest <> $2 AND c.message = m.id"
-           " AND c.account = $3 AND c.mailbox = $4 AND c.role = 'sent' AND c.state IN ('pending', 'appending')",
-           PG_PARAMS(LEDGER_KEY(claim->message), PG_TEXT(target->account), PG_TEXT(target->mailbox),
-                     PG_NUMBER_IF(made->uid != 0, made->uidvalidity), PG_NUMBER_IF(made->uid != 0, made->uid)));
+    sql_add(ledger->sql, SQL_STEP(settle_variants, LEDGER_KEY(claim->message), .account = SQL_TEXT(target->account),
+                                  .mailbox = SQL_TEXT(target->mailbox),
+                                  .uidvalidity = SQL_NUMBER_IF(made->uid != 0, made->uidvalidity),
+                                  .uid = SQL_NUMBER_IF(made->uid != 0, made->uid)));
 }
 
 /* Updates only our own try: a delivery that has taken over has a row of its own. */
@@ -57,21 +50,11 @@ static void add_answer_update(struct ledger *ledger, const struct ledger_claim *
                               const struct ledger_answer *answer, const struct ledger_times *times)
 {
     const struct ledger_message *message = claim->message;
-    pg_add(
-        ledger->pg,
-        "WITH tried AS (UPDATE @schema@.delivery d SET outcome = $4::text, reason = $5::text,"
-        " last_at = pg_catalog.clock_timestamp(),"
-        " finished_at = CASE WHEN $6::boolean THEN coalesce(d.finished_at, pg_catalog.clock_timestamp())"
-        " ELSE d.finished_at END, whole = d.whole OR $7::boolean"
-        " FROM @schema@.message m WHERE m.identity = $1 AND m.digest = $2 AND d.message = m.id"
-        " AND d.recipient = $3 RETURNING d.id)"
-        " UPDATE @schema@.try t SET outcome = $4::text, reason = $5::text, ended_at = CASE WHEN $4::text <> 'claimed'"
-        " THEN pg_catalog.clock_timestamp() END, read_ms = $9::bigint, lock_ms = $10::bigint,"
-        " database_ms = $11::bigint, imap_ms = $12::bigint FROM tried"
-        " WHERE t.delivery = tried.id AND t.claim = $8::bigint",
-        PG_PARAMS(LEDGER_KEY(message), PG_TEXT(message->recipients[answer->recipient].address),
-                  PG_TEXT(answer->outcome), PG_TEXT(answer->reason), PG_BOOL(answer->finished), PG_BOOL(answer->whole),
-                  PG_NUMBER(claim->token), LEDGER_SPENT(times)));
+    sql_add(ledger->sql, SQL_STEP(settle_answer, LEDGER_KEY(message),
+                                  .recipient = SQL_TEXT(message->recipients[answer->recipient].address),
+                                  .outcome = SQL_TEXT(answer->outcome), .reason = SQL_TEXT(answer->reason),
+                                  .is_finished = SQL_TRUTH(answer->finished), .is_whole = SQL_TRUTH(answer->whole),
+                                  .claim = SQL_NUMBER(claim->token), LEDGER_SPENT(times)));
 }
 
 static void add_notify(struct ledger *ledger, const struct ledger_message *message, const struct ledger_made *made,
@@ -81,9 +64,7 @@ static void add_notify(struct ledger *ledger, const struct ledger_message *messa
     for (size_t i = 0; i < count; i++)
         any = any || made[i].state == COPY_STORED;
     if (any && ledger->config->record.notify[0] != '\0')
-        pg_add(ledger->pg,
-               "SELECT pg_catalog.pg_notify($3, id::text) FROM @schema@.message WHERE identity = $1 AND digest = $2",
-               PG_PARAMS(LEDGER_KEY(message), PG_TEXT(ledger->config->record.notify)));
+        sql_add(ledger->sql, SQL_STEP(notify, LEDGER_KEY(message), .channel = SQL_TEXT(ledger->config->record.notify)));
 }
 
 void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
@@ -103,17 +84,17 @@ static bool send_settling(struct ledger *ledger, const struct ledger_claim *clai
 {
     if (!ledger->in_transaction) {
         ledger_add_rollback(ledger);
-        ledger_add_begin(ledger, PG_TIMEOUT_MS);
+        ledger_add_begin(ledger, SQL_TIMEOUT_MS);
     }
-    ret->copies = pg_mark(ledger->pg);
+    ret->copies = sql_mark(ledger->sql);
     ledger_add_settle(ledger, claim, settling->made, settling->made_count, settling->answers);
     if (settling->next == LEDGER_NO_TARGET)
         ledger_add_release(ledger);
-    ret->commit = pg_mark(ledger->pg);
-    pg_add(ledger->pg, "COMMIT", 0, NULL);
+    ret->commit = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(commit));
     if (settling->next != LEDGER_NO_TARGET)
         ret->hold = ledger_add_hold(ledger, claim, settling->next);
-    return pg_send(ledger->pg, fault);
+    return sql_send(ledger->sql, fault);
 }
 
 /* Takes the results up to the COMMIT. An UPDATE of no row means that the attempt is another delivery's. */
@@ -123,14 +104,14 @@ static enum ledger_result take_settling(struct ledger *ledger, const struct ledg
     enum ledger_result result = LEDGER_OK;
     bool *taken OD_CLEANUP(base_free) = base_alloc(settling->made_count + 1);
     for (size_t i = 0; i < settling->made_count; i++) {
-        PGresult *update OD_CLEANUP(pg_clear) = pg_take(ledger->pg, marks->copies + i, fault);
+        struct sql_rows *update OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, marks->copies + i, fault);
         if (update == NULL)
             return LEDGER_TROUBLE;
-        taken[i] = strcmp(PQcmdTuples(update), "1") != 0;
+        taken[i] = update->changed != 1;
         if (taken[i])
             result = LEDGER_BUSY;
     }
-    if (!pg_committed(ledger->pg, marks->commit, fault))
+    if (!sql_committed(ledger->sql, marks->commit, fault))
         return LEDGER_TROUBLE;
     memcpy(ret_taken, taken, settling->made_count);
     return result;
@@ -151,9 +132,9 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
     bool held = result != LEDGER_TROUBLE && settling->next != LEDGER_NO_TARGET &&
                 ledger_take_hold(ledger, marks.hold, 1, &ignored) == LEDGER_OK;
     if (sent)
-        held = pg_finish(ledger->pg) && held; /* a lost session has lost the lock too */
+        held = sql_finish(ledger->sql) && held; /* a lost session has lost the lock too */
     else
-        pg_close(&ledger->pg);
+        sql_close(&ledger->sql);
     if (result != LEDGER_TROUBLE) {
         *ret_next = held;
         ledger->leased = ledger->leased && settling->next != LEDGER_NO_TARGET;
@@ -184,11 +165,11 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
         return result;
     /* The message may be in the mailbox: a second session is cheaper than a search by the next delivery. */
     warn(claim, "settling failed, trying once more on a new connection", fault);
-    pg_close(&ledger->pg);
+    sql_close(&ledger->sql);
     again.next = LEDGER_NO_TARGET;
     result = settle_once(ledger, claim, &again, ret_next, ret_taken, fault);
     if (result == LEDGER_TROUBLE)
-        pg_close(&ledger->pg);
+        sql_close(&ledger->sql);
     return result;
 }
 

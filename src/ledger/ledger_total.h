@@ -21,11 +21,6 @@
  * Counters that were never incremented are included, with value 0. NULL with the fault set on trouble. */
 struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* Locks table tally, so that counting and deleting do not overlap. Its trigger then trusts this transaction to subtract
- * what it deletes. */
-#define LEDGER_TALLY_LOCK \
-    "SELECT pg_catalog.set_config('oncedrop.subtracts', 'yes', true) FROM @schema@.tally FOR UPDATE"
-
 enum { TOTAL_NAME, TOTAL_LABEL, TOTAL_LE, TOTAL_VALUE };
 
 /* Adds up what is older than an hour: tries, which purge may then delete; messages and copies, so that ledger_totals

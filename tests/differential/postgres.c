@@ -15,8 +15,8 @@
 #include "differential/warden.h"
 #include "differential/wire.h"
 #include "ledger/ledger_lock.h"
-#include "ledger/pg_internal.h"
 #include "message/message.h"
+#include "postgres/pg_internal.h"
 
 static enum lock_method method;
 static PGconn *warden, *strangers[STRANGERS];
@@ -156,7 +156,8 @@ void warden_end_session(int pid)
 
 static int session_of(const struct ledger *ledger)
 {
-    return ledger->pg != NULL ? PQbackendPID(ledger->pg->conn) : 0;
+    const struct pg *pg = wire_connection(ledger->sql);
+    return pg != NULL ? PQbackendPID(pg->conn) : 0;
 }
 
 void ground_begin(struct ledger *const the_ledgers[SESSIONS])
@@ -179,7 +180,7 @@ void ground_work(void)
     for (size_t i = 0; i < STRANGERS; i++)
         stranger_waits[i] = stranger_waits[i] && warden_waits_for_lock(strangers[i]);
     for (size_t i = 0; i < SESSIONS; i++) {
-        const struct pg *pg = ledgers[i]->pg;
+        const struct pg *pg = wire_connection(ledgers[i]->sql);
         waits[i] = pg != NULL && pg->in_batch && pg_usable(pg) && warden_waits_for_lock(pg->conn);
         if (sessions[i] != session_of(ledgers[i]) && sessions[i] != wire_late())
             warden_end_session(sessions[i]);

@@ -6,6 +6,7 @@
 
 #include "differential/ground.h"
 #include "ledger/ledger_session.h"
+#include "postgres/pg.h"
 
 static unsigned char identities[CONTENTS_MOST][LEDGER_HASH_SIZE];
 static size_t identity_count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The fate of a batch, arranged when its statements are added and when it is sent (ld --wrap). */
+ * The connection of each session, and the fate of a batch, arranged when its statements are added and when it is sent
+ * (ld --wrap). */
 #include "differential/wire.h"
 
 #include <signal.h>
@@ -9,8 +10,9 @@
 
 #include "differential/ground.h"
 #include "differential/warden.h"
-#include "ledger/pg_internal.h"
+#include "postgres/pg_internal.h"
 #include "simulation/key.h"
+#include "sql/sql.h"
 
 /* Waits until whoever is next in a row's queue has the row: the end of a transaction lets that one go on, but only what it
  * does then makes the row its own, and a new transaction that asks meanwhile gets it first. Who is next has the lock of the
@@ -31,8 +33,16 @@ const char *const ground_fate_names[] = {
 
 static enum lock_method method;
 static enum ground_fate fate;
-static int fate_count, late; /* late: the server process of the late batch, or 0 */
+static int fate_count, late;    /* late: the server process of the late batch, or 0 */
+static struct pg *opened;       /* the last connection */
+static GHashTable *connections; /* of each struct sql; one that is gone is found by nobody */
 
+struct pg *__real_pg_open(const char *conninfo, const char *application, const char *schema, bool verify,
+                          struct fault *fault);
+struct pg *__wrap_pg_open(const char *conninfo, const char *application, const char *schema, bool verify,
+                          struct fault *fault);
+struct sql *__real_sql_open(const struct config *config, const char *application, struct fault *fault);
+struct sql *__wrap_sql_open(const struct config *config, const char *application, struct fault *fault);
 void __real_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params);
 void __wrap_pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params);
 int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE]);
@@ -42,7 +52,27 @@ bool __wrap_pg_send(struct pg *pg, struct fault *fault);
 void wire_open(enum lock_method the_method)
 {
     method = the_method;
+    connections = g_hash_table_new(NULL, NULL);
     warden_command("SELECT pg_advisory_lock(" GATE ")");
+}
+
+struct pg *__wrap_pg_open(const char *conninfo, const char *application, const char *schema, bool verify,
+                          struct fault *fault)
+{
+    return opened = __real_pg_open(conninfo, application, schema, verify, fault);
+}
+
+struct sql *__wrap_sql_open(const struct config *config, const char *application, struct fault *fault)
+{
+    struct sql *sql = __real_sql_open(config, application, fault);
+    if (sql != NULL)
+        g_hash_table_insert(connections, sql, opened);
+    return sql;
+}
+
+struct pg *wire_connection(const struct sql *sql)
+{
+    return sql != NULL ? g_hash_table_lookup(connections, sql) : NULL;
 }
 
 int wire_late(void)

@@ -6,8 +6,14 @@
 
 #include "base/config.h"
 
-/* Once the warden has its session. */
+struct pg;
+struct sql;
+
+/* Once the warden has its session, and before any ledger has one. */
 void wire_open(enum lock_method method);
+
+/* What a session uses; NULL if there is none. */
+struct pg *wire_connection(const struct sql *sql) OD_MUST;
 
 /* The server process of the late batch, or 0. */
 int wire_late(void) OD_MUST;

@@ -13,7 +13,7 @@ from lab import lab as lab_module, process
 from lab.messages import message, on_the_wire
 from test_role_settings import called, set_traps
 
-FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "ledger", "schema", "*.sql")))
+FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "postgres", "schema", "*.sql")))
 
 
 NEEDED = 10     # the version that deliveries of this program need; later ones are for operators

@@ -2,7 +2,7 @@
  *
  * A PostgreSQL connection on which every wait has a limit (asynchronous libpq and poll). Statements are sent in
  * batches: one pipeline, one round trip (libpq-pipeline-mode). It sets nothing for the session, and prepares no
- * statements if there is a pooler in between (pg_server_process), so a transaction-pooling PgBouncer will do. */
+ * statements if there is a pooler in between (pg_note_settings), so a transaction-pooling PgBouncer will do. */
 #ifndef ONCEDROP_PG_H
 #define ONCEDROP_PG_H
 
@@ -57,9 +57,9 @@ void pg_look(struct pg *pg);
  * statements that wait for a lock, shorter if no answer is itself an answer. */
 void pg_set_timeout(struct pg *pg, int64_t ms);
 
-/* To be given pg_backend_pid() as returned on this connection. If it is the process of the server we connected to,
- * there is no pooler in between, and statements that are sent repeatedly are prepared from now on. */
-void pg_server_process(struct pg *pg, int64_t pid);
+/* The statement that was added last returns pg_backend_pid() in its last column. If that is the process of the server we
+ * connected to, there is no pooler in between, and statements that are sent repeatedly are prepared from then on. */
+void pg_note_settings(struct pg *pg);
 
 /* Lifts the size limit from the results of the next batch: for queries for people. */
 void pg_receive_any(struct pg *pg);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "ledger/pg_internal.h"
+#include "postgres/pg_internal.h"
 
 #define REMEDY "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/pg_internal.h"
+#include "postgres/pg_internal.h"
 
 #define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
 
@@ -104,6 +104,7 @@ static bool enter_batch(struct pg *pg)
     pg->in_batch = true;
     pg->received = 0;
     pg->added = pg->taken = pg->results = 0;
+    pg->settings = SIZE_MAX;
     g_ptr_array_set_size(pg->prepares, 0);
     pg->skipped = pg->alone = false;
     return true;
@@ -149,6 +150,12 @@ void pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param 
         base_free(&fit[i]);
     pg->added += sent;
     pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->fault));
+}
+
+void pg_note_settings(struct pg *pg)
+{
+    if (!pg->failed)
+        pg->settings = pg->added - 1;
 }
 
 bool pg_send(struct pg *pg, struct fault *fault)
@@ -198,6 +205,8 @@ static PGresult *take_next(struct pg *pg, struct fault *fault)
         result = next_result(pg, fault);
         again = result != NULL && confirm_prepared(pg, pg->results);
     }
+    if (result != NULL && pg->taken == pg->settings)
+        pg->direct = pg_int(result, 0, PQnfields(result) - 1) == PQbackendPID(pg->conn);
     pg->taken++;
     return result;
 }

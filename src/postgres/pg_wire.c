@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "ledger/pg_internal.h"
+#include "postgres/pg_internal.h"
 
 bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
  * Remedies by SQLSTATE, and by what a refusal says. */
-#include "ledger/ledger_remedy.h"
+#include "postgres/pg_remedy.h"
 
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger/pg.h"
+#include "postgres/pg.h"
+#include "sql/sql.h"
 
-bool ledger_login_is_service(const struct config *config)
+bool pg_login_is_service(const struct config *config)
 {
     char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
     const char *user = named != NULL ? named : getenv("PGUSER");
@@ -26,17 +27,17 @@ static void append_remedy(struct fault *fault, const char *before, const char *r
 
 /* root gets an operator's role; any other user without a role is assumed to deliver. Before the schema is installed there
  * is nothing to grant, and psql goes on: the user is let in, and is told next to install it. */
-void ledger_add_login_remedy(const struct config *config, struct fault *fault)
+void pg_add_login_remedy(const struct config *config, struct fault *fault)
 {
     const struct passwd *passwd = getpwuid(geteuid());
     const char *user = passwd != NULL ? passwd->pw_name : "";
     char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
     char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
-    const char *role = geteuid() == 0 ? LEDGER_OPERATOR : LEDGER_DELIVERY;
+    const char *role = geteuid() == 0 ? SQL_OPERATOR : SQL_DELIVERY;
     char *command OD_CLEANUP(base_free) = NULL;
     if (passwd == NULL)
         return;
-    if (strcmp(fault->code, LEDGER_NO_ROLE) == 0)
+    if (strcmp(fault->code, PG_NO_ROLE) == 0)
         command =
             base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
                         user, config->database.schema, role, user);
@@ -46,14 +47,14 @@ void ledger_add_login_remedy(const struct config *config, struct fault *fault)
     else if (named != NULL && strcmp(named, user) != 0 && strstr(fault->text, "Peer authentication failed") != NULL)
         command = base_printf("runuser -u %s -- oncedrop ...", named); /* the server asks the kernel who we are */
     if (command != NULL)
-        append_remedy(fault, LEDGER_TYPE, command, "");
+        append_remedy(fault, FAULT_REMEDY, command, "");
 }
 
-void ledger_add_remedy(const struct config *config, const char *role, struct fault *fault)
+void pg_add_remedy(const struct config *config, const char *role, struct fault *fault)
 {
     char *grant OD_CLEANUP(base_free) =
         base_printf("grant the role %s_%s to this database user%s", config->database.schema, role,
-                    strcmp(role, LEDGER_OPERATOR) == 0 ? ", or log in as one that has it" : "");
+                    strcmp(role, SQL_OPERATOR) == 0 ? ", or log in as one that has it" : "");
     const char *const remedies[][2] = {
         {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
         {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/pg.h"
+#include "postgres/pg.h"
 
 /* At most max bytes, cut at the end of a character. */
 static size_t cut(const char *text, size_t length, size_t max)

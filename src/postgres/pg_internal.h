@@ -6,12 +6,13 @@
 
 #include <glib.h>
 
-#include "ledger/pg.h"
+#include "postgres/pg.h"
 
 struct pg {
     PGconn *conn;
     char *schema;           /* quoted */
     GHashTable *statements; /* sent on this connection: text as given -> struct statement */
+    size_t settings;        /* in the batch: the mark of the statement that pg_note_settings means; SIZE_MAX: none */
     bool direct;            /* the session is the server's own, not a pooler's: prepared names stay valid */
     bool in_batch;
     bool skipped; /* an earlier statement of the batch failed */

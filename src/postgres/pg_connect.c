@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/pg_internal.h"
+#include "postgres/pg_internal.h"
 
 struct keywords {
     const char *names[64];
@@ -244,11 +244,6 @@ void pg_close(struct pg **pg)
     g_ptr_array_unref((*pg)->prepares);
     base_free(&(*pg)->schema);
     base_free(pg);
-}
-
-void pg_server_process(struct pg *pg, int64_t pid)
-{
-    pg->direct = pid == PQbackendPID(pg->conn);
 }
 
 void pg_receive_any(struct pg *pg)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_why_group.h"
+
+#include <glib.h>
+#include <string.h>
+
+const char *why_group_reason(const struct sql_rows *tries, size_t row)
+{
+    bool none = sql_is_none(tries, row, WHY_TRIES_REASON);
+    return sql_text(tries, row, none ? WHY_TRIES_OUTCOME : WHY_TRIES_REASON);
+}
+
+/* Whether two reasons differ in numbers only, such as a server's timing. */
+static bool is_alike(const char *one, const char *other)
+{
+    static const char numbers[] = "0123456789.";
+    for (;; one++, other++) {
+        one += strspn(one, numbers);
+        other += strspn(other, numbers);
+        if (*one != *other || *one == '\0')
+            return *one == *other;
+    }
+}
+
+static bool is_same(const struct sql_rows *tries, size_t one, size_t other, size_t column)
+{
+    return sql_is_none(tries, one, column) == sql_is_none(tries, other, column) &&
+           strcmp(sql_text(tries, one, column), sql_text(tries, other, column)) == 0;
+}
+
+/* Whether two tries of a delivery are of one kind, and so told together. */
+static bool is_kind(const struct sql_rows *tries, size_t one, size_t other)
+{
+    return is_same(tries, one, other, WHY_TRIES_DELIVERY) && is_same(tries, one, other, WHY_TRIES_QUEUE_ID) &&
+           is_same(tries, one, other, WHY_TRIES_OUTCOME) &&
+           is_alike(why_group_reason(tries, one), why_group_reason(tries, other));
+}
+
+/* Whether no earlier try of the delivery has its queue id. */
+static bool is_first_of_queue_id(const struct sql_rows *tries, size_t row)
+{
+    for (size_t i = row; i > 0 && is_same(tries, i - 1, row, WHY_TRIES_DELIVERY); i--)
+        if (is_same(tries, i - 1, row, WHY_TRIES_QUEUE_ID))
+            return false;
+    return true;
+}
+
+static size_t tries_of_delivery(const struct sql_rows *tries, size_t row)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tries->count; i++)
+        count += is_same(tries, i, row, WHY_TRIES_DELIVERY);
+    return count;
+}
+
+static void join(const struct sql_rows *tries, size_t row, struct why_group *group)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(group->phases_ms); i++) {
+        int64_t ms = sql_number(tries, row, WHY_TRIES_READ_MS + i);
+        sum += ms;
+        group->phases_ms[i] = MAX(group->phases_ms[i], ms);
+    }
+    group->last = row;
+    group->ms = MAX(group->ms, sum);
+    group->cut_off = group->cut_off || !sql_truth(tries, row, WHY_TRIES_HAS_ENDED);
+    if (!sql_is_none(tries, row, WHY_TRIES_QUEUED_MS) && is_first_of_queue_id(tries, row))
+        group->queued_ms = MAX(group->queued_ms, sql_number(tries, row, WHY_TRIES_QUEUED_MS));
+}
+
+struct why_group why_group_next(const struct sql_rows *tries, bool (*is_current)(const void *context, size_t row),
+                                const void *context, size_t *next)
+{
+    size_t row = *next;
+    struct why_group group = {.first = row, .of_delivery = tries_of_delivery(tries, row), .queued_ms = -1};
+    bool alone = is_current(context, row);
+    do
+        join(tries, row++, &group);
+    while (!alone && row < tries->count && !is_current(context, row) && is_kind(tries, group.first, row));
+    *next = row;
+    return group;
+}

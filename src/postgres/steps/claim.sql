@@ -1,0 +1,48 @@
+-- answer: records the recipient's delivery and this try of it, in one statement
+-- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid queued_at trace read_ms lock_ms database_ms imap_ms
+WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
+queue_id, host, outcome, reason, finished_at, whole)
+SELECT id, :recipient::text, :original::text, :account::text, :mailbox::text, :queue_id::text, :host::text,
+:outcome::text, :reason::text, CASE WHEN :is_finished::boolean THEN @now@ END, :is_whole::boolean
+FROM @schema@.message WHERE identity = :identity AND digest = :digest
+ON CONFLICT (message, recipient) DO UPDATE SET
+original_recipient = coalesce(EXCLUDED.original_recipient, d.original_recipient),
+account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,
+queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,
+outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,
+last_at = @now@,
+finished_at = coalesce(CASE WHEN d.outcome <> 'abandoned' THEN d.finished_at END, EXCLUDED.finished_at),
+whole = d.whole OR EXCLUDED.whole RETURNING d.id)
+INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
+SELECT id, :claim::bigint, @now@ - interval '1 millisecond' *
+(:read_ms::bigint + :lock_ms::bigint + :database_ms::bigint + :imap_ms::bigint),
+CASE WHEN :outcome::text <> 'claimed' THEN @now@ END, :queue_id::text,
+pg_catalog.to_timestamp(:queued_at::bigint), :host::text, :pid::integer, :outcome::text, :reason::text,
+:read_ms::bigint, :lock_ms::bigint, :database_ms::bigint, :imap_ms::bigint,
+CASE WHEN :trace::boolean THEN substring(pg_catalog.sha256(:identity::bytea || :digest::bytea) FROM 1 FOR 16) END,
+CASE WHEN :trace::boolean THEN substring(pg_catalog.sha256(pg_catalog.int8send(:claim::bigint) ||
+pg_catalog.convert_to(:recipient::text, 'UTF8')) FROM 1 FOR 8) END
+FROM tried ON CONFLICT DO NOTHING
+
+-- claim_copy: claims a copy, if nobody claimed it since it was looked at
+-- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
+INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid)
+SELECT m.id, :account::text, :mailbox::text, :role::text, 'appending', :doubt::boolean, :claim::bigint, d.id,
+:host::text, :pid::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
+AND d.recipient = :recipient WHERE m.identity = :identity AND m.digest = :digest
+ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
+doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,
+claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,
+pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + :again::boolean::integer
+WHERE c.attempt = :attempt_before::integer AND (c.state = 'stored') = :again::boolean
+
+-- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's. The state is not a
+-- condition: for that PostgreSQL would read the index of what is not stored, which is full of rows of deliveries that have
+-- ended. Settling will need a transaction number anyway; to have it from now on lets PostgreSQL see that this transaction
+-- is going to commit: commit_siblings counts only those that have one
+-- takes: identity digest accounts mailboxes claim
+-- gives: state transaction
+SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c
+ON c.message = m.id AND c.account = ANY (:accounts::text[]) AND c.mailbox = ANY (:mailboxes::text[])
+WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim::bigint

@@ -1,0 +1,57 @@
+-- word delay: from Postfix's receipt or, where that is not known, from the first attempt, until it was stored or given up, or
+-- until now. What Postfix tried in vain before there was an attempt, without the lock or a database, was late all the same
+(CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END - r.at)
+
+-- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
+-- index can be used. Postfix's time has whole seconds
+-- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
+-- gives: at state queue_id account delay mailbox subject from sender message_id uid role recipients attempt error
+SELECT @utc(r.at)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
+round(extract(epoch FROM @delay@)::numeric, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
+c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d
+WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt, c.error
+FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message
+JOIN @schema@.delivery o ON o.id = c.claimed_by
+LEFT JOIN @schema@.try t ON t.delivery = c.claimed_by AND t.claim = c.claim
+CROSS JOIN LATERAL (SELECT least(c.first_at, min(q.queued_at)) AS at FROM @schema@.try q
+WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - interval '1 second') r WHERE true
+AND c.state = :state -- if state
+AND c.state IN ('pending', 'appending') -- if unfinished
+AND c.first_at >= @ago(:since_ms)@ -- if since_ms
+AND c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim(:since::text, '@')::double precision) -- if since
+AND c.id IN (SELECT id FROM @schema@.copy WHERE account = :recipient UNION SELECT o.id FROM @schema@.delivery d -- if recipient
+JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox -- if recipient
+WHERE d.recipient = :recipient) -- if recipient
+AND pg_catalog.lower(:sender) IN (pg_catalog.lower(m.sender), pg_catalog.lower(m."from")) -- if sender
+AND c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id UNION -- if queue_id
+SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = :queue_id) -- if queue_id
+AND @delay@ >= :delay_ms::bigint * interval '1 millisecond' -- if delay_ms
+ORDER BY c.id DESC LIMIT :limit::bigint
+
+-- totals: in one row
+-- gives: messages bytes stored pending appending failed abandoned unfinished oldest_unfinished duplicates
+WITH c AS (SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
+count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,
+count(*) FILTER (WHERE state = 'abandoned') AS abandoned, count(*) AS all
+FROM @schema@.copy WHERE state <> 'stored')
+SELECT t.messages + m.messages AS messages, t.bytes + m.bytes AS bytes, t.copies + n.copies - c.all AS stored,
+c.pending, c.appending, c.failed, c.abandoned, d.unfinished, d.oldest_unfinished, r.duplicates FROM
+@schema@.tally t, c,
+LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message
+WHERE id > t.last_message) m,
+LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > t.last_copy) n,
+(SELECT count(*) AS unfinished, coalesce(round(extract(epoch FROM clock_timestamp() - min(first_at))::numeric), 0)
+AS oldest_unfinished FROM @schema@.delivery WHERE finished_at IS NULL) d,
+(SELECT count(*) AS duplicates FROM @schema@.delivery WHERE outcome = 'duplicate') r
+
+-- hours: a row for each recent hour in which something was stored in a recipient's mailbox
+-- takes: hours
+-- gives: hour stored bytes retried p50 p95 p99
+SELECT @utc(hour)@ AS hour, stored, bytes, retried, round(p[1]::numeric, 3) AS p50,
+round(p[2]::numeric, 3) AS p95, round(p[3]::numeric, 3) AS p99 FROM (
+SELECT date_trunc('hour', c.stored_at, 'UTC') AS hour, count(*) AS stored, sum(m.size) AS bytes,
+count(*) FILTER (WHERE c.attempt > 1) AS retried, percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP
+(ORDER BY extract(epoch FROM c.stored_at - c.first_at)) AS p
+FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message
+WHERE c.state = 'stored' AND c.role = 'inbox' AND c.first_at >= now() - :hours::bigint * interval '1 hour'
+GROUP BY 1) AS hours ORDER BY hour

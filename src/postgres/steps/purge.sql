@@ -1,0 +1,92 @@
+-- word expired: of messages m that are to be abandoned. :older_ms: minimum milliseconds since the last try; :appending_ms:
+-- since an APPEND that may still be in progress; :upto: the last message
+m.id <= :upto::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL
+UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))
+AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL
+AND d.last_at >= @ago(:older_ms)@)
+AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
+AND c.attempt_at >= @ago((CASE c.state WHEN 'appending' THEN :appending_ms ELSE :older_ms END))@)
+
+-- word expired_report: requires `due`, the messages, and `open`, their unfinished deliveries
+SELECT coalesce(max(@utc(o.last_at)@), max((SELECT @utc(max(c.attempt_at))@
+FROM @schema@.copy c WHERE c.message = m.id))) AS last_at,
+string_agg(DISTINCT o.queue_id, ', ') AS queue_id, string_agg(o.recipient, ', ' ORDER BY o.id) AS recipients,
+m.message_id, string_agg(DISTINCT o.reason, '; ') AS reason
+FROM due m LEFT JOIN open o ON o.message = m.id GROUP BY m.id, m.message_id ORDER BY m.id
+
+-- word old: of messages m that arrived long enough ago, and have nothing unfinished. last_at is checked because replayed
+-- messages arrived long ago but may have been recorded today
+m.received_at < @ago(:older_ms)@
+AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
+AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
+
+-- word old_or_expired: what `old` will select once unfinished messages are abandoned
+m.received_at < @ago(:older_ms)@
+AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:abandon_ms)@))
+AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
+AND c.attempt_at >= @ago(:abandon_ms)@)
+
+-- read_agreed: on which method of locking the hosts have agreed
+-- gives: lock_method
+SELECT lock_method FROM @schema@.agreed
+
+-- find_expired: the next messages to be abandoned, not locked yet
+-- takes: older_ms appending_ms upto after most
+-- gives: id lock_key
+SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @expired@
+ORDER BY m.id LIMIT :most::bigint
+
+-- find_old: the next messages to be deleted, not locked yet
+-- takes: older_ms after most
+-- gives: id lock_key
+SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @old@
+ORDER BY m.id LIMIT :most::bigint
+
+-- lock_messages: locks the rows of these messages, but those that somebody else has locked
+-- takes: ids
+-- gives: id
+SELECT id FROM @schema@.message WHERE id = ANY (:ids::bigint[]) FOR UPDATE SKIP LOCKED
+
+-- preview_expired: what abandon_expired would abandon, for people
+-- takes: older_ms appending_ms upto after
+-- gives: last_at queue_id recipients message_id reason
+WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > :after::bigint AND @expired@),
+open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message WHERE d.finished_at IS NULL)
+@expired_report@
+
+-- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people
+-- takes: older_ms appending_ms upto ids
+-- gives: last_at queue_id recipients message_id reason
+WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY (:ids::bigint[]) AND @expired@),
+open AS (UPDATE @schema@.delivery d SET outcome = 'abandoned', finished_at = @now@
+FROM due WHERE due.id = d.message AND d.finished_at IS NULL RETURNING d.*),
+copies AS (UPDATE @schema@.copy c SET state = 'abandoned', doubt = c.doubt OR c.state = 'appending'
+FROM due WHERE due.id = c.message AND c.state IN ('pending', 'appending'))
+@expired_report@
+
+-- message_is_open: whether a message has anything unfinished
+-- takes: message
+-- gives: open
+SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = :message::bigint AND finished_at IS NULL)
+OR EXISTS (SELECT FROM @schema@.copy WHERE message = :message::bigint AND state IN ('pending', 'appending'))
+
+-- count_old: how many messages would be deleted once unfinished ones are abandoned
+-- takes: older_ms abandon_ms
+-- gives: messages
+SELECT count(*) FROM @schema@.message m WHERE @old_or_expired@
+
+-- delete_leases: of deliveries that died, of messages that nobody has delivered since
+DELETE FROM @schema@.lease WHERE expires_at < @now@ - interval '1 day'
+
+-- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. The
+-- copies are still there for this statement: they go at its end, by their foreign key
+-- takes: older_ms ids
+-- gives: deleted
+WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY (:ids::bigint[]) AND @old@ RETURNING m.id, m.size),
+less AS (UPDATE @schema@.tally t SET messages = t.messages - m.messages,
+bytes = t.bytes - m.bytes, copies = t.copies - c.copies FROM @schema@.tally k,
+LATERAL (SELECT count(*) AS messages, coalesce(sum(g.size), 0) AS bytes FROM gone g WHERE g.id <= k.last_message) m,
+LATERAL (SELECT count(*) AS copies FROM gone g JOIN @schema@.copy o ON o.message = g.id WHERE o.id <= k.last_copy) c)
+SELECT count(*) FROM gone

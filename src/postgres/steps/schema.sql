@@ -1,0 +1,19 @@
+-- schema_installed: whether the schema has a table of its versions. Not to_regclass: after waiting for a lock it may answer
+-- from a cache that is older than the lock
+-- takes: schema
+-- gives: tables
+SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = :schema AND c.relname = 'schema_version'
+
+-- schema_version: the newest that was installed
+-- gives: version
+SELECT max(version) FROM @schema@.schema_version
+
+-- server_encoding: of text in this database
+-- gives: encoding
+SELECT pg_catalog.current_setting('server_encoding')
+
+-- schema_agree: records the method of locking of all hosts, and returns the one before
+-- takes: method
+-- gives: previous
+UPDATE @schema@.agreed n SET lock_method = :method FROM @schema@.agreed o RETURNING o.lock_method

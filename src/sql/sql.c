@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Hands everything to the engine. */
+#include "sql/sql.h"
+
+#include "sql/sql_load.h"
+
+struct sql {
+    const struct sql_engine *engine;
+    struct sql_session *session;
+};
+
+struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
+{
+    if (!sql_load(config, fault))
+        return NULL;
+    const struct sql_engine *engine = sql_engine_of(config);
+    struct sql_session *session = engine->open(config, application, fault);
+    if (session == NULL)
+        return NULL;
+    struct sql *sql = base_alloc(sizeof(*sql));
+    *sql = (struct sql){.engine = engine, .session = session};
+    return sql;
+}
+
+void sql_close(struct sql **sql)
+{
+    if (*sql != NULL)
+        (*sql)->engine->close((*sql)->session);
+    base_free(sql);
+}
+
+bool sql_usable(const struct sql *sql)
+{
+    return sql != NULL && sql->engine->usable(sql->session);
+}
+
+bool sql_in_transaction(const struct sql *sql)
+{
+    return sql->engine->in_transaction(sql->session);
+}
+
+void sql_look(struct sql *sql)
+{
+    sql->engine->look(sql->session);
+}
+
+void sql_set_timeout(struct sql *sql, int64_t ms)
+{
+    sql->engine->set_timeout(sql->session, ms);
+}
+
+void sql_receive_any(struct sql *sql)
+{
+    sql->engine->receive_any(sql->session);
+}
+
+const char *sql_secured(const struct sql *sql, bool *ret_good)
+{
+    return sql->engine->secured(sql->session, ret_good);
+}
+
+void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)
+{
+    sql->engine->add(sql->session, step, values);
+}
+
+void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
+{
+    sql->engine->add_text(sql->session, text, value);
+}
+
+bool sql_send(struct sql *sql, struct fault *fault)
+{
+    return sql->engine->send(sql->session, fault);
+}
+
+size_t sql_mark(const struct sql *sql)
+{
+    return sql->engine->mark(sql->session);
+}
+
+struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault)
+{
+    return sql->engine->take(sql->session, mark, fault);
+}
+
+bool sql_passed(struct sql *sql, size_t mark, struct fault *fault)
+{
+    return sql->engine->passed(sql->session, mark, fault);
+}
+
+bool sql_committed(struct sql *sql, size_t mark, struct fault *fault)
+{
+    return sql->engine->committed(sql->session, mark, fault);
+}
+
+bool sql_finish(struct sql *sql)
+{
+    return sql->engine->finish(sql->session);
+}
+
+bool sql_script(struct sql *sql, const char *text, struct fault *fault)
+{
+    return sql->engine->script(sql->session, text, fault);
+}

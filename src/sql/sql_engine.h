@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What an engine is: its texts of the steps, and its part of each function of sql.h, which says what they do. */
+#ifndef ONCEDROP_SQL_ENGINE_H
+#define ONCEDROP_SQL_ENGINE_H
+
+#include "base/config.h"
+#include "sql/sql_rows.h"
+#include "sql/sql_value.h"
+#include "sql_steps.h"
+
+struct sql_step_text {
+    const char *name;
+    unsigned takes; /* number of values */
+    unsigned gives; /* number of columns */
+    const char *text;
+};
+
+/* The engine's session, which it casts. */
+struct sql_session;
+
+struct sql_engine {
+    const char *name;
+
+    struct sql_session *(*open)(const struct config *config, const char *application, struct fault *fault);
+    void (*close)(struct sql_session *session);
+    bool (*usable)(const struct sql_session *session);
+    bool (*in_transaction)(const struct sql_session *session);
+    void (*look)(struct sql_session *session);
+    void (*set_timeout)(struct sql_session *session, int64_t ms);
+    void (*receive_any)(struct sql_session *session);
+    const char *(*secured)(const struct sql_session *session, bool *ret_good);
+
+    void (*add)(struct sql_session *session, enum sql_step step, const struct sql_value *values);
+    void (*add_text)(struct sql_session *session, const char *text, struct sql_value value);
+    bool (*send)(struct sql_session *session, struct fault *fault);
+    size_t (*mark)(const struct sql_session *session);
+    struct sql_rows *(*take)(struct sql_session *session, size_t mark, struct fault *fault);
+    bool (*passed)(struct sql_session *session, size_t mark, struct fault *fault);
+    bool (*committed)(struct sql_session *session, size_t mark, struct fault *fault);
+    bool (*finish)(struct sql_session *session);
+    bool (*script)(struct sql_session *session, const char *text, struct fault *fault);
+
+    /* Without a session. */
+
+    /* The configuration for only the n-th of the hosts that conninfo lists: its conninfo, a new string; NULL if it lists
+     * fewer. ret_name (or NULL): receives what the host is called, a new string. */
+    char *(*nth_host)(const struct config *config, size_t n, char **ret_name);
+
+    /* Whether a process that runs as service.user would log in as that user, since no other user is configured. */
+    bool (*login_is_service)(const struct config *config);
+
+    /* Adds to the fault of a step what an administrator can do about it, if that is known. role: what the step needs. */
+    void (*add_remedy)(const struct config *config, const char *role, struct fault *fault);
+
+    bool (*is_lock_timeout)(const struct fault *fault); /* the step waited for a lock in vain */
+    bool (*lacks_lock)(const struct fault *fault);      /* it has no such lock */
+    bool (*is_no_user)(const struct fault *fault);      /* it does not know the user of the process */
+    bool (*is_refused)(const struct fault *fault);      /* the user lacks a right */
+    bool (*is_other_host)(const struct fault *fault);   /* conninfo keeps deliveries away from this one of its hosts */
+
+    /* The schema: its newest version; the SQL of all versions after `from`, a new string; the beginning of a transaction
+     * in which it is installed. alone: others that install it wait. */
+    int (*schema_needed)(void);
+    char *(*schema_sql)(const struct config *config, int from);
+    const char *(*schema_begin)(bool alone);
+};
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The values that a step takes. */
+#ifndef ONCEDROP_SQL_VALUE_H
+#define ONCEDROP_SQL_VALUE_H
+
+#include "base/base.h"
+
+#define SQL_TEXT_MAX 16384 /* maximum bytes of a text, unless it sets its own */
+
+enum sql_kind {
+    SQL_KIND_FORGOTTEN, /* a value that the caller did not name: sql_add aborts */
+    SQL_KIND_NONE,      /* SQL NULL */
+    SQL_KIND_TEXT,
+    SQL_KIND_NUMBER,
+    SQL_KIND_TRUTH,
+    SQL_KIND_BYTES,
+    SQL_KIND_TEXTS,   /* a list; an item may be NULL, for SQL NULL */
+    SQL_KIND_NUMBERS, /* a list */
+};
+
+/* Text may come from strangers; it is sent as valid UTF-8, with U+FFFD in place of invalid bytes, and cut between
+ * characters if longer than its maximum. Therefore text that identifies a row must have been checked for validity and
+ * length before (route/), otherwise two could become one. What is pointed to must last until sql_add returns. */
+struct sql_value {
+    enum sql_kind kind;
+    size_t size; /* of a text: the maximum bytes; of bytes: how many; of a list: how many items */
+    union {
+        const char *text;
+        int64_t number;
+        bool truth;
+        const void *bytes;
+        const char *const *texts;
+        const int64_t *numbers;
+    };
+};
+
+/* A text, or none if it is NULL. */
+static inline struct sql_value sql_text_most(const char *text, size_t max)
+{
+    return (struct sql_value){.kind = text != NULL ? SQL_KIND_TEXT : SQL_KIND_NONE, .size = max, .text = text};
+}
+
+#define SQL_TEXT(text_) sql_text_most((text_), SQL_TEXT_MAX)
+#define SQL_TEXT_MOST(text_, max_) sql_text_most((text_), (max_))
+#define SQL_NUMBER(number_) ((struct sql_value){.kind = SQL_KIND_NUMBER, .number = (number_)})
+#define SQL_NUMBER_IF(there_, number_) \
+    ((struct sql_value){.kind = (there_) ? SQL_KIND_NUMBER : SQL_KIND_NONE, .number = (number_)})
+#define SQL_TRUTH(truth_) ((struct sql_value){.kind = SQL_KIND_TRUTH, .truth = (truth_)})
+#define SQL_BYTES(bytes_, size_) \
+    ((struct sql_value){.kind = (bytes_) != NULL ? SQL_KIND_BYTES : SQL_KIND_NONE, .size = (size_), .bytes = (bytes_)})
+#define SQL_TEXTS(items_, count_) ((struct sql_value){.kind = SQL_KIND_TEXTS, .size = (count_), .texts = (items_)})
+#define SQL_NUMBERS(items_, count_) \
+    ((struct sql_value){.kind = SQL_KIND_NUMBERS, .size = (count_), .numbers = (items_)})
+#define SQL_NONE ((struct sql_value){.kind = SQL_KIND_NONE})
+
+#endif

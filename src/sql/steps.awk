@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: ISC
+#
+# Reads the steps of the engines, and writes what is compiled of them.
+#
+#    awk -v folder=FOLDER -f steps.awk FILE...    the texts of the engine in FOLDER, for its table
+#    awk -f steps.awk FILE...                     the steps: their numbers, what they take and give (sql_steps.h)
+#
+# A file consists of paragraphs, which end with an empty line:
+#
+#    -- NAME: what it does                        a step; then its text
+#    -- takes: NAME...                            its values, which stand in the text as :NAME
+#    -- gives: NAME...                            its columns
+#    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {}
+#
+# A line that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
+# have takes and gives the same in each.
+
+function fail(text)
+{
+    printf "%s:%d: %s\n", FILENAME, FNR, text > "/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+function engine_of(file)
+{
+    sub(/\/[^\/]*$/, "", file)
+    return file
+}
+
+# The number of a value, as two digits.
+function value_number(name,    i)
+{
+    for (i = 1; i <= taken; i++)
+        if (takes[i] == name)
+            return sprintf("%02d", i - 1)
+    fail(step ": takes no " name)
+}
+
+function with_words(line,    whole, name, argument, text)
+{
+    gsub(/@schema@/, "\003", line)
+    while (match(line, /@[a-z_]+(\([^@]*\))?@/)) {
+        whole = substr(line, RSTART + 1, RLENGTH - 2)
+        name = whole
+        sub(/\(.*/, "", name)
+        argument = whole == name ? "" : substr(whole, length(name) + 2, length(whole) - length(name) - 2)
+        if (!((engine_of(FILENAME), name) in words))
+            fail("there is no word " name)
+        text = words[engine_of(FILENAME), name]
+        gsub(/@schema@/, "\003", text)
+        gsub(/&/, "\\\\&", argument)
+        gsub(/[{][}]/, argument, text)
+        line = substr(line, 1, RSTART - 1) text substr(line, RSTART + length(whole) + 2)
+    }
+    gsub("\003", "@schema@", line)
+    return line
+}
+
+# Puts the values' numbers in; "::" is a cast.
+function with_values(line,    out, name)
+{
+    out = ""
+    while (match(line, /(^|[^:]):[a-z][a-z0-9_]*/)) {
+        name = substr(line, RSTART, RLENGTH)
+        out = out substr(line, 1, RSTART - 1)
+        if (substr(name, 1, 1) != ":") {
+            out = out substr(name, 1, 1)
+            name = substr(name, 2)
+        }
+        line = substr(line, RSTART + RLENGTH)
+        out = out "\\001" value_number(substr(name, 2))
+    }
+    return out line
+}
+
+# As part of a C string; the octal numbers are already in it.
+function in_c(line)
+{
+    gsub(/\\/, "\\\\", line)
+    gsub(/"/, "\\\"", line)
+    gsub(/[?][?]/, "?\\?", line)
+    return line
+}
+
+function end_paragraph(    key)
+{
+    if (word != "") {
+        words[engine_of(FILENAME), word] = text
+    } else if (step != "") {
+        key = list_takes "|" list_gives
+        if (step in shapes && shapes[step] != key)
+            fail(step ": another engine's takes or gives something else")
+        if (!(step in shapes)) {
+            shapes[step] = key
+            order[++steps] = step
+        }
+        if (text == "")
+            fail(step ": has no text")
+        text = text "\""
+        if ((engine_of(last_file), step) in texts)
+            fail(step ": is there twice")
+        texts[engine_of(last_file), step] = text
+        takes_of[step] = list_takes
+        gives_of[step] = list_gives
+    }
+    word = step = text = list_takes = list_gives = ""
+    taken = 0
+}
+
+FNR == 1 && NR > 1 { end_paragraph() }
+{ last_file = FILENAME }
+/^$/ { end_paragraph(); next }
+/^-- word [a-z_]+:/ { word = $3; sub(/:$/, "", word); next }
+/^-- takes: / {
+    list_takes = substr($0, 11)
+    taken = split(list_takes, takes, / +/)
+    next
+}
+/^-- gives: / { list_gives = substr($0, 11); next }
+/^-- [a-z_]+: / && step == "" && word == "" && text == "" { step = $2; sub(/:$/, "", step); next }
+/^ *--/ { next }
+{
+    if (step == "" && word == "")
+        fail("neither a step nor a word has begun")
+    condition = ""
+    line = $0
+    if (match(line, / +-- if [a-z][a-z0-9_]*$/)) {
+        condition = substr(line, RSTART)
+        sub(/^.*if /, "", condition)
+        line = substr(line, 1, RSTART - 1)
+    }
+    sub(/^ +/, "", line)
+    line = with_words(line)
+    if (step != "") {
+        line = in_c(line)
+        line = with_values(line)
+        if (condition != "")
+            line = "\\002" value_number(condition) line
+        text = text (text == "" ? "" : "\\n\"") "\n        \"" line
+    } else {
+        text = text (text == "" ? "" : " ") line
+    }
+}
+
+function columns_of(step,    names, count, i, upper)
+{
+    count = split(gives_of[step], names, / +/)
+    if (count == 0)
+        return
+    upper = toupper(step)
+    printf "enum {"
+    for (i = 1; i <= count; i++)
+        printf "%s %s_%s", (i > 1 ? "," : ""), upper, toupper(names[i])
+    print " };"
+}
+
+END {
+    if (failed)
+        exit 1
+    end_paragraph()
+    print "/* Made by src/sql/steps.awk; edit the .sql files instead. */"
+    if (folder != "")
+        print "#include \"sql/sql_engine.h\"\n"
+    if (folder == "") {
+        print "#ifndef ONCEDROP_SQL_STEPS_H\n#define ONCEDROP_SQL_STEPS_H"
+        print "enum sql_step {"
+        for (i = 1; i <= steps; i++)
+            printf "    SQL_STEP_%s,\n", order[i]
+        print "    SQL_STEPS\n};"
+        for (i = 1; i <= steps; i++) {
+            members = takes_of[order[i]]
+            gsub(/ +/, ", ", members)
+            printf "struct sql_takes_%s {%s};\n", order[i], (members == "" ? "" : " struct sql_value " members "; ")
+            columns_of(order[i])
+        }
+        print "#endif"
+    } else {
+        print "static const struct sql_step_text steps[SQL_STEPS] = {"
+        for (i = 1; i <= steps; i++) {
+            if (!((folder, order[i]) in texts)) {
+                printf "%s: there is no step %s\n", folder, order[i] > "/dev/stderr"
+                exit 1
+            }
+            printf "    [SQL_STEP_%s] = {\"%s\", %d, %d,%s},\n", order[i], order[i], split(takes_of[order[i]], list, / +/),
+                   split(gives_of[order[i]], list, / +/), texts[folder, order[i]]
+        }
+        print "};"
+    }
+}
