@@ -90,11 +90,10 @@ static void step_database(struct check *check)
     struct fault fault;
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
     char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
-    if (!check_item(version != NULL, "database", version != NULL ? "PostgreSQL %s" : "%s",
-                    version != NULL ? version : fault.text))
+    if (!check_item(version != NULL, "database", "%s", version != NULL ? version : fault.text))
         return;
     check->connected = true;
-    if (!ledger_schema_encoding(ledger, &fault))
+    if (!ledger_schema_fits(ledger, &fault))
         check_item(false, "encoding", "%s", fault.text);
     check_transport(ledger);
     check->fits = check_version(check->cmd->config, ledger);
@@ -254,7 +253,7 @@ static const struct {
     {"database", 10000, "it accepts connections but does not answer", step_database},
     /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
-    {"ledger", 8000, "the database does not answer, or a table is locked (see pg_locks)", step_ledger},
+    {"ledger", 8000, "the database does not answer, or a table is locked", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},
     {"imap", 17000, "answers are slow, and a delivery needs more of them", check_imap},
     {"service", 3000, "no worker of the service is free", step_service},

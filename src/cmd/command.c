@@ -121,7 +121,7 @@ static const struct command commands[] = {
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
      "For each message: which copies are being stored, by whom and since when; which database session holds its lock, and\n"
      "which ones wait for it. A free lock means that the delivery died. Sessions that are not deliveries, such as psql, are\n"
-     "listed too; since when they have held a lock is shown only to members of pg_read_all_stats.\n"},
+     "listed too; since when they have held a lock, a database may show to some of its users only (see oncedrop(1)).\n"},
     {"stats", cmd_stats, false, "[--prometheus | --json]", "print totals, outcomes, and delivery times",
      "--prometheus writes the format that node_exporter's textfile collector reads. Its counters never decrease.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",

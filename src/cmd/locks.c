@@ -117,11 +117,9 @@ static void print_locks(const struct config *config, const struct ledger_table *
     }
     if (!hidden)
         return;
+    char *remedy OD_CLEANUP(base_free) = ledger_locks_remedy(config);
     fflush(stdout);
-    terminal_print(stderr, 0,
-                   "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
-                   " to see it: GRANT pg_read_all_stats TO %s_operator;",
-                   config->database.schema);
+    terminal_print(stderr, 0, "%s", remedy);
 }
 
 int cmd_locks(struct cmd *cmd)

@@ -114,7 +114,7 @@ static int abandon_id(struct cmd *cmd, const struct options *options, const char
     if (found->rows == 0)
         return cmd_fail(1, "%s: no such message", id);
     for (size_t row = 0; row < found->rows && worst != EX_UNAVAILABLE; row++) {
-        int64_t number = strtoll(ledger_cell(found, row, FOUND_ID), NULL, 10);
+        int64_t number = strtoll(ledger_cell(found, row, FIND_MESSAGES_ID), NULL, 10);
         int status = abandon_message(cmd, options, id, number, all);
         worst = status != 0 ? status : worst;
     }

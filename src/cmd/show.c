@@ -90,7 +90,7 @@ static bool show_message(struct cmd *cmd, const struct ledger_table *messages, s
         if (json == NULL && sections[i].for_programs)
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
-            ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FOUND_ID), &cmd->fault);
+            ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->fault);
         if (table == NULL)
             return false;
         if (json == NULL)

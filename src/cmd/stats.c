@@ -18,8 +18,8 @@ static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
     for (size_t row = 0; stats_next(stats, name, NULL, &row); row++)
-        json_object_set_new(object, stats_cell(stats, row, TOTAL_LABEL),
-                            json_integer(g_ascii_strtoll(stats_cell(stats, row, TOTAL_VALUE), NULL, 10)));
+        json_object_set_new(object, stats_cell(stats, row, TOTALS_EVER_LABEL),
+                            json_integer(g_ascii_strtoll(stats_cell(stats, row, TOTALS_EVER_VALUE), NULL, 10)));
     return object;
 }
 

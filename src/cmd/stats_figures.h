@@ -17,7 +17,7 @@ double stats_number(const struct ledger_table *table, size_t row, const char *co
 /* Goes on from *row to a row of the all-time counts with this name and, unless it is NULL, this label; false at the end. */
 bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row);
 
-/* A cell of such a row (TOTAL_VALUE). */
+/* A cell of such a row (TOTALS_EVER_VALUE). */
 const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_MUST;
 
 /* The sum of these rows. */

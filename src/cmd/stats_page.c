@@ -67,9 +67,9 @@ static void print_outcomes(const struct stats *stats)
         print_bar(count, all, SHARE_BAR);
     }
     for (size_t row = 0; stats_next(stats, "deferrals", NULL, &row); row++)
-        if (strcmp(stats_cell(stats, row, TOTAL_VALUE), "0") != 0)
+        if (strcmp(stats_cell(stats, row, TOTALS_EVER_VALUE), "0") != 0)
             g_string_append_printf(reasons, "%s%s %s", reasons->len > 0 ? ", " : "",
-                                   stats_cell(stats, row, TOTAL_LABEL), stats_cell(stats, row, TOTAL_VALUE));
+                                   stats_cell(stats, row, TOTALS_EVER_LABEL), stats_cell(stats, row, TOTALS_EVER_VALUE));
     if (reasons->len > 0)
         terminal_print(stdout, INDENT, "deferred for  %s", reasons->str);
     double searches = stats_count(stats, "searches", NULL);
@@ -83,8 +83,8 @@ static const char *quantile(const struct stats *stats, const char *name, const c
 {
     double all = stats_count(stats, name, label), below = 0, longest = 0;
     for (size_t row = 0; stats_next(stats, name, label, &row); row++) {
-        double ms = g_ascii_strtod(stats_cell(stats, row, TOTAL_LE), NULL);
-        below += g_ascii_strtod(stats_cell(stats, row, TOTAL_VALUE), NULL);
+        double ms = g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_LE), NULL);
+        below += g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_VALUE), NULL);
         longest = MAX(longest, ms);
         if (below >= share * all && ms > 0)
             return times_duration(ms, text);

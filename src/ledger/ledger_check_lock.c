@@ -53,7 +53,8 @@ static void explain_no_answer(struct ledger *ledger, struct ledger *other, int64
     if (begin_try(other, key, &granted, &ignored))
         fault_set(fault,
                   "a second transaction waits until the first has ended: the pool has one connection, and two"
-                  " deliveries cannot run at once; give it more (PgBouncer: default_pool_size)");
+                  " deliveries cannot run at once; give it more%s",
+                  ledger->engine->pool_hint);
 }
 
 static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
@@ -117,7 +118,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };
     const char *method = lock_method_name(ledger->config->lock.method);
-    bool lacks = ledger->engine->lacks_lock(fault);
+    bool lacks = ledger->engine->failure(fault) == SQL_FAILURE_NO_LOCK;
     char *others OD_CLEANUP(base_free) = sharing != SHARING_TROUBLE || lacks ? other_methods(ledger, other) : NULL;
     char *reason OD_CLEANUP(base_free) = sharing == SHARING_TROUBLE ? base_strdup(fault->text)
                                          : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
@@ -167,7 +168,7 @@ static bool reach(struct host *host, char **left_out)
         ledger_rollback(host->ledger);
     else
         ledger_close(&host->ledger);
-    if (reached || sql_engine_of(&host->config)->is_other_host(&fault))
+    if (reached || sql_engine_of(&host->config)->failure(&fault) == SQL_FAILURE_OTHER_HOST)
         return reached;
     char *before OD_CLEANUP(base_free) = *left_out;
     *left_out =
@@ -204,16 +205,11 @@ static bool check_slots(struct ledger *ledger, struct fault *fault)
 {
     if (ledger->config->lock.method != LOCK_METHOD_ROW)
         return true;
-    struct sql_rows *result OD_CLEANUP(sql_rows_free) = ledger_ask(ledger, SQL_DELIVERY, SQL_STEP(count_slots), fault);
-    if (result == NULL)
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_DELIVERY, SQL_STEP(slots_missing, .count = SQL_NUMBER(LOCK_SLOTS)), fault);
+    if (rows == NULL)
         return false;
-    int64_t count = sql_number(result, 0, COUNT_SLOTS_COUNT);
-    if (count != LOCK_SLOTS)
-        fault_set(fault,
-                  "table slot has %lld rows instead of %d; as its owner: INSERT INTO %s.slot SELECT"
-                  " generate_series(0, %d) ON CONFLICT DO NOTHING",
-                  (long long)count, LOCK_SLOTS, ledger->config->database.schema, LOCK_SLOTS - 1);
-    return count == LOCK_SLOTS;
+    return rows->count == 0 || fault_set(fault, "%s", sql_text(rows, 0, SLOTS_MISSING_REASON));
 }
 
 bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct fault *fault)

@@ -100,7 +100,7 @@ bool lock_reasserted(const struct sql_rows *rows)
 
 bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault)
 {
-    return ledger->engine->is_lock_timeout(fault);
+    return ledger->engine->failure(fault) == SQL_FAILURE_LOCK_TIMEOUT;
 }
 
 void ledger_add_rollback(struct ledger *ledger)

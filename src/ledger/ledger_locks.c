@@ -5,6 +5,11 @@
 
 #include "ledger/ledger_session.h"
 
+/* The steps give the same, whatever the method. */
+_Static_assert((int)LOCKS_ADVISORY_WAITING == (int)LOCKS_WAITING, "columns");
+_Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");
+_Static_assert((int)LOCKS_LEASE_WAITING == (int)LOCKS_WAITING, "columns");
+
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
 {
     static const enum sql_step steps[LOCK_METHODS] = {
@@ -14,4 +19,9 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
     };
     return ledger_query(ledger, steps[ledger->config->lock.method],
                         SQL_VALUES(locks_lease, .claim_ms = SQL_NUMBER(ledger_hold_wait_ms(ledger->config))), fault);
+}
+
+char *ledger_locks_remedy(const struct config *config)
+{
+    return sql_engine_of(config)->show_holders(config);
 }

@@ -32,7 +32,7 @@ const char *ledger_cell(const struct ledger_table *table, size_t row, size_t col
  * have no columns. */
 void ledger_table_join(struct ledger_table **table, struct ledger_table **more);
 
-/* The server's version, "15.4 ...", a new string; NULL with the fault set on trouble. */
+/* The server's name and version, "PostgreSQL 15.4 ...", a new string; NULL with the fault set on trouble. */
 char *ledger_server_version(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 #endif

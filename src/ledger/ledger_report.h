@@ -36,7 +36,6 @@ struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct f
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id,
                                           struct fault *fault) OD_MUST;
-enum { FOUND_ID, FOUND_MESSAGE_ID, FOUND_DIGEST, FOUND_LOCK_KEY }; /* the first columns */
 
 /* Whether a message with this digest is recorded; for replay, so it uses only what a delivery may read. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault) OD_MUST;
@@ -65,19 +64,19 @@ struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) O
 struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message,
                                  struct fault *fault) OD_MUST;
 
-/* Who is delivering which message, and who waits for it: claims in progress and locks that are held, the oldest first; rows with the same key are adjacent. A lock without a
- * claim is listed if a delivery of ours holds it or waits for it, if it belongs to a recorded message, or if its key
- * looks like one of ours, whoever holds it.
+/* Who is delivering which message, and who waits for it: claims in progress and locks that are held, the oldest first;
+ * rows with the same key are adjacent. A lock without a claim is listed if a delivery of ours holds it or waits for it, if
+ * it belongs to a recorded message, or if its key looks like one of ours, whoever holds it.
  *
- * key, message_id                      message_id: NULL if no message with this key is recorded; with lock.method = row
- * a lock without a claim has the number of its row instead of a key
+ * key, message_id                      message_id: NULL if no message with this key is recorded; with lock.method =
+ *                                      row a lock without a claim has the number of its row instead of a key
  * account, mailbox, state, host, pid   the claim; NULL if there is none
  * age                                  seconds since the claim, else since the lock was taken
  * lock                                 held; claimed: the claim's delivery is about to take it; free: neither
- * session, ours, backend, user, client the database session that holds it: application_name, whether it is one of
- * oncedrop's, process id on the server, user, address
+ * session, ours, backend, user, client the database session that holds it: its name, whether it is one of
+ *                                      oncedrop's, its process on the server, its user, its address
  * held                                 seconds since its transaction began, or since its last statement ended
- * hidden                               client and held are hidden from our user (see pg_read_all_stats)
+ * hidden                               client and held are hidden from our user (ledger_locks_remedy)
  * waiting                              JSON array: backend, user, session, seconds */
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
 
@@ -100,5 +99,8 @@ enum {
     LOCKS_HIDDEN,
     LOCKS_WAITING
 };
+
+/* What to do if something is hidden: a new string (free(3)). */
+char *ledger_locks_remedy(const struct config *config) OD_MUST;
 
 #endif

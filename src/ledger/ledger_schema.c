@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The version in the database, the encoding, the method of locking; and upgrading. The SQL of the versions is the
+ * The version in the database, the method of locking; and upgrading. The SQL of the versions is the
  * engine's. */
 #include "ledger/ledger_schema.h"
 
@@ -36,27 +36,19 @@ bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault)
     return true;
 }
 
-bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault)
+bool ledger_schema_fits(struct ledger *ledger, struct fault *fault)
 {
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_DELIVERY, SQL_STEP(server_encoding), fault);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_ask(ledger, SQL_DELIVERY, SQL_STEP(schema_unfit), fault);
     if (rows == NULL)
         return false;
-    const char *encoding = sql_text(rows, 0, SERVER_ENCODING_ENCODING);
-    if (strcmp(encoding, "UTF8") != 0)
-        fault_set(
-            fault,
-            "the database's encoding is %s, which cannot be changed, but must be UTF8: create another database with"
-            " createdb --template=template0 --encoding=UTF8",
-            encoding);
-    return strcmp(encoding, "UTF8") == 0;
+    return rows->count == 0 || fault_set(fault, "%s", sql_text(rows, 0, SCHEMA_UNFIT_REASON));
 }
 
 char *ledger_schema_script(const struct config *config)
 {
     const struct sql_engine *engine = sql_engine_of(config);
     char *sql OD_CLEANUP(base_free) = engine->schema_sql(config, 0);
-    return base_printf("%s%sCOMMIT;\n", engine->schema_begin(false), sql);
+    return base_printf("%s%s%s", engine->schema_begin(false), sql, engine->schema_end);
 }
 
 static bool agree(struct ledger *ledger, ledger_run *run, char **ret, struct fault *fault)
@@ -82,14 +74,14 @@ static bool apply_files(struct ledger *ledger, int *ret_from, struct fault *faul
     if (!sql_script(ledger->sql, ledger->engine->schema_begin(locks), fault) ||
         !ledger_schema_version(ledger, &from, fault))
         return false;
-    if (from == 0 && !ledger_schema_encoding(ledger, fault))
+    if (from == 0 && !ledger_schema_fits(ledger, fault))
         return false;
     if (from < ledger_schema_needed(ledger->config)) {
         char *sql OD_CLEANUP(base_free) = ledger->engine->schema_sql(ledger->config, from);
         if (!sql_script(ledger->sql, sql, fault) || (from == 0 && !agree(ledger, ledger_ask_here, &previous, fault)))
             return false;
     }
-    if (!sql_script(ledger->sql, "COMMIT", fault))
+    if (!sql_script(ledger->sql, ledger->engine->schema_end, fault))
         return false;
     *ret_from = from;
     return true;
@@ -107,10 +99,10 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
 
 bool ledger_is_no_user(const struct config *config, const struct fault *fault)
 {
-    return sql_engine_of(config)->is_no_user(fault);
+    return sql_engine_of(config)->failure(fault) == SQL_FAILURE_NO_USER;
 }
 
 bool ledger_is_refused(const struct config *config, const struct fault *fault)
 {
-    return sql_engine_of(config)->is_refused(fault);
+    return sql_engine_of(config)->failure(fault) == SQL_FAILURE_REFUSED;
 }

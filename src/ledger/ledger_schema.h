@@ -12,9 +12,9 @@ int ledger_schema_needed(const struct config *config) OD_MUST;
 /* The schema version in the database; *ret is 0 if the schema is not installed. */
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault) OD_MUST;
 
-/* Whether the database stores text as UTF-8. Any other encoding would work until a message contains text other than
- * ASCII. False with the fault set if it does not, or if there is no answer. */
-bool ledger_schema_encoding(struct ledger *ledger, struct fault *fault) OD_MUST;
+/* Whether the database can have the schema: it must store text as UTF-8. Any other encoding would work until a message
+ * contains text other than ASCII. False with the fault set if it cannot, or if there is no answer. */
+bool ledger_schema_fits(struct ledger *ledger, struct fault *fault) OD_MUST;
 
 /* Applies every file newer than the version in the database, in one transaction, one installer at a time. If there is
  * nothing to do, that is success. A new schema is installed only in a UTF-8 database. *ret_from is the version

@@ -21,8 +21,6 @@
  * Counters that were never incremented are included, with value 0. NULL with the fault set on trouble. */
 struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-enum { TOTAL_NAME, TOTAL_LABEL, TOTAL_LE, TOTAL_VALUE };
-
 /* Adds up what is older than an hour: tries, which purge may then delete; messages and copies, so that ledger_totals
  * (ledger_report.h) need not read them again. False with the fault set on trouble: nothing was changed. */
 bool ledger_total_up(struct ledger *ledger, struct fault *fault) OD_MUST;

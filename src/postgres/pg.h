@@ -1,35 +1,141 @@
 /* SPDX-License-Identifier: ISC
  *
- * A PostgreSQL connection on which every wait has a limit (asynchronous libpq and poll). Statements are sent in
+ * A session with PostgreSQL on which every wait has a limit (asynchronous libpq and poll). Statements are sent in
  * batches: one pipeline, one round trip (libpq-pipeline-mode). It sets nothing for the session, and prepares no
- * statements if there is a pooler in between (pg_note_settings), so a transaction-pooling PgBouncer will do. */
+ * statements if there is a pooler in between (pg_note_settings), so a transaction-pooling PgBouncer will do.
+ *
+ * Functions that have their like in sql_engine.h do what is said there, or in sql.h. */
 #ifndef ONCEDROP_PG_H
 #define ONCEDROP_PG_H
 
+#include <glib.h>
 #include <libpq-fe.h>
 
-#include "base/base.h"
-
-#define PG_TIMEOUT_MS 30000 /* for connecting, and for each wait for the server */
-#define PG_MAX_PARAMS 20
-#define PG_TEXT_MAX 16384 /* maximum bytes of a text parameter, unless it sets its own */
+#include "sql/sql.h"
+#include "sql/sql_engine.h"
+#include "sql/sql_text.h"
 
 #define PG_RECEIVE_MAX (INT64_C(32) << 20) /* maximum bytes of the results of a batch */
 
-struct pg;
+struct sql_session {
+    PGconn *conn;
+    char *schema;           /* quoted */
+    GHashTable *statements; /* sent on this connection: text as given -> struct statement */
+    size_t settings;        /* in the batch: the mark of the statement that pg_note_settings means; SIZE_MAX: none */
+    bool direct;            /* the session is the server's own, not a pooler's: prepared names stay valid */
+    bool in_batch;
+    bool skipped; /* an earlier statement of the batch failed */
+    bool lost;
+    bool failed;         /* a statement could not be added, ... */
+    struct fault fault;  /* ... and why; the connection is lost */
+    bool alone;          /* a COMMIT did not wait for the synchronous standby */
+    size_t added, taken; /* number of statements added to the batch, and of results taken */
+    unsigned prepared;   /* number of names used so far */
+    GPtrArray *prepares; /* of the batch: for each result to come, the statement that it prepares, or NULL */
+    size_t results;      /* number of these taken */
+    size_t unflushed;
+    int64_t timeout_ms;            /* limit of each wait for the server */
+    int64_t received, receive_max; /* of the batch, in bytes */
+};
 
-/* Connects. Adds keepalives and tcp_user_timeout unless the conninfo sets them.
- *
- * conninfo     libpq connection string or URI
- * application  application_name, unless the conninfo sets one
- * schema       replaces @schema@ in every statement, quoted
- * verify       use the network only with sslmode=verify-full; otherwise the connection is refused before anything is
- *              sent (pg_peer.c)
- *
- * Returns a connection, or NULL with the fault set. The fault's code is 28000 (invalid_authorization_specification) if
- * a server on a unix socket refused a user with the name of the process's own user. */
-struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify,
-                   struct fault *fault) OD_MUST;
+/* pg_connect.c */
+
+/* Connects. Adds keepalives and tcp_user_timeout unless the conninfo sets them. With database.tls = verify the network is
+ * used only with sslmode=verify-full; otherwise the connection is refused before anything is sent (pg_peer.c). The fault's
+ * code is 28000 (invalid_authorization_specification) if a server on a unix socket refused a user with the name of the
+ * process's own user. */
+struct sql_session *pg_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
+
+void pg_close(struct sql_session *pg); /* NULL: nothing */
+
+/* pg_batch.c */
+
+/* Adds a statement to the batch, with $1 ... for values[count]; @schema@ in it is the schema's name, quoted. */
+void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct sql_value *values);
+
+/* The statement that was added last returns pg_backend_pid() in its last column. If that is the process of the server we
+ * connected to, there is no pooler in between, and statements that are sent repeatedly are prepared from then on. */
+void pg_note_settings(struct sql_session *pg);
+
+bool pg_send(struct sql_session *pg, struct fault *fault) OD_MUST;
+size_t pg_mark(const struct sql_session *pg) OD_MUST;
+PGresult *pg_take(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST; /* PQclear */
+bool pg_passed(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST;
+
+/* The command tag must say COMMIT: after an error it is ROLLBACK. If it is not on the synchronous standby, since the wait for
+ * that was cancelled, the connection is lost. */
+bool pg_committed(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST;
+
+bool pg_finish(struct sql_session *pg);
+
+void pg_clear(PGresult **result); /* for OD_CLEANUP */
+
+/* Prepares pg->statements and pg->prepares for a new connection. */
+void pg_statements_begin(struct sql_session *pg);
+
+/* pg_value.c: a value as a parameter; NULL data is SQL NULL. */
+struct pg_param {
+    const char *data;
+    char *made; /* what data points to if it is new (free(3)), or NULL */
+    size_t size;
+    bool binary;
+};
+struct pg_param pg_param_of(const struct sql_value *value) OD_MUST;
+
+/* pg_wire.c */
+
+bool pg_usable(const struct sql_session *pg) OD_MUST;
+bool pg_in_transaction(const struct sql_session *pg) OD_MUST;
+void pg_look(struct sql_session *pg);
+void pg_set_timeout(struct sql_session *pg, int64_t ms);
+void pg_receive_any(struct sql_session *pg);
+bool pg_script(struct sql_session *pg, const char *sql, struct fault *fault) OD_MUST; /* simple query protocol */
+
+/* Counts the bytes available before libpq reads them: it keeps results and messages of any length in memory. */
+bool pg_count_received(struct sql_session *pg, struct fault *fault) OD_MUST;
+
+/* Sets the fault to `what` and libpq's message, and marks the connection as unusable. Always false. */
+bool pg_lose(struct sql_session *pg, struct fault *fault, const char *what);
+
+/* 1: ready; 0: time limit reached; -1: error. until: base_now_ms() */
+int pg_wait_socket(struct sql_session *pg, short events, int64_t until) OD_MUST;
+
+/* Sends what libpq has buffered, while reading: the server may not read on before it has written its answers. */
+bool pg_flush(struct sql_session *pg, struct fault *fault) OD_MUST;
+
+/* Waits until PQgetResult would not block. */
+bool pg_wait_result(struct sql_session *pg, struct fault *fault) OD_MUST;
+
+/* Sets the fault and its code from the result of a failed statement. Always false. */
+bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct fault *fault);
+
+/* pg_peer.c */
+
+enum pg_peer {
+    PG_PEER_SOCKET,   /* a unix socket */
+    PG_PEER_LOOPBACK, /* TCP within this host */
+    PG_PEER_REMOTE,   /* anything else */
+};
+
+/* What an entry of libpq's lists host and hostaddr leads to, by its name alone; NULL and "" are entries not given. */
+enum pg_peer pg_peer_named(const char *host, const char *hostaddr) OD_MUST;
+
+/* What a socket is connected to; PG_PEER_SOCKET also if it is not connected. */
+enum pg_peer pg_peer_of(int fd) OD_MUST;
+
+/* Whether we may connect to all of the hosts, by their names: those on other machines only with sslmode=verify-full.
+ * The arguments are the options in force for the connection (PQconninfo), NULL if not set. The fault names the first
+ * host that is refused. */
+bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault) OD_MUST;
+
+/* The same for a connection that is being established: first checks its options, whether they came from connection
+ * string, service file or environment, then what its socket is connected to, since a name may lead anywhere. To be
+ * called before each PQconnectPoll. */
+bool pg_peer_check(PGconn *conn, struct fault *fault) OD_MUST;
+
+const char *pg_secured(const struct sql_session *pg, bool *ret_good) OD_MUST;
+
+/* pg_conninfo.c */
 
 /* The value of a keyword in a conninfo, a new string; NULL if it is not set or the conninfo is invalid. */
 char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
@@ -38,102 +144,35 @@ char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
  * NULL): receives what the host is called, a new string. */
 char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name) OD_MUST;
 
-/* For an administrator: how the connection is secured, a phrase. *ret_good: there is nothing to improve. */
-const char *pg_secured(const struct pg *pg, bool *ret_good) OD_MUST;
+/* The value of a keyword; NULL if it is not set, or there are no options. */
+const char *pg_option(const PQconninfoOption *options, const char *keyword) OD_MUST;
 
-/* Closes without waiting; the server rolls back an open transaction. */
-void pg_close(struct pg **pg);
+/* The options that are lists, with one entry for each host. libpq tries one after the other. */
+enum pg_list { PG_HOST, PG_HOSTADDR, PG_PORT, PG_LISTS };
+extern const char *const pg_list_keywords[PG_LISTS];
 
-/* False once the connection was lost or an answer did not come in time: it cannot be used any more. */
-bool pg_usable(const struct pg *pg) OD_MUST;
-
-/* Whether a transaction was open, or had failed and not ended, when the last batch ended. */
-bool pg_in_transaction(const struct pg *pg) OD_MUST;
-
-/* For a connection that was idle: checks whether the server has closed it, without sending anything. */
-void pg_look(struct pg *pg);
-
-/* Sets the limit of each wait for the server, instead of PG_TIMEOUT_MS, until the end of the batch: longer for
- * statements that wait for a lock, shorter if no answer is itself an answer. */
-void pg_set_timeout(struct pg *pg, int64_t ms);
-
-/* The statement that was added last returns pg_backend_pid() in its last column. If that is the process of the server we
- * connected to, there is no pooler in between, and statements that are sent repeatedly are prepared from then on. */
-void pg_note_settings(struct pg *pg);
-
-/* Lifts the size limit from the results of the next batch: for queries for people. */
-void pg_receive_any(struct pg *pg);
-
-/* A parameter: text, or binary for bytea. NULL data is SQL NULL. Text may come from strangers; it is sent as valid
- * UTF-8, with U+FFFD in place of invalid bytes, and cut between characters if longer than `max`. Therefore text that
- * identifies a row must have been checked for validity and length before (route/), otherwise two could become one. */
-struct pg_param {
-    const char *data;
-    size_t max; /* maximum bytes of text; 0: PG_TEXT_MAX */
-    int length; /* of binary data */
-    bool binary;
+struct pg_lists {
+    char **entries[PG_LISTS]; /* each NULL-terminated; without any if it is not set */
+    guint hosts;              /* at least 1 */
 };
 
-/* The parameters of a statement, for the two arguments of a function that takes their number and the array. */
-#define PG_PARAMS(...) \
-    sizeof((struct pg_param[]){__VA_ARGS__}) / sizeof(struct pg_param), (const struct pg_param[]) \
-    { \
-        __VA_ARGS__ \
-    }
-#define PG_TEXT(text) ((struct pg_param){.data = (text)})
-#define PG_BYTES(bytes, size) ((struct pg_param){.data = (const void *)(bytes), .length = (int)(size), .binary = true})
-#define PG_ARRAY(literal) \
-    ((struct pg_param){.data = (literal), .max = SIZE_MAX}) /* of pg_text_array, which has cut it */
-#define PG_BOOL(flag) PG_TEXT((flag) ? "t" : "f")
-#define PG_NUMBER(number) PG_TEXT(pg_number((number), (char[24]){""}))
-#define PG_NUMBER_IF(there, number) PG_TEXT((there) ? pg_number((number), (char[24]){""}) : NULL)
+struct pg_lists pg_lists_new(const PQconninfoOption *options) OD_MUST;
+void pg_lists_clear(struct pg_lists *lists); /* for OD_CLEANUP */
 
-/* A text as the server will get it (see pg_param), as a new string (free(3)); NULL if it needs no change. */
-char *pg_text_fit(const char *text, size_t max) OD_MUST;
+/* Which list an option is; PG_LISTS: none. */
+enum pg_list pg_list_of(const char *keyword) OD_MUST;
 
-/* Formats a number as a parameter; returns text. */
-const char *pg_number(int64_t number, char text[24]);
+void pg_options_free(PQconninfoOption **options); /* for OD_CLEANUP */
 
-/* An array literal for a text[] parameter (PG_ARRAY): each item is treated as a text parameter, NULL items become SQL
- * NULL; to be freed with free(3). */
-char *pg_text_array(const char *const *items, size_t count) OD_MUST;
+/* pg_reason.c */
 
-/* Adds a statement to the batch, starting one if necessary; it may be sent before pg_send. params[count]; count at most
- * PG_MAX_PARAMS. If the connection is lost, pg_send says so. */
-void pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params);
+/* A message of libpq's on one line, without repeated lines; a new string. */
+char *pg_reason(const char *message) OD_MUST;
 
-/* Ends the batch and sends it without waiting for results. False with the fault set if the connection is lost, or was
- * when a statement was added. */
-bool pg_send(struct pg *pg, struct fault *fault) OD_MUST;
+/* The same for a message about a conninfo; quoted parts are removed if the conninfo may contain a password. */
+char *pg_reason_conninfo(const char *conninfo, const char *message) OD_MUST;
 
-/* The mark of the statement that will be added next, by which to take its result. */
-size_t pg_mark(const struct pg *pg) OD_MUST;
-
-/* The result of the statement with this mark (PQclear); results before it that were not taken are dropped. NULL with
- * the fault set if this statement or an earlier one failed, or the connection is lost. The fault is that of the first
- * failure; it is set only once. */
-PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
-
-/* Whether all statements before this mark succeeded; drops their results. */
-bool pg_passed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
-
-/* Whether the statement with this mark, a COMMIT, committed: its command tag must say so (after an error it is
- * ROLLBACK). If it is not on the synchronous standby, since the wait for that was cancelled, the connection is lost. */
-bool pg_committed(struct pg *pg, size_t mark, struct fault *fault) OD_MUST;
-
-/* Drops the remaining results of the batch and ends it; false if the connection is lost. */
-bool pg_finish(struct pg *pg);
-
-/* Runs several statements, separated by semicolons, in one transaction (simple query protocol). */
-bool pg_script(struct pg *pg, const char *sql, struct fault *fault) OD_MUST;
-
-/* Number and truth of a column; SQL NULL gives 0 and false. */
-int64_t pg_int(const PGresult *result, int row, int column) OD_MUST;
-bool pg_bool(const PGresult *result, int row, int column) OD_MUST;
-
-/* The text of a column, a new string (free(3)); NULL for SQL NULL. */
-char *pg_copy(const PGresult *result, int row, int column) OD_MUST;
-
-void pg_clear(PGresult **result); /* for OD_CLEANUP */
+/* Whether a connection failed because a server on this machine has no role for the login name of this process. */
+bool pg_reason_is_login(const PGconn *conn) OD_MUST;
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 #define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
 
@@ -30,14 +30,14 @@ static void statement_free(gpointer statement)
     base_free(&it);
 }
 
-void pg_statements_begin(struct pg *pg)
+void pg_statements_begin(struct sql_session *pg)
 {
     pg->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, statement_free);
     pg->prepares = g_ptr_array_new();
 }
 
 /* Uses a name that is new on this connection: whether the PREPARE succeeded is known only when its result arrives. */
-static bool prepare_statement(struct pg *pg, struct statement *statement, size_t count, struct fault *fault)
+static bool prepare_statement(struct sql_session *pg, struct statement *statement, size_t count, struct fault *fault)
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
     if (!PQsendPrepare(pg->conn, statement->name, statement->sql, (int)count, NULL))
@@ -47,7 +47,7 @@ static bool prepare_statement(struct pg *pg, struct statement *statement, size_t
     return true;
 }
 
-static struct statement *find_statement(struct pg *pg, const char *sql)
+static struct statement *find_statement(struct sql_session *pg, const char *sql)
 {
     struct statement *statement = g_hash_table_lookup(pg->statements, sql);
     if (statement != NULL)
@@ -62,7 +62,7 @@ static struct statement *find_statement(struct pg *pg, const char *sql)
 
 /* The statement for a text. When a text is sent for the second time, this adds a PREPARE to the batch. NULL with the
  * fault set if the connection is lost. */
-static const struct statement *statement_for(struct pg *pg, const char *sql, size_t count, struct fault *fault)
+static const struct statement *statement_for(struct sql_session *pg, const char *sql, size_t count, struct fault *fault)
 {
     struct statement *statement = find_statement(pg, sql);
     bool again = statement->used && count > 0 && pg->direct && statement->name[0] == '\0';
@@ -74,7 +74,7 @@ static const struct statement *statement_for(struct pg *pg, const char *sql, siz
 }
 
 /* To be called for each successful result of the batch, by position. True if it was the result of a PREPARE. */
-static bool confirm_prepared(struct pg *pg, size_t result)
+static bool confirm_prepared(struct sql_session *pg, size_t result)
 {
     /* a server could answer more than it was asked */
     struct statement *prepared = result < pg->prepares->len ? g_ptr_array_index(pg->prepares, result) : NULL;
@@ -84,7 +84,7 @@ static bool confirm_prepared(struct pg *pg, size_t result)
 }
 
 /* At the end of a batch: a PREPARE that was not confirmed has failed. */
-static void settle_prepared(struct pg *pg)
+static void settle_prepared(struct sql_session *pg)
 {
     for (guint i = 0; i < pg->prepares->len; i++) {
         struct statement *prepared = g_ptr_array_index(pg->prepares, i);
@@ -93,7 +93,7 @@ static void settle_prepared(struct pg *pg)
     }
 }
 
-static bool enter_batch(struct pg *pg)
+static bool enter_batch(struct sql_session *pg)
 {
     if (!pg_usable(pg))
         return pg_lose(pg, &pg->fault, "connection lost");
@@ -110,55 +110,51 @@ static bool enter_batch(struct pg *pg)
     return true;
 }
 
-size_t pg_mark(const struct pg *pg)
+size_t pg_mark(const struct sql_session *pg)
 {
     return pg->in_batch ? pg->added : 0;
 }
 
-static bool send_statement(struct pg *pg, const char *sql, size_t count, const char *const *values, const int *lengths,
-                           const int *formats)
+static bool send_statement(struct sql_session *pg, const char *sql, size_t count, const struct pg_param *params)
 {
+    const char *data[SQL_VALUES_MAX] = {NULL};
+    int sizes[SQL_VALUES_MAX] = {0}, binary[SQL_VALUES_MAX] = {0};
     const struct statement *statement = statement_for(pg, sql, count, &pg->fault);
     if (statement == NULL)
         return false;
+    for (size_t i = 0; i < count; i++) {
+        data[i] = params[i].data;
+        sizes[i] = (int)params[i].size;
+        binary[i] = params[i].binary;
+        pg->unflushed += params[i].size;
+    }
     int sent = statement->name[0] != '\0'
-                   ? PQsendQueryPrepared(pg->conn, statement->name, (int)count, values, lengths, formats, 0)
-                   : PQsendQueryParams(pg->conn, statement->sql, (int)count, NULL, values, lengths, formats, 0);
+                   ? PQsendQueryPrepared(pg->conn, statement->name, (int)count, data, sizes, binary, 0)
+                   : PQsendQueryParams(pg->conn, statement->sql, (int)count, NULL, data, sizes, binary, 0);
     return sent ? true : pg_lose(pg, &pg->fault, "connection lost");
 }
 
-void pg_add(struct pg *pg, const char *sql, size_t count, const struct pg_param *params)
+void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct sql_value *values)
 {
-    const char *values[PG_MAX_PARAMS] = {NULL};
-    char *fit[PG_MAX_PARAMS];
-    int lengths[PG_MAX_PARAMS] = {0}, formats[PG_MAX_PARAMS] = {0};
-    if (count > PG_MAX_PARAMS)
-        abort();
+    struct pg_param params[SQL_VALUES_MAX];
     if (pg->failed || (pg->failed = !enter_batch(pg)))
         return;
-    for (size_t i = 0; i < count; i++) {
-        bool is_text = params[i].data != NULL && !params[i].binary;
-        fit[i] = is_text ? pg_text_fit(params[i].data, params[i].max > 0 ? params[i].max : PG_TEXT_MAX) : NULL;
-        values[i] = fit[i] != NULL ? fit[i] : params[i].data;
-        lengths[i] = params[i].length;
-        formats[i] = params[i].binary;
-        if (values[i] != NULL)
-            pg->unflushed += params[i].binary ? (size_t)params[i].length : strlen(values[i]);
-    }
-    bool sent = send_statement(pg, sql, count, values, lengths, formats);
     for (size_t i = 0; i < count; i++)
-        base_free(&fit[i]);
+        params[i] = pg_param_of(&values[i]);
+    bool sent = send_statement(pg, sql, count, params);
+    for (size_t i = 0; i < count; i++)
+        base_free(&params[i].made);
     pg->added += sent;
     pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->fault));
 }
 
-void pg_note_settings(struct pg *pg)
+void pg_note_settings(struct sql_session *pg)
 {
     if (!pg->failed)
         pg->settings = pg->added - 1;
 }
 
-bool pg_send(struct pg *pg, struct fault *fault)
+bool pg_send(struct sql_session *pg, struct fault *fault)
 {
     if (pg->failed) {
         *fault = pg->fault;
@@ -170,7 +166,7 @@ bool pg_send(struct pg *pg, struct fault *fault)
 }
 
 /* The next result of the batch, of any kind. NULL with the fault set. */
-static PGresult *next_result(struct pg *pg, struct fault *fault)
+static PGresult *next_result(struct sql_session *pg, struct fault *fault)
 {
     PGresult *result = NULL;
     for (int i = 0; i < 2 && result == NULL; i++) { /* a NULL ends the results of the previous statement */
@@ -195,7 +191,7 @@ static PGresult *next_result(struct pg *pg, struct fault *fault)
 }
 
 /* The result of the next statement; results of PREPAREs are skipped. */
-static PGresult *take_next(struct pg *pg, struct fault *fault)
+static PGresult *take_next(struct sql_session *pg, struct fault *fault)
 {
     PGresult *result = NULL;
     if (pg->skipped || pg->lost || !pg->in_batch)
@@ -206,12 +202,12 @@ static PGresult *take_next(struct pg *pg, struct fault *fault)
         again = result != NULL && confirm_prepared(pg, pg->results);
     }
     if (result != NULL && pg->taken == pg->settings)
-        pg->direct = pg_int(result, 0, PQnfields(result) - 1) == PQbackendPID(pg->conn);
+        pg->direct = atoi(PQgetvalue(result, 0, PQnfields(result) - 1)) == PQbackendPID(pg->conn);
     pg->taken++;
     return result;
 }
 
-bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
+bool pg_passed(struct sql_session *pg, size_t mark, struct fault *fault)
 {
     while (pg->taken < mark) {
         PGresult *result OD_CLEANUP(pg_clear) = take_next(pg, fault);
@@ -221,14 +217,14 @@ bool pg_passed(struct pg *pg, size_t mark, struct fault *fault)
     return true;
 }
 
-PGresult *pg_take(struct pg *pg, size_t mark, struct fault *fault)
+PGresult *pg_take(struct sql_session *pg, size_t mark, struct fault *fault)
 {
     if (mark < pg->taken)
         abort(); /* already taken */
     return pg_passed(pg, mark, fault) ? take_next(pg, fault) : NULL;
 }
 
-bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
+bool pg_committed(struct sql_session *pg, size_t mark, struct fault *fault)
 {
     PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, fault);
     if (result == NULL)
@@ -243,13 +239,13 @@ bool pg_committed(struct pg *pg, size_t mark, struct fault *fault)
 }
 
 /* We do not use them, but libpq keeps them until they are fetched. */
-static void drop_notifications(struct pg *pg)
+static void drop_notifications(struct sql_session *pg)
 {
     for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;)
         PQfreemem(notify);
 }
 
-bool pg_finish(struct pg *pg)
+bool pg_finish(struct sql_session *pg)
 {
     struct fault ignored;
     while (pg->in_batch && !pg->lost) {
@@ -258,7 +254,7 @@ bool pg_finish(struct pg *pg)
         PGresult *result = PQgetResult(pg->conn);
         if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
             pg->in_batch = false;
-            pg->timeout_ms = PG_TIMEOUT_MS;
+            pg->timeout_ms = SQL_TIMEOUT_MS;
             pg->receive_max = PG_RECEIVE_MAX;
             pg->lost = !PQexitPipelineMode(pg->conn);
             settle_prepared(pg);

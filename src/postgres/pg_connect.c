@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 struct keywords {
     const char *names[64];
@@ -29,7 +29,7 @@ static void hosts_free(struct hosts *hosts)
  * PostgreSQL's functions, unlike its texts, are not translated. */
 static void take_notice(void *context, const PGresult *result)
 {
-    struct pg *pg = context;
+    struct sql_session *pg = context;
     const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
     if (function != NULL && strcmp(function, "SyncRepWaitForLSN") == 0)
         pg->alone = true;
@@ -44,8 +44,8 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
 }
 
 /* Starts to connect with the conninfo's options and, where it has none, our defaults. */
-static bool start_connecting(struct pg *pg, const char *conninfo, const char *application, const struct hosts *hosts,
-                             struct fault *fault)
+static bool start_connecting(struct sql_session *pg, const char *conninfo, const char *application,
+                             const struct hosts *hosts, struct fault *fault)
 {
     static const char *const defaults[][2] = {
         {"keepalives_idle", "30"},     {"keepalives_interval", "10"}, {"keepalives_count", "3"},
@@ -147,7 +147,7 @@ enum connecting {
     CONNECTING_REFUSED, /* by us; the fault is set */
 };
 
-static enum connecting finish_connecting(struct pg *pg, bool verify, int64_t until, struct fault *fault)
+static enum connecting finish_connecting(struct sql_session *pg, bool verify, int64_t until, struct fault *fault)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
     char *host OD_CLEANUP(base_free) = NULL;
@@ -173,7 +173,7 @@ static enum connecting finish_connecting(struct pg *pg, bool verify, int64_t unt
 }
 
 /* Adds a line to what was said about the hosts before: what libpq says, or has not come to say. Replaces the string. */
-static void add_reason(const struct pg *pg, bool silent, char **said)
+static void add_reason(const struct sql_session *pg, bool silent, char **said)
 {
     char *host OD_CLEANUP(base_free) = tried(pg->conn);
     char *all = base_printf("%s%s%s%s%s", *said, PQerrorMessage(pg->conn), silent ? "no answer from " : "",
@@ -184,10 +184,10 @@ static void add_reason(const struct pg *pg, bool silent, char **said)
 
 /* The host that does not answer within connect_timeout, or closes the connection, is left out, and the others are tried;
  * libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
-static bool connect_to_one(struct pg *pg, const char *conninfo, const char *application, bool verify,
+static bool connect_to_one(struct sql_session *pg, const char *conninfo, const char *application, bool verify,
                            struct fault *fault)
 {
-    int64_t until = base_now_ms() + PG_TIMEOUT_MS;
+    int64_t until = base_now_ms() + SQL_TIMEOUT_MS;
     struct hosts hosts OD_CLEANUP(hosts_free) = {.lists = {NULL}};
     char *said OD_CLEANUP(base_free) = base_strdup("");
     for (;;) {
@@ -212,61 +212,37 @@ static bool connect_to_one(struct pg *pg, const char *conninfo, const char *appl
     return false;
 }
 
-struct pg *pg_open(const char *conninfo, const char *application, const char *schema, bool verify, struct fault *fault)
+/* What needs the server's encoding, or comes after the connection. */
+static bool prepare_session(struct sql_session *pg, const char *schema, struct fault *fault)
 {
-    struct pg *pg = base_alloc(sizeof(*pg));
-    pg->timeout_ms = PG_TIMEOUT_MS;
-    pg->receive_max = PG_RECEIVE_MAX;
-    pg_statements_begin(pg);
-    if (!connect_to_one(pg, conninfo, application, verify, fault)) {
-        pg_close(&pg);
-        return NULL;
-    }
     char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));
-    if (quoted == NULL || PQsetnonblocking(pg->conn, 1) != 0) {
-        PQfreemem(quoted);
-        pg_lose(pg, fault, "schema name");
-        pg_close(&pg);
-        return NULL;
-    }
     pg->schema = base_strdup(quoted);
     PQfreemem(quoted);
-    return pg;
+    return (pg->schema != NULL && PQsetnonblocking(pg->conn, 1) == 0) || pg_lose(pg, fault, "schema name");
 }
 
-void pg_close(struct pg **pg)
+struct sql_session *pg_open(const struct config *config, const char *application, struct fault *fault)
 {
-    if (*pg == NULL)
+    struct sql_session *pg = base_alloc(sizeof(*pg));
+    bool verify = config->database.tls == DATABASE_TLS_VERIFY;
+    pg->timeout_ms = SQL_TIMEOUT_MS;
+    pg->receive_max = PG_RECEIVE_MAX;
+    pg_statements_begin(pg);
+    if (connect_to_one(pg, config->database.conninfo, application, verify, fault) &&
+        prepare_session(pg, config->database.schema, fault))
+        return pg;
+    pg_close(pg);
+    return NULL;
+}
+
+void pg_close(struct sql_session *pg)
+{
+    if (pg == NULL)
         return;
-    if ((*pg)->conn != NULL)
-        PQfinish((*pg)->conn);
-    g_hash_table_destroy((*pg)->statements);
-    g_ptr_array_unref((*pg)->prepares);
-    base_free(&(*pg)->schema);
-    base_free(pg);
-}
-
-void pg_receive_any(struct pg *pg)
-{
-    pg->receive_max = INT64_MAX;
-}
-
-bool pg_script(struct pg *pg, const char *sql, struct fault *fault)
-{
-    bool done = true;
-    pg->received = 0;
-    if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
-        return pg_lose(pg, fault, "connection lost");
-    if (!pg_flush(pg, fault))
-        return false;
-    for (;;) {
-        if (!pg_wait_result(pg, fault))
-            return false;
-        PGresult *result OD_CLEANUP(pg_clear) = PQgetResult(pg->conn);
-        if (result == NULL)
-            return done;
-        ExecStatusType status = PQresultStatus(result);
-        if (done && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-            done = pg_statement_failed(pg, result, fault);
-    }
+    if (pg->conn != NULL)
+        PQfinish(pg->conn);
+    g_hash_table_destroy(pg->statements);
+    g_ptr_array_unref(pg->prepares);
+    base_free(&pg->schema);
+    base_free(&pg);
 }

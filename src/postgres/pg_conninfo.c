@@ -3,7 +3,7 @@
  * The options of a conninfo. */
 #include <string.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 const char *const pg_list_keywords[PG_LISTS] = {[PG_HOST] = "host", [PG_HOSTADDR] = "hostaddr", [PG_PORT] = "port"};
 

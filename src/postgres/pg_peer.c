@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 #define REMEDY "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
 
@@ -109,7 +109,7 @@ bool pg_peer_check(PGconn *conn, struct fault *fault)
     return good;
 }
 
-const char *pg_secured(const struct pg *pg, bool *ret_good)
+const char *pg_secured(const struct sql_session *pg, bool *ret_good)
 {
     PGconn *conn = pg->conn;
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);

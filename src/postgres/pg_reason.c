@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 static void drop_full_stop(GString *text)
 {

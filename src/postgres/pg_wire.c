@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
-bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
+bool pg_lose(struct sql_session *pg, struct fault *fault, const char *what)
 {
     char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
     fault_set(fault, "database: %s%s%s", what, *reason ? ": " : "", reason);
@@ -16,12 +16,12 @@ bool pg_lose(struct pg *pg, struct fault *fault, const char *what)
     return false;
 }
 
-int pg_wait_socket(struct pg *pg, short events, int64_t until)
+int pg_wait_socket(struct sql_session *pg, short events, int64_t until)
 {
     return base_poll(&(struct pollfd){.fd = PQsocket(pg->conn), .events = events}, 1, until);
 }
 
-bool pg_count_received(struct pg *pg, struct fault *fault)
+bool pg_count_received(struct sql_session *pg, struct fault *fault)
 {
     int waiting = 0;
     (void)ioctl(PQsocket(pg->conn), FIONREAD, &waiting);
@@ -34,7 +34,7 @@ bool pg_count_received(struct pg *pg, struct fault *fault)
 }
 
 /* Reads the available input and lets libpq parse it, so that it does not pile up. */
-static bool take_in(struct pg *pg, struct fault *fault)
+static bool take_in(struct sql_session *pg, struct fault *fault)
 {
     if (!pg_count_received(pg, fault))
         return false;
@@ -44,7 +44,7 @@ static bool take_in(struct pg *pg, struct fault *fault)
     return true;
 }
 
-bool pg_flush(struct pg *pg, struct fault *fault)
+bool pg_flush(struct sql_session *pg, struct fault *fault)
 {
     int64_t until = base_now_ms() + pg->timeout_ms;
     for (int left; (left = PQflush(pg->conn)) != 0;) {
@@ -60,7 +60,7 @@ bool pg_flush(struct pg *pg, struct fault *fault)
     return true;
 }
 
-bool pg_wait_result(struct pg *pg, struct fault *fault)
+bool pg_wait_result(struct sql_session *pg, struct fault *fault)
 {
     int64_t until = base_now_ms() + pg->timeout_ms;
     while (PQisBusy(pg->conn)) {
@@ -89,7 +89,7 @@ static bool is_stale(const char *sqlstate)
     return false;
 }
 
-bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fault)
+bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct fault *fault)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -102,18 +102,18 @@ bool pg_statement_failed(struct pg *pg, const PGresult *result, struct fault *fa
     return false;
 }
 
-bool pg_usable(const struct pg *pg)
+bool pg_usable(const struct sql_session *pg)
 {
     return !pg->lost && PQstatus(pg->conn) == CONNECTION_OK;
 }
 
-bool pg_in_transaction(const struct pg *pg)
+bool pg_in_transaction(const struct sql_session *pg)
 {
     return PQtransactionStatus(pg->conn) != PQTRANS_IDLE;
 }
 
 /* Reads to the end of the input: the end of the connection follows the server's last message. */
-void pg_look(struct pg *pg)
+void pg_look(struct sql_session *pg)
 {
     struct fault ignored;
     pg->received = 0;
@@ -121,9 +121,34 @@ void pg_look(struct pg *pg)
         pg->lost = !take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
 }
 
-void pg_set_timeout(struct pg *pg, int64_t ms)
+void pg_set_timeout(struct sql_session *pg, int64_t ms)
 {
     pg->timeout_ms = ms;
+}
+
+void pg_receive_any(struct sql_session *pg)
+{
+    pg->receive_max = INT64_MAX;
+}
+
+bool pg_script(struct sql_session *pg, const char *sql, struct fault *fault)
+{
+    bool done = true;
+    pg->received = 0;
+    if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
+        return pg_lose(pg, fault, "connection lost");
+    if (!pg_flush(pg, fault))
+        return false;
+    for (;;) {
+        if (!pg_wait_result(pg, fault))
+            return false;
+        PGresult *result OD_CLEANUP(pg_clear) = PQgetResult(pg->conn);
+        if (result == NULL)
+            return done;
+        ExecStatusType status = PQresultStatus(result);
+        if (done && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+            done = pg_statement_failed(pg, result, fault);
+    }
 }
 
 void pg_clear(PGresult **result)

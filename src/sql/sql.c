@@ -3,11 +3,15 @@
  * Hands everything to the engine. */
 #include "sql/sql.h"
 
+#include <stdlib.h>
+
 #include "sql/sql_load.h"
 
 struct sql {
     const struct sql_engine *engine;
     struct sql_session *session;
+    enum sql_step *added; /* [added_size]: the step of each mark; SQL_STEPS: a statement of the site's own */
+    size_t added_size;
 };
 
 struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
@@ -25,8 +29,10 @@ struct sql *sql_open(const struct config *config, const char *application, struc
 
 void sql_close(struct sql **sql)
 {
-    if (*sql != NULL)
-        (*sql)->engine->close((*sql)->session);
+    if (*sql == NULL)
+        return;
+    (*sql)->engine->close((*sql)->session);
+    base_free(&(*sql)->added);
     base_free(sql);
 }
 
@@ -60,13 +66,28 @@ const char *sql_secured(const struct sql *sql, bool *ret_good)
     return sql->engine->secured(sql->session, ret_good);
 }
 
+static void note_added(struct sql *sql, enum sql_step step)
+{
+    size_t mark = sql_mark(sql);
+    if (mark >= sql->added_size) {
+        sql->added_size = mark + 32;
+        sql->added = base_realloc(sql->added, sql->added_size * sizeof(*sql->added));
+    }
+    sql->added[mark] = step;
+}
+
 void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)
 {
+    for (size_t i = 0; i < sql->engine->steps[step].takes; i++)
+        if (values[i].kind == SQL_KIND_FORGOTTEN)
+            abort();
+    note_added(sql, step);
     sql->engine->add(sql->session, step, values);
 }
 
 void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 {
+    note_added(sql, SQL_STEPS);
     sql->engine->add_text(sql->session, text, value);
 }
 
@@ -82,7 +103,17 @@ size_t sql_mark(const struct sql *sql)
 
 struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault)
 {
-    return sql->engine->take(sql->session, mark, fault);
+    struct sql_rows *rows = sql->engine->take(sql->session, mark, fault);
+    enum sql_step step = mark < sql->added_size ? sql->added[mark] : SQL_STEPS;
+    if (rows == NULL || step == SQL_STEPS)
+        return rows;
+    const struct sql_step_text *text = &sql->engine->steps[step];
+    if (text->gives > 0 && rows->columns != text->gives) {
+        fault_set(fault, "database: %zu columns in answer to %s, instead of %u", rows->columns, text->name,
+                  text->gives);
+        sql_rows_free(&rows);
+    }
+    return rows;
 }
 
 bool sql_passed(struct sql *sql, size_t mark, struct fault *fault)

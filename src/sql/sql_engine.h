@@ -16,11 +16,23 @@ struct sql_step_text {
     const char *text;
 };
 
-/* The engine's session, which it casts. */
+/* The engine's session, which each engine defines for itself. */
 struct sql_session;
 
+/* Why a step failed, as far as callers decide by it. */
+enum sql_failure {
+    SQL_FAILURE_OTHER,
+    SQL_FAILURE_LOCK_TIMEOUT, /* it waited for a lock in vain */
+    SQL_FAILURE_NO_LOCK,      /* the engine has no such lock */
+    SQL_FAILURE_NO_USER,      /* it does not know the user of the process */
+    SQL_FAILURE_REFUSED,      /* the user lacks a right */
+    SQL_FAILURE_OTHER_HOST,   /* conninfo keeps deliveries away from this one of its hosts */
+};
+
 struct sql_engine {
-    const char *name;
+    const char *name;                  /* for people */
+    const struct sql_step_text *steps; /* [SQL_STEPS] */
+    const char *pool_hint;             /* " (...)": how to give its poolers more connections, or "" */
 
     struct sql_session *(*open)(const struct config *config, const char *application, struct fault *fault);
     void (*close)(struct sql_session *session);
@@ -53,17 +65,17 @@ struct sql_engine {
     /* Adds to the fault of a step what an administrator can do about it, if that is known. role: what the step needs. */
     void (*add_remedy)(const struct config *config, const char *role, struct fault *fault);
 
-    bool (*is_lock_timeout)(const struct fault *fault); /* the step waited for a lock in vain */
-    bool (*lacks_lock)(const struct fault *fault);      /* it has no such lock */
-    bool (*is_no_user)(const struct fault *fault);      /* it does not know the user of the process */
-    bool (*is_refused)(const struct fault *fault);      /* the user lacks a right */
-    bool (*is_other_host)(const struct fault *fault);   /* conninfo keeps deliveries away from this one of its hosts */
+    enum sql_failure (*failure)(const struct fault *fault);
 
-    /* The schema: its newest version; the SQL of all versions after `from`, a new string; the beginning of a transaction
-     * in which it is installed. alone: others that install it wait. */
+    /* What an administrator can do to be shown since when others have held a lock: a new string. */
+    char *(*show_holders)(const struct config *config);
+
+    /* The schema: its newest version; the SQL of all versions after `from`, a new string; the beginning and the end of a
+     * transaction in which it is installed. alone: others that install it wait. */
     int (*schema_needed)(void);
     char *(*schema_sql)(const struct config *config, int from);
     const char *(*schema_begin)(bool alone);
+    const char *schema_end;
 };
 
 #endif

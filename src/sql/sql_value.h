@@ -54,4 +54,7 @@ static inline struct sql_value sql_text_most(const char *text, size_t max)
     ((struct sql_value){.kind = SQL_KIND_NUMBERS, .size = (count_), .numbers = (items_)})
 #define SQL_NONE ((struct sql_value){.kind = SQL_KIND_NONE})
 
+/* For an engine: a text as it is sent, a new string (free(3)); NULL if it needs no change. */
+char *sql_value_fit(const char *text, size_t max) OD_MUST;
+
 #endif

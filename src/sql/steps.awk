@@ -8,11 +8,11 @@
 # A file consists of paragraphs, which end with an empty line:
 #
 #    -- NAME: what it does                        a step; then its text
-#    -- takes: NAME...                            its values, which stand in the text as :NAME
-#    -- gives: NAME...                            its columns
+#    -- takes: NAME...                            its values, which stand in the text as :NAME; several lines add up
+#    -- gives: NAME...                            its columns; likewise
 #    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {}
 #
-# A line that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
+# A line of a step that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
 # have takes and gives the same in each.
 
 function fail(text)
@@ -113,11 +113,11 @@ FNR == 1 && NR > 1 { end_paragraph() }
 /^$/ { end_paragraph(); next }
 /^-- word [a-z_]+:/ { word = $3; sub(/:$/, "", word); next }
 /^-- takes: / {
-    list_takes = substr($0, 11)
+    list_takes = list_takes (list_takes == "" ? "" : " ") substr($0, 11)
     taken = split(list_takes, takes, / +/)
     next
 }
-/^-- gives: / { list_gives = substr($0, 11); next }
+/^-- gives: / { list_gives = list_gives (list_gives == "" ? "" : " ") substr($0, 11); next }
 /^-- [a-z_]+: / && step == "" && word == "" && text == "" { step = $2; sub(/:$/, "", step); next }
 /^ *--/ { next }
 {
@@ -129,6 +129,8 @@ FNR == 1 && NR > 1 { end_paragraph() }
         condition = substr(line, RSTART)
         sub(/^.*if /, "", condition)
         line = substr(line, 1, RSTART - 1)
+        if (step == "")
+            fail("a word is the same for all")
     }
     sub(/^ +/, "", line)
     line = with_words(line)

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 #define BAD "\xef\xbf\xbd"
 

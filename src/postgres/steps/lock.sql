@@ -74,6 +74,9 @@ DELETE FROM @schema@.lease WHERE key = :key::bigint AND owner = :owner::bigint
 -- takes: owner
 DELETE FROM @schema@.lease WHERE owner = :owner::bigint
 
--- count_slots: how many rows there are to lock
--- gives: count
-SELECT count(*) FROM @schema@.slot
+-- slots_missing: says that there are not as many rows to lock, and what to do; no row: there are
+-- takes: count
+-- gives: reason
+SELECT 'table slot has ' || count(*) || ' rows instead of ' || :count::bigint || '; as its owner: INSERT INTO ' ||
+'@schema@.slot SELECT generate_series(0, ' || :count::bigint - 1 || ') ON CONFLICT DO NOTHING'
+FROM @schema@.slot HAVING count(*) <> :count::bigint

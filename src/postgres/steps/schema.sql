@@ -9,9 +9,11 @@ WHERE n.nspname = :schema AND c.relname = 'schema_version'
 -- gives: version
 SELECT max(version) FROM @schema@.schema_version
 
--- server_encoding: of text in this database
--- gives: encoding
-SELECT pg_catalog.current_setting('server_encoding')
+-- schema_unfit: says that this database cannot have the schema, and what to do; no row: it can
+-- gives: reason
+SELECT 'the database''s encoding is ' || encoding || ', which cannot be changed, but must be UTF8: create another ' ||
+'database with createdb --template=template0 --encoding=UTF8'
+FROM pg_catalog.current_setting('server_encoding') AS encoding WHERE encoding <> 'UTF8'
 
 -- schema_agree: records the method of locking of all hosts, and returns the one before
 -- takes: method

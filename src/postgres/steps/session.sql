@@ -42,6 +42,6 @@ INSERT INTO @schema@.event (name, host, count) VALUES (:name::text, :host::text,
 -- for_people: before a query for people: compiling it (jit) takes a tenth of a second, longer than running it
 SELECT pg_catalog.set_config('jit', 'off', true)
 
--- server_version: 15.4 ...
+-- server_version: PostgreSQL 15.4 ...
 -- gives: version
-SELECT pg_catalog.current_setting('server_version')
+SELECT 'PostgreSQL ' || pg_catalog.current_setting('server_version')

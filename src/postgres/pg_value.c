@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Values as parameters: as text in PostgreSQL's formats, but for bytes. */
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "postgres/pg.h"
+
+static void append_quoted(GString *array, const char *text)
+{
+    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, SQL_TEXT_MAX);
+    g_string_append_c(array, '"');
+    for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
+        if (*from == '"' || *from == '\\')
+            g_string_append_c(array, '\\');
+        g_string_append_c(array, *from);
+    }
+    g_string_append_c(array, '"');
+}
+
+/* A list as an array literal, a new string. */
+static char *array_of(const struct sql_value *list)
+{
+    GString *array = g_string_new("{");
+    for (size_t i = 0; i < list->size; i++) {
+        g_string_append(array, i > 0 ? "," : "");
+        if (list->kind == SQL_KIND_NUMBERS)
+            g_string_append_printf(array, "%" G_GINT64_FORMAT, list->numbers[i]);
+        else if (list->texts[i] == NULL)
+            g_string_append(array, "NULL");
+        else
+            append_quoted(array, list->texts[i]);
+    }
+    g_string_append_c(array, '}');
+    return g_string_free(array, FALSE);
+}
+
+static void set_made(struct pg_param *param, char *made)
+{
+    if (made != NULL)
+        param->data = param->made = made;
+}
+
+struct pg_param pg_param_of(const struct sql_value *value)
+{
+    struct pg_param param = {.data = NULL};
+    switch (value->kind) {
+    case SQL_KIND_FORGOTTEN:
+        abort(); /* sql_add has seen to it */
+    case SQL_KIND_NONE:
+        return param;
+    case SQL_KIND_BYTES:
+        return (struct pg_param){.data = value->bytes, .size = value->size, .binary = true};
+    case SQL_KIND_TEXT:
+        param.data = value->text;
+        set_made(&param, sql_value_fit(value->text, value->size));
+        break;
+    case SQL_KIND_TRUTH:
+        param.data = value->truth ? "t" : "f";
+        break;
+    case SQL_KIND_NUMBER:
+        set_made(&param, base_printf("%" G_GINT64_FORMAT, value->number));
+        break;
+    case SQL_KIND_TEXTS:
+    case SQL_KIND_NUMBERS:
+        set_made(&param, array_of(value));
+        break;
+    }
+    param.size = strlen(param.data);
+    return param;
+}
