@@ -16,7 +16,7 @@ from lab import lab as lab_module, locks
 from lab.lmtp import Session
 from lab.messages import message, new_id
 
-SOURCES = os.path.join(lab_module.REPOSITORY, "src", "ledger")
+SOURCES = os.path.join(lab_module.REPOSITORY, "src", "postgres", "*", "*.sql")
 ROLES = (lab_module.DELIVERY, lab_module.OPERATOR, lab_module.OWNER)
 
 # Operators and functions for every pair of types, found first, also where those of pg_catalog fit exactly. A sequence counts
@@ -71,7 +71,7 @@ def called(site):
 
 def set_traps(site):
     names = set()
-    for path in glob.glob(os.path.join(SOURCES, "*.c")) + glob.glob(os.path.join(SOURCES, "schema", "*.sql")):
+    for path in glob.glob(SOURCES):
         with open(path, encoding="utf-8") as file:
             names.update(re.findall(r"\b([a-z_0-9]+)\(", file.read()))
     site.sql(TRAPS, (sorted(names),))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Text for the database becomes valid UTF-8 of limited size. Seen to fail with: a cut within a character; a cut only
- * before it is made valid. And which hosts a connection may use. Seen to fail with: only one host checked. */
+ * Values as parameters, and which hosts a connection may use. Seen to fail with: only one host checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,66 +17,37 @@
 
 #define BAD "\xef\xbf\xbd"
 
-static void test_text_fit(void **state)
+static void expect_param(struct sql_value value, const char *data)
 {
-    static const struct {
-        const char *text;
-        size_t max;
-        const char *fit; /* NULL: unchanged */
-    } cases[] = {
-        {"", 0, NULL},
-        {"abc", 3, NULL},
-        {"gr\xc3\xbc\xc3\x9f", 6, NULL},
-        {"abc", 2, "ab"},
-        {"abc", 0, ""},
-        {"gr\xc3\xbc\xc3\x9f", 5, "gr\xc3\xbc"},
-        {"gr\xc3\xbc", 3, "gr"},
-        {"\xf0\x9f\x90\x9f", 3, ""},
-        {"\xff@x", 9, BAD "@x"},
-        {"\xff@x", 4, BAD "@"},
-        {"\xff@x", 2, ""},
-        {"a\xff\xff\xff\xff\xff", 6, "a" BAD},
-        {"\x80\x80\x80\x80", 3, ""},
-        {"\xed\xa0\x80", 99, BAD BAD BAD},
-        {"a\xe2\x82", 99, "a" BAD BAD},
-        {"\xf4\x90\x80\x80", 12, BAD BAD BAD BAD},
-        {"\xc0\x80", 99, BAD BAD},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *fit OD_CLEANUP(base_free) = pg_text_fit(cases[i].text, cases[i].max);
-        assert_int_equal(fit != NULL, cases[i].fit != NULL);
-        if (fit != NULL)
-            assert_string_equal(fit, cases[i].fit);
-    }
+    struct pg_param param = pg_param_of(&value);
+    assert_int_equal(param.data != NULL, data != NULL);
+    if (data != NULL)
+        assert_string_equal(param.data, data);
+    assert_int_equal(param.size, data != NULL ? strlen(data) : 0);
+    base_free(&param.made);
 }
 
-/* Every cut of every string made of some bytes of each kind. */
-static void test_text_fit_always(void **state)
+static void test_values(void **state)
 {
-    static const char bytes[] = {'a', '"', (char)0xc3, (char)0xbc, (char)0xe2, (char)0x82, (char)0xf0, (char)0xff};
     (void)state;
-    for (unsigned long number = 0; number < 8 * 8 * 8 * 8 * 8; number++) {
-        char text[6] = "";
-        for (size_t i = 0; i < 5; i++)
-            text[i] = bytes[number >> (3 * i) & 7];
-        for (size_t max = 0; max < 17; max++) {
-            char *fit OD_CLEANUP(base_free) = pg_text_fit(text, max);
-            const char *sent = fit != NULL ? fit : text;
-            assert_true(g_utf8_validate(sent, -1, NULL));
-            assert_true(strlen(sent) <= max);
-        }
-    }
+    expect_param(SQL_NONE, NULL);
+    expect_param(SQL_TEXT(NULL), NULL);
+    expect_param(SQL_TEXT("a\xff"), "a" BAD);
+    expect_param(SQL_TEXT_MOST("abc", 2), "ab");
+    expect_param(SQL_NUMBER(INT64_MIN), "-9223372036854775808");
+    expect_param(SQL_TRUTH(true), "t");
+    expect_param(SQL_TRUTH(false), "f");
+    expect_param(SQL_BYTES("\1\2", 2), "\1\2");
 }
 
 static void test_array(void **state)
 {
     static const char *const items[] = {"a", NULL, "", "\"\\,{}", "\xff\"", "NULL"};
-    char *array OD_CLEANUP(base_free) = pg_text_array(items, sizeof(items) / sizeof(items[0]));
-    char *none OD_CLEANUP(base_free) = pg_text_array(NULL, 0);
+    static const int64_t numbers[] = {0, -1, INT64_MAX};
     (void)state;
-    assert_string_equal(array, "{\"a\",NULL,\"\",\"\\\"\\\\,{}\",\"" BAD "\\\"\",\"NULL\"}");
-    assert_string_equal(none, "{}");
+    expect_param(SQL_TEXTS(items, 6), "{\"a\",NULL,\"\",\"\\\"\\\\,{}\",\"" BAD "\\\"\",\"NULL\"}");
+    expect_param(SQL_TEXTS(NULL, 0), "{}");
+    expect_param(SQL_NUMBERS(numbers, 3), "{0,-1,9223372036854775807}");
 }
 
 static void test_peer_named(void **state)
@@ -170,8 +140,8 @@ static void test_peer_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_fit),   cmocka_unit_test(test_text_fit_always),  cmocka_unit_test(test_array),
-        cmocka_unit_test(test_peer_named), cmocka_unit_test(test_peer_check_names), cmocka_unit_test(test_peer_of),
+        cmocka_unit_test(test_values),           cmocka_unit_test(test_array),   cmocka_unit_test(test_peer_named),
+        cmocka_unit_test(test_peer_check_names), cmocka_unit_test(test_peer_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

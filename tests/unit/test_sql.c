@@ -1,14 +1,73 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The texts of steps, and rows; and that text becomes valid UTF-8 of limited size. Seen to fail with: a cut within a
+ * character; a cut only before it is made valid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
+#include <glib.h>
 
 #include "sql/sql_rows.h"
 #include "sql/sql_text.h"
+
+#define BAD "\xef\xbf\xbd"
+
+static void test_text_fit(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t max;
+        const char *fit; /* NULL: unchanged */
+    } cases[] = {
+        {"", 0, NULL},
+        {"abc", 3, NULL},
+        {"gr\xc3\xbc\xc3\x9f", 6, NULL},
+        {"abc", 2, "ab"},
+        {"abc", 0, ""},
+        {"gr\xc3\xbc\xc3\x9f", 5, "gr\xc3\xbc"},
+        {"gr\xc3\xbc", 3, "gr"},
+        {"\xf0\x9f\x90\x9f", 3, ""},
+        {"\xff@x", 9, BAD "@x"},
+        {"\xff@x", 4, BAD "@"},
+        {"\xff@x", 2, ""},
+        {"a\xff\xff\xff\xff\xff", 6, "a" BAD},
+        {"\x80\x80\x80\x80", 3, ""},
+        {"\xed\xa0\x80", 99, BAD BAD BAD},
+        {"a\xe2\x82", 99, "a" BAD BAD},
+        {"\xf4\x90\x80\x80", 12, BAD BAD BAD BAD},
+        {"\xc0\x80", 99, BAD BAD},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *fit OD_CLEANUP(base_free) = sql_value_fit(cases[i].text, cases[i].max);
+        assert_int_equal(fit != NULL, cases[i].fit != NULL);
+        if (fit != NULL)
+            assert_string_equal(fit, cases[i].fit);
+    }
+}
+
+/* Every cut of every string made of some bytes of each kind. */
+static void test_text_fit_always(void **state)
+{
+    static const char bytes[] = {'a', '"', (char)0xc3, (char)0xbc, (char)0xe2, (char)0x82, (char)0xf0, (char)0xff};
+    (void)state;
+    for (unsigned long number = 0; number < 8 * 8 * 8 * 8 * 8; number++) {
+        char text[6] = "";
+        for (size_t i = 0; i < 5; i++)
+            text[i] = bytes[number >> (3 * i) & 7];
+        for (size_t max = 0; max < 17; max++) {
+            char *fit OD_CLEANUP(base_free) = sql_value_fit(text, max);
+            const char *sent = fit != NULL ? fit : text;
+            assert_true(g_utf8_validate(sent, -1, NULL));
+            assert_true(strlen(sent) <= max);
+        }
+    }
+}
 
 static void expect_text(const char *text, const struct sql_value *values, const char *sql, size_t count,
                         const size_t *order)
@@ -61,8 +120,8 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_text_fit), cmocka_unit_test(test_text_fit_always),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_lines),
         cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

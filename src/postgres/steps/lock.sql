@@ -24,10 +24,10 @@ SELECT pg_catalog.pg_try_advisory_xact_lock(:key)
 -- gives: granted
 SELECT pg_catalog.pg_advisory_xact_lock(:key)
 
--- holder_advisory: a bigint key stands in pg_locks in two halves with objsubid 1
+-- holder_advisory: who has it
 -- takes: key owner lasts_ms host pid session
 -- gives: session user process ours
-@holder(l.locktype = 'advisory' AND l.objsubid = 1 AND ((l.classid::bigint << 32) | l.objid::bigint) = :key::bigint AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))@
+@holder(l.locktype = 'advisory' AND l.objsubid = 1 AND @key_of(l)@ = :key::bigint AND l.database = @our_database@)@
 
 -- try_row: tries the lock, for which key is the number of a row; SKIP LOCKED returns no row instead of waiting
 -- takes: key owner lasts_ms host pid session

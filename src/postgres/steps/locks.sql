@@ -40,10 +40,10 @@ SELECT * FROM all_of_them ORDER BY max(age) OVER (PARTITION BY key) DESC NULLS L
 -- keys are hashes, which are practically never as small as the numbers that people and programs choose
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age lock session ours backend user client held hidden waiting
-WITH locks AS (SELECT (l.classid::bigint << 32) | l.objid::bigint AS place, @session_columns@
+WITH locks AS (SELECT @key_of(l)@ AS place, @session_columns@
 FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.objsubid = 1
-AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),
+AND l.database = @our_database@),
 @held_and_waiting@, @claims(m.lock_key)@, @all_columns@
 @message_of_lock@ WHERE c.key IS NOT NULL OR h.ours OR w.ours
 OR m.id IS NOT NULL OR h.place NOT BETWEEN -4294967296 AND 4294967296)

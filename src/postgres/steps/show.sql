@@ -58,7 +58,8 @@ WHERE d.message = :message::bigint ORDER BY t.started_at, d.id, t.claim
 
 -- show_spans: of a message's tries with record.trace
 -- takes: message
--- gives: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
+-- gives: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason
+-- gives: account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
 SELECT encode(t.trace_id, 'hex') AS trace_id, encode(t.span_id, 'hex') AS span_id,
 (extract(epoch FROM t.started_at) * 1000000000)::bigint AS start_time_unix_nano,
 (extract(epoch FROM t.ended_at) * 1000000000)::bigint AS end_time_unix_nano,
@@ -71,7 +72,8 @@ WHERE d.message = :message::bigint AND t.span_id IS NOT NULL ORDER BY t.started_
 
 -- show_copies: of a message
 -- takes: message
--- gives: account mailbox role state doubt uid uidvalidity attempt repeated first_at attempt_at stored_at host pid claimed_by error
+-- gives: account mailbox role state doubt uid uidvalidity attempt repeated first_at attempt_at stored_at host pid
+-- gives: claimed_by error
 SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.attempt, c.repeated,
 @utc(c.first_at)@ AS first_at, @utc(c.attempt_at)@ AS attempt_at,
 @utc(c.stored_at)@ AS stored_at, c.host, c.pid, d.recipient AS claimed_by, c.error

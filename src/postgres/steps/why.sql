@@ -9,7 +9,8 @@ FROM @schema@.copy c WHERE c.message = :message::bigint ORDER BY c.id
 
 -- why_tries: its tries, those of a delivery together, in the order of time
 -- takes: message
--- gives: delivery recipient account mailbox queue_id claim at at_us has_ended outcome reason queued_ms read_ms lock_ms database_ms imap_ms
+-- gives: delivery recipient account mailbox queue_id claim at at_us has_ended outcome reason queued_ms read_ms lock_ms
+-- gives: database_ms imap_ms
 SELECT t.delivery, d.recipient, d.account, d.mailbox, t.queue_id, t.claim, @utc(t.started_at)@, @us(t.started_at)@,
 t.ended_at IS NOT NULL, t.outcome, t.reason, (extract(epoch FROM t.started_at - t.queued_at) * 1000)::bigint,
 t.read_ms, t.lock_ms, t.database_ms, t.imap_ms

@@ -18,3 +18,9 @@ pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)
 
 -- word us: a time as microseconds since 1970
 (extract(epoch FROM {}) * 1000000)::bigint
+
+-- word key_of: a bigint key stands in pg_locks in two halves with objsubid 1
+(({}.classid::bigint << 32) | {}.objid::bigint)
+
+-- word our_database: its oid
+(SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
