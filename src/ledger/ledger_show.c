@@ -56,7 +56,7 @@ static void why_clear(struct ledger_why *why)
 
 static struct ledger_table *show_why(struct ledger *ledger, const char *message, struct fault *fault)
 {
-    struct ledger_why why OD_CLEANUP(why_clear) = {NULL};
+    struct ledger_why why OD_CLEANUP(why_clear) = {.copies = NULL};
     const struct sql_value id = SQL_TEXT(message);
     if (!ledger_connect(ledger, fault))
         return NULL;
