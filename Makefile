@@ -164,16 +164,16 @@ $(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SI
 century: $(BUILD)/simulation
 	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run long
 
-# Random histories on src/ledger with PostgreSQL, and on the simulated ledger.
+# Random histories on src/ledger with each engine, and on the simulated ledger.
 DIFFERENTIAL_SOURCES := $(addprefix tests/differential/,calls.c history.c main.c tell.c)
-DIFFERENTIAL_POSTGRES := $(addprefix tests/differential/,postgres.c warden_rows.c wire.c)
+DIFFERENTIAL_REAL := $(addprefix tests/differential/,fates.c real.c real_rows.c)
 DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
-DIFFERENTIAL_WRAP := pg_add pg_open pg_send sql_open message_lock_key
-DIFFERENTIAL_PROGRAMS := $(BUILD)/differential-postgres $(BUILD)/differential-simulated
+DIFFERENTIAL_WRAP := sql_engine_of message_lock_key
+DIFFERENTIAL_PROGRAMS := $(addprefix $(BUILD)/differential-,postgres simulated)
 
-$(BUILD)/differential-postgres: $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_POSTGRES) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
+$(BUILD)/differential-%: tests/differential/engine_%.c $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_REAL) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(DIFFERENTIAL_WRAP)) \
 	  -o $@ $(filter %.c,$^) $(OBJECTS) $(TEST_LIBS)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a history needs besides ledger.h: events that happen to a ledger, and its tables. There are two: postgres.c with
- * the real ledger and its database, simulated.c with that of tests/simulation. Everything here happens between two
+ * What a history needs besides ledger.h: events that happen to a ledger, and its tables. There are two: real.c with the
+ * real ledger and a database, simulated.c with that of tests/simulation. Everything here happens between two
  * calls and is over when the function returns, so that a history has only one possible course. */
 #ifndef ONCEDROP_DIFFERENTIAL_GROUND_H
 #define ONCEDROP_DIFFERENTIAL_GROUND_H
@@ -13,8 +13,9 @@ enum { SESSIONS = 3, STRANGERS = 2, ADDRESSES_MOST = 8, ACCOUNTS_MOST = 6, CONTE
 
 #define HOUR_MS INT64_C(3600000)
 
-/* where: the conninfo, or how the simulated ledger is broken ("": not at all). False: impossible. */
-bool ground_open(const char *where, enum lock_method method) OD_MUST;
+/* database.conninfo says how the simulated ledger is broken ("": not at all). False: impossible. The configuration must
+ * last until ground_close. */
+bool ground_open(const struct config *config) OD_MUST;
 void ground_close(void);
 
 /* A new history with these ledgers: each has a session and no transaction. Earlier contents do not matter. */

@@ -43,7 +43,7 @@ bool history_method(const char *name, enum lock_method *ret)
     return false;
 }
 
-void history_open(struct history *history, const char *conninfo, enum lock_method method)
+bool history_open(struct history *history, const char *conninfo, enum lock_method method)
 {
     static char empty[] = "", schema[] = "oncedrop";
     history->config.database.conninfo = base_strdup(conninfo);
@@ -55,14 +55,18 @@ void history_open(struct history *history, const char *conninfo, enum lock_metho
     history->config.record.notify = empty;
     history->config.delivery.deadline = HOUR_MS;
     history->config.delivery.hold_off = 5 * HOUR_MS + HOUR_MS / 2;
+    if (!ground_open(&history->config))
+        return false;
     for (size_t i = 0; i < SESSIONS; i++)
         history->players[i] = (struct player){.number = i, .ledger = open_ledger(history)};
+    return true;
 }
 
 void history_close(struct history *history)
 {
     for (size_t i = 0; i < SESSIONS; i++)
         ledger_close(&history->players[i].ledger);
+    ground_close();
     base_free(&history->config.database.conninfo);
 }
 

@@ -58,8 +58,8 @@ struct history {
 /* A lock.method by its name; false if there is none. */
 bool history_method(const char *name, enum lock_method *ret) OD_MUST;
 
-/* Opens the ledgers. */
-void history_open(struct history *history, const char *conninfo, enum lock_method method);
+/* Opens the ground (ground.h says when that is impossible) and the ledgers. */
+bool history_open(struct history *history, const char *conninfo, enum lock_method method) OD_MUST;
 void history_close(struct history *history);
 
 /* left_out[STEPS_MOST]: steps to skip. */

@@ -19,7 +19,8 @@ int main(int argc, char **argv)
     bool left_out[STEPS_MOST] = {false};
     const char *name = getenv("ONCEDROP_LOCK_METHOD");
     enum lock_method method;
-    if (!history_method(name != NULL ? name : "advisory", &method) || argc < 5 || !ground_open(argv[1], method)) {
+    if (!history_method(name != NULL ? name : "advisory", &method) || argc < 5 ||
+        !history_open(&history, argv[1], method)) {
         fputs(usage, stderr);
         return 64;
     }
@@ -27,10 +28,8 @@ int main(int argc, char **argv)
              count = strtoull(argv[4], NULL, 10);
     for (int i = 5; i < argc; i++)
         left_out[strtoul(argv[i], NULL, 10) % STEPS_MOST] = true;
-    history_open(&history, argv[1], method);
     for (uint64_t i = 0; i < count; i++)
         history_play(&history, seed, first + i, left_out);
     history_close(&history);
-    ground_close();
     return fflush(stdout) == 0 ? 0 : 2;
 }

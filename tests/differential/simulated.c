@@ -120,9 +120,9 @@ bool fault_loss_is_seen(void)
     return true;
 }
 
-bool ground_open(const char *where, enum lock_method method)
+bool ground_open(const struct config *config)
 {
-    (void)method;
+    const char *where = config->database.conninfo;
     world.current = &process;
     process.dice = dice_of(1, 1, 1);
     return where[0] == '\0' || breakage_set(where);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * PostgreSQL. A session's number is that of its server process. */
+#include "differential/engine.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "postgres/pg_internal.h"
+
+/* A lock of the warden's. Its key consists of two numbers (objsubid 2). */
+#define GATE "7426171, 0"
+
+static struct pg *pg_of(const struct sql_session *session)
+{
+    return (struct pg *)(uintptr_t)session;
+}
+
+static void engine_add(struct sql_session *session, const char *text)
+{
+    pg_add(pg_of(session), text, 0, NULL);
+}
+
+static int64_t number_of(const struct sql_session *session)
+{
+    return PQbackendPID(pg_of(session)->conn);
+}
+
+/* Waits for the end of the answer, since an error is reported before its transaction is rolled back: until
+ * ReadyForQuery, or the end of the connection. */
+static bool is_answered(PGconn *conn, int ms)
+{
+    static const char ready[] = {'Z', 0, 0, 0, 5};
+    char buffer[65536];
+    struct pollfd socket = {.fd = PQsocket(conn), .events = POLLIN | POLLRDHUP};
+    if (poll(&socket, 1, ms) == 0)
+        return false;
+    if (socket.revents & (POLLHUP | POLLRDHUP))
+        return true;
+    ssize_t n = recv(socket.fd, buffer, sizeof(buffer), MSG_PEEK | MSG_DONTWAIT);
+    return n <= 0 ||
+           (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
+}
+
+static bool engine_waits(const struct sql_session *session)
+{
+    const struct pg *pg = pg_of(session);
+    while (pg->in_batch && pg_usable(pg) && !is_answered(pg->conn, 1))
+        if (warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted", number_of(session)))
+            return true;
+    return false;
+}
+
+/* With a time limit pg_terminate_backend waits for the end itself, but checks only every 100 ms. */
+static void engine_end(int64_t number)
+{
+    if (warden_finds("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1", number))
+        while (kill((pid_t)number, 0) == 0)
+            (void)poll(NULL, 0, 1);
+}
+
+static void engine_deafen(struct sql_session *session)
+{
+    char buffer[4096];
+    int socket = PQsocket(pg_of(session)->conn);
+    shutdown(socket, SHUT_RDWR);
+    while (recv(socket, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
+        ;
+}
+
+static void engine_begin(void)
+{
+    (void)warden_finds("SELECT pg_advisory_lock(" GATE ") WHERE $1 = 0", 0);
+}
+
+/* Nobody waits any more for the hold after its COMMIT. */
+static void late_comes(int64_t number)
+{
+    (void)warden_finds("SELECT pg_advisory_unlock(" GATE ") WHERE $1 = 0", 0);
+    while (warden_finds("SELECT pid FROM pg_stat_activity WHERE pid = $1", number))
+        if (warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted AND objsubid IS DISTINCT FROM 2",
+                         number))
+            engine_end(number);
+    engine_begin();
+}
+
+const struct ground_engine ground_engine = {
+    .read_message = "SELECT id, extract(epoch FROM received_at)::bigint FROM @schema@.message WHERE digest = $1",
+    .read_copies =
+        "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.error IS NOT NULL, c.attempt, c.repeated,"
+        " floor(extract(epoch FROM clock_timestamp() - c.attempt_at) / 3600)::bigint,"
+        " floor(extract(epoch FROM clock_timestamp() - c.first_at) / 3600)::bigint, c.claim, d.recipient, c.uidvalidity,"
+        " c.uid FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",
+    .age_copies =
+        "UPDATE @schema@.copy SET attempt_at = attempt_at - $1 * interval '1 hour',"
+        " first_at = first_at - $1 * interval '1 hour'",
+    .age_leases = "UPDATE @schema@.lease SET expires_at = expires_at - $1 * interval '1 hour'",
+    .add = engine_add,
+    .fails = "SELECT 1 / 0",
+    .gate = "SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock_shared(" GATE ")",
+    /* Who is next in a row's queue has the lock of the tuple until it has made the row its own; a new transaction that
+     * asks meanwhile gets the row first. (The lock manager gives an advisory lock to who is next, at once.) */
+    .let_pass = {[LOCK_METHOD_ROW] =
+                     "DO 'BEGIN WHILE EXISTS (SELECT FROM pg_locks t WHERE t.locktype = ''tuple'' AND t.granted AND NOT"
+                     " EXISTS (SELECT FROM pg_locks o WHERE o.pid = t.pid AND NOT o.granted)) LOOP"
+                     " PERFORM pg_sleep(0.001); END LOOP; END'"},
+    .begin = engine_begin,
+    .late_comes = late_comes,
+    .number_of = number_of,
+    .waits = engine_waits,
+    .end = engine_end,
+    .deafen = engine_deafen,
+};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * With src/ledger and a database. A second session, the warden's, ends sessions, makes rows older, and waits until the
+ * engine has done everything that was sent. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "differential/engine.h"
+#include "differential/fates.h"
+#include "differential/ground.h"
+#include "message/message.h"
+#include "simulation/key.h"
+
+static const struct config *config;
+static const struct sql_engine *engine;
+static struct sql_session *warden, *strangers[STRANGERS];
+static bool stranger_waits[STRANGERS], waits[SESSIONS];
+static struct ledger *ledgers[SESSIONS];
+static int64_t sessions[SESSIONS]; /* their last known numbers */
+
+int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE]); /* ld --wrap */
+
+/* The keys of the simulated ledger: the same messages share a row. */
+int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE])
+{
+    return (int64_t)key_of_lock(config->lock.method, identity);
+}
+
+static void check(bool good, const struct fault *fault)
+{
+    if (good)
+        return;
+    fprintf(stderr, "%s\n", fault->text);
+    exit(2);
+}
+
+static struct sql_session *open_session(const char *application)
+{
+    struct fault fault;
+    struct sql_session *session = engine->open(config, application, &fault);
+    check(session != NULL, &fault);
+    return session;
+}
+
+struct sql_rows *warden_ask(const char *text, struct sql_value value)
+{
+    struct fault fault;
+    size_t mark = engine->mark(warden);
+    engine->add_text(warden, text, value);
+    struct sql_rows *rows = engine->send(warden, &fault) ? engine->take(warden, mark, &fault) : NULL;
+    check(rows != NULL, &fault);
+    engine->finish(warden);
+    return rows;
+}
+
+bool warden_finds(const char *text, int64_t number)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(text, SQL_NUMBER(number));
+    return rows->count > 0;
+}
+
+bool ground_open(const struct config *the_config)
+{
+    struct fault fault;
+    config = the_config;
+    check(sql_load(config, &fault), &fault);
+    engine = fates_open(config);
+    warden = open_session("warden");
+    struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
+        warden_ask("UPDATE @schema@.agreed SET lock_method = $1", SQL_TEXT(lock_method_name(config->lock.method)));
+    ground_engine.begin();
+    return true;
+}
+
+void ground_close(void)
+{
+    engine->close(warden);
+}
+
+/* Only empty tables give a history a single course. */
+void ground_begin(struct ledger *const the_ledgers[SESSIONS])
+{
+    (void)warden_finds("DELETE FROM @schema@.message WHERE id <> $1", 0);
+    (void)warden_finds("DELETE FROM @schema@.lease WHERE owner <> $1", 0);
+    for (size_t i = 0; i < SESSIONS; i++)
+        ground_replace(i, the_ledgers[i]);
+}
+
+/* 0: it has none. */
+static int64_t session_of(const struct ledger *ledger)
+{
+    const struct sql_session *session = fates_session(ledger);
+    return session != NULL ? ground_engine.number_of(session) : 0;
+}
+
+/* A late one ends by itself. */
+static void end_session(int64_t number)
+{
+    if (number != 0 && number != fates_late())
+        ground_engine.end(number);
+}
+
+void ground_replace(size_t session, struct ledger *ledger)
+{
+    struct fault fault;
+    ledgers[session] = ledger;
+    check(ledger_connect(ledger, &fault), &fault);
+    sessions[session] = session_of(ledger);
+}
+
+void ground_work(void)
+{
+    for (size_t i = 0; i < STRANGERS; i++)
+        stranger_waits[i] = stranger_waits[i] && ground_engine.waits(strangers[i]);
+    for (size_t i = 0; i < SESSIONS; i++) {
+        const struct sql_session *session = fates_session(ledgers[i]);
+        waits[i] = session != NULL && ground_engine.waits(session);
+        if (sessions[i] != session_of(ledgers[i]))
+            end_session(sessions[i]);
+        sessions[i] = session_of(ledgers[i]);
+    }
+}
+
+bool ground_waits(size_t session)
+{
+    return waits[session];
+}
+
+void ground_kill(size_t session)
+{
+    end_session(session_of(ledgers[session]));
+    ground_work();
+}
+
+void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+{
+    static const enum sql_step steps[] = {
+        [LOCK_METHOD_ADVISORY] = SQL_STEP_again_advisory,
+        [LOCK_METHOD_ROW] = SQL_STEP_again_row,
+    };
+    struct fault fault;
+    struct sql_session *session = strangers[stranger] = open_session("stranger");
+    engine->add(session, SQL_STEP(begin));
+    engine->add(session, steps[config->lock.method],
+                SQL_VALUES(again_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NONE,
+                           .lasts_ms = SQL_NONE, .host = SQL_NONE, .pid = SQL_NONE, .session = SQL_NONE));
+    check(engine->send(session, &fault), &fault);
+    stranger_waits[stranger] = ground_engine.waits(session);
+}
+
+bool ground_stranger_waits(size_t stranger)
+{
+    return stranger_waits[stranger];
+}
+
+void ground_stranger_leaves(size_t stranger)
+{
+    ground_engine.end(ground_engine.number_of(strangers[stranger]));
+    engine->close(strangers[stranger]);
+    stranger_waits[stranger] = false;
+    ground_work();
+}

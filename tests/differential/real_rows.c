@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The rows, as the warden sees them. */
+#include <stdio.h>
+
+#include "differential/engine.h"
+#include "differential/ground.h"
+#include "ledger/ledger_session.h"
+
+void ground_pass(int hours)
+{
+    (void)warden_finds(ground_engine.age_copies, hours);
+    (void)warden_finds(ground_engine.age_leases, hours);
+}
+
+static unsigned number_of(const char *name)
+{
+    return (unsigned)(name[1] - '0');
+}
+
+static void read_deliveries(int64_t message, struct ground_record *ret)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(
+        "SELECT recipient, CASE WHEN finished_at IS NULL THEN 'f' ELSE 't' END,"
+        " CASE WHEN whole THEN 't' ELSE 'f' END, tries, outcome FROM @schema@.delivery WHERE message = $1",
+        SQL_NUMBER(message));
+    for (size_t i = 0; i < rows->count; i++) {
+        struct ground_delivery *row = &ret->deliveries[number_of(sql_text(rows, i, 0))];
+        *row = (struct ground_delivery){
+            .there = true,
+            .finished = sql_truth(rows, i, 1),
+            .whole = sql_truth(rows, i, 2),
+            .tries = (int)sql_number(rows, i, 3),
+        };
+        snprintf(row->outcome, sizeof(row->outcome), "%s", sql_text(rows, i, 4));
+    }
+}
+
+static void read_copies(int64_t message, struct ground_record *ret)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(ground_engine.read_copies, SQL_NUMBER(message));
+    for (size_t i = 0; i < rows->count; i++)
+        ret->copies[number_of(sql_text(rows, i, 0))][sql_text(rows, i, 1)[0] == 'S'] = (struct ground_copy){
+            .role = sql_text(rows, i, 2)[0] == 's' ? COPY_SENT : COPY_INBOX,
+            .state = ledger_state(sql_text(rows, i, 3)),
+            .doubt = sql_truth(rows, i, 4),
+            .error = sql_truth(rows, i, 5),
+            .attempt = (int)sql_number(rows, i, 6),
+            .repeated = (int)sql_number(rows, i, 7),
+            .hours = sql_number(rows, i, 8),
+            .first_hours = sql_number(rows, i, 9),
+            .token = sql_number(rows, i, 10),
+            .owner = number_of(sql_text(rows, i, 11)),
+            .uidvalidity = sql_number(rows, i, 12),
+            .uid = sql_number(rows, i, 13),
+        };
+}
+
+void ground_read(const struct ledger_message *content, struct ground_record *ret)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        warden_ask(ground_engine.read_message, SQL_BYTES(content->digest, LEDGER_HASH_SIZE));
+    for (size_t i = 0; i < rows->count; i++) {
+        ret->known = true;
+        ret->received_at = sql_number(rows, i, 1);
+        read_deliveries(sql_number(rows, i, 0), ret);
+        read_copies(sql_number(rows, i, 0), ret);
+    }
+}
