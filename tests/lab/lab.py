@@ -38,10 +38,10 @@ def copy_program(directory, path=None):
     path of the copy."""
     path = path or program()
     copy = os.path.join(directory, "oncedrop")
-    for name, new in ((path, copy), (path + "-main", copy + "-main"), (path + "-decode.so", copy + "-decode.so")):
-        if os.path.exists(name):
-            shutil.copy(name, new)
-            os.chmod(new, 0o755)
+    for end in ("", "-main", "-decode.so", "-postgres.so"):
+        if os.path.exists(path + end):
+            shutil.copy(path + end, copy + end)
+            os.chmod(copy + end, 0o755)
     return copy
 
 
