@@ -65,6 +65,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_configure(config):
     """A request to stop is handled like Ctrl-C: in order, stopping the servers. Signals ignored by nohup(1) and the
     like become unignored, since the program would inherit that."""
+    config.addinivalue_line("markers", "postgres: is about PostgreSQL, or speaks its SQL; nothing for a ledger of another engine")
     if hasattr(config, "workerinput"):
         return      # started by the process that did this; and xdist may run it in any thread, where signals cannot be set
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),

@@ -8,24 +8,19 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "postgres/pg_internal.h"
+#include "postgres/pg.h"
 
 /* A lock of the warden's. Its key consists of two numbers (objsubid 2). */
 #define GATE "7426171, 0"
 
-static struct pg *pg_of(const struct sql_session *session)
-{
-    return (struct pg *)(uintptr_t)session;
-}
-
 static void engine_add(struct sql_session *session, const char *text)
 {
-    pg_add(pg_of(session), text, 0, NULL);
+    pg_add(session, text, 0, NULL);
 }
 
 static int64_t number_of(const struct sql_session *session)
 {
-    return PQbackendPID(pg_of(session)->conn);
+    return PQbackendPID(session->conn);
 }
 
 /* Waits for the end of the answer, since an error is reported before its transaction is rolled back: until
@@ -46,8 +41,7 @@ static bool is_answered(PGconn *conn, int ms)
 
 static bool engine_waits(const struct sql_session *session)
 {
-    const struct pg *pg = pg_of(session);
-    while (pg->in_batch && pg_usable(pg) && !is_answered(pg->conn, 1))
+    while (session->in_batch && pg_usable(session) && !is_answered(session->conn, 1))
         if (warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted", number_of(session)))
             return true;
     return false;
@@ -64,7 +58,7 @@ static void engine_end(int64_t number)
 static void engine_deafen(struct sql_session *session)
 {
     char buffer[4096];
-    int socket = PQsocket(pg_of(session)->conn);
+    int socket = PQsocket(session->conn);
     shutdown(socket, SHUT_RDWR);
     while (recv(socket, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
         ;

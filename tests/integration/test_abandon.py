@@ -10,19 +10,18 @@ import json
 
 import expect
 import pytest
+from lab import locks
 from lab.messages import message, new_id
 from lab.process import free_port
 from test_operator import answers, lock_of, why
 from test_second_try import copies
 
 
-def age(site, time):
+def age(site, **time):
     """Makes everything this old."""
-    site.sql("UPDATE oncedrop.message SET received_at = received_at - %s::interval", (time,))
-    site.sql("UPDATE oncedrop.delivery SET first_at = first_at - %s::interval, last_at = last_at - %s::interval,"
-             " finished_at = finished_at - %s::interval", (time,) * 3)
-    site.sql("UPDATE oncedrop.copy SET first_at = first_at - %s::interval, attempt_at = attempt_at - %s::interval",
-             (time, time))
+    site.ledger.older("message", "received_at", **time)
+    site.ledger.older("delivery", "first_at", "last_at", "finished_at", **time)
+    site.ledger.older("copy", "first_at", "attempt_at", **time)
 
 
 def defer(site, mail, recipient, *options):
@@ -40,7 +39,7 @@ def outcomes(site):
 def test_what_left_the_queue_is_abandoned(site):
     scuba, id = site.account(), new_id()
     defer(site, message(id=id), scuba, "-q", "4abcDEF")
-    age(site, "11 days")
+    age(site, days=11)
     [row] = answers(site, "list", "--state", "unfinished")
     assert row["message_id"] == id
     said = answers(site, "abandon", "--dry-run")
@@ -67,12 +66,12 @@ def test_it_is_the_last_try_that_counts(site):
     """The age of the message and other recipients' results do not matter."""
     scuba, doug, mail = site.account("scuba"), site.account("doug"), message()
     defer(site, mail, scuba)
-    age(site, "30 days")
+    age(site, days=30)
     defer(site, mail, scuba)
     assert answers(site, "abandon")["messages"] == 0 and outcomes(site) == ["mailbox"]
-    age(site, "9 days")
+    age(site, days=9)
     assert answers(site, "abandon")["messages"] == 0
-    age(site, "2 days")
+    age(site, days=2)
     expect.stored(site.deliver(mail, doug))
     assert answers(site, "abandon")["messages"] == 1
     assert outcomes(site) == ["abandoned", "stored"]
@@ -83,17 +82,17 @@ def test_it_is_delivered_when_it_comes_after_all(site):
     """If the first try then fails, it is unfinished again."""
     scuba, mail = site.account(), message()
     defer(site, mail, scuba)
-    age(site, "11 days")
+    age(site, days=11)
     assert answers(site, "abandon")["messages"] == 1
     defer(site, mail, scuba)
     assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL") == 1
     assert [(copy.state, copy.attempt) for copy in copies(site)] == [("pending", 2)]
     assert answers(site, "abandon")["messages"] == 0
-    age(site, "11 days")
+    age(site, days=11)
     assert answers(site, "abandon")["messages"] == 1
     expect.stored(site.deliver(mail, scuba))
     assert outcomes(site) == ["stored"] and [copy.state for copy in copies(site)] == ["stored"]
-    assert site.value("SELECT finished_at > now() - interval '1 day' FROM oncedrop.delivery")
+    assert site.value("SELECT finished_at FROM oncedrop.delivery") > site.ledger.ago(days=1)
     expect.duplicate(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
 
@@ -105,7 +104,7 @@ def test_its_doubt_is_kept(site, state):
     uid = expect.stored(site.deliver(mail, scuba))
     site.sql("UPDATE oncedrop.copy SET state = %s, doubt = %s, uid = NULL, stored_at = NULL", (state, state == "pending"))
     site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'claimed'")
-    age(site, "11 days")
+    age(site, days=11)
     assert answers(site, "abandon")["messages"] == 1
     assert [(copy.state, copy.doubt) for copy in copies(site)] == [("abandoned", True)]
     assert expect.stored(site.deliver(mail, scuba)) == uid
@@ -115,9 +114,9 @@ def test_its_doubt_is_kept(site, state):
 def test_purge_abandons_first(site):
     """Old messages are removed at once; younger ones stay, as abandoned."""
     scuba = site.account()
-    for name, time in (("oldest", "30 days"), ("older", "15 days"), ("young", "5 days")):
+    for name, days in (("oldest", 30), ("older", 15), ("young", 5)):
         defer(site, message(id=f"{name}@x", body=name), scuba)
-        age(site, time)     # and the lines before it
+        age(site, days=days)    # and the lines before it
     before = {"messages": 1, "abandoned": 2}
     site.settings["record.abandon_after"] = "18d"
     assert answers(site, "purge", "--older-than", "40d", "--dry-run") == {**before, "dry_run": True}
@@ -149,20 +148,15 @@ def test_what_is_being_delivered_is_left_alone(site):
     """Because of its lock, or of an APPEND that the server may still store."""
     scuba, id = site.account(), new_id()
     defer(site, message(id=id), scuba, "-q", "QUEUE")
-    holder = site.lab.postgres.connect(site.database)
-    try:
-        with holder.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
-            done = site.run("abandon", "QUEUE")
-            assert done.exit == 75 and "QUEUE: skipped" in done.err, done
-            age(site, "11 days")
-            assert answers(site, "abandon")["messages"] == 0
-    finally:
-        holder.close()
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now() - interval '300 s'")
+    with locks.held(site, lock_of(site, id)):
+        done = site.run("abandon", "QUEUE")
+        assert done.exit == 75 and "QUEUE: skipped" in done.err, done
+        age(site, days=11)
+        assert answers(site, "abandon")["messages"] == 0
+    site.ledger.claim(seconds=300)
     done = site.run("abandon", "QUEUE")
     assert done.exit == 75 and outcomes(site) == ["mailbox"], done
-    age(site, "21 s")       # the hold-off's default is 320 s
+    age(site, seconds=21)       # the hold-off's default is 320 s
     assert site.run("abandon", "QUEUE").exit == 0 and outcomes(site) == ["abandoned"]
 
 
@@ -176,7 +170,7 @@ def test_a_sent_copy_is_abandoned_with_its_message(site):
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     mail = message(sender=lisa)
     defer(site, mail, scuba)
-    age(site, "11 days")
+    age(site, days=11)
     assert answers(site, "abandon")["messages"] == 1
     assert [copy.state for copy in copies(site)] == ["abandoned", "abandoned"]
     expect.stored(site.deliver(mail, doug, sender=lisa))
@@ -186,9 +180,10 @@ def test_a_sent_copy_is_abandoned_with_its_message(site):
     assert [site.count(lisa, "Sent"), site.count(scuba)] == [1, 1]
 
 
+@pytest.mark.postgres
 def test_an_older_schema_names_the_remedy(site):
     defer(site, message(), site.account())
-    age(site, "11 days")
+    age(site, days=11)
     site.sql("ALTER TABLE oncedrop.copy DROP CONSTRAINT copy_state_check")
     site.sql("ALTER TABLE oncedrop.copy ADD CONSTRAINT copy_state_check"
              " CHECK (state IN ('pending', 'appending', 'stored', 'failed'))")

@@ -8,6 +8,7 @@ import re
 
 import expect
 import pytest
+from lab import locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, on_the_wire
 
@@ -89,8 +90,8 @@ def mail_with(id, subject="\xfc", body="one\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\
 
 
 def forget_hold_off(site):
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
-    site.sql("UPDATE oncedrop.lease SET expires_at = '-infinity'")
+    site.ledger.age(days=1)
+    locks.expire(site)
 
 
 @pytest.mark.parametrize("id", ["by its id", False], ids=["by its id", "by its size"])

@@ -141,17 +141,20 @@ def test_wrong_usage(site, arguments):
 
 # The database
 
+@pytest.mark.postgres
 def test_no_database(site):
     site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
     said = failed(check(site, site.account()), "database", "refused")
     assert not {"schema", "lock", "ledger"} & said.keys() and "imap" in said
 
 
+@pytest.mark.postgres
 def test_no_schema(site):
     site.settings["database.schema"] = "elsewhere"
     failed(check(site, site.account()), "schema", "oncedrop schema install")
 
 
+@pytest.mark.postgres
 def test_an_older_schema(site):
     site.sql("DELETE FROM oncedrop.schema_version WHERE version > 1")
     failed(check(site, site.account()), "schema", "oncedrop schema upgrade")
@@ -164,6 +167,7 @@ def test_an_address_that_leads_nowhere(site):
     says(said, "imap", "warning", "not known which account")
 
 
+@pytest.mark.postgres
 def test_a_newer_schema(site):
     site.sql("INSERT INTO oncedrop.schema_version (version) VALUES (1000)")
     """The program goes on with it; but whoever upgraded the schema forgot this host."""
@@ -175,6 +179,7 @@ RIGHTS = [("INSERT", table) for table in ("message", "address", "part", "raw", "
     ("UPDATE", "delivery"), ("UPDATE", "copy"), ("SELECT", "message"), ("SELECT", "copy"), ("SELECT", "delivery")]
 
 
+@pytest.mark.postgres
 def test_missing_rights(site):
     scuba = site.account()
     site.settings["record.level"] = "raw"
@@ -188,6 +193,7 @@ def test_missing_rights(site):
     assert of(check(site, scuba), "failed") == []
 
 
+@pytest.mark.postgres
 def test_rights_that_are_not_needed(site):
     """It depends on record.level what is written."""
     scuba = site.account()
@@ -197,6 +203,7 @@ def test_rights_that_are_not_needed(site):
         assert of(check(site, scuba), "failed") == []
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("when,table", [("INSERT", table) for table in ("message", "address", "part", "raw", "delivery", "copy")]
                          + [("UPDATE", "delivery"), ("UPDATE", "copy")])
 def test_a_full_disk(site, when, table):
@@ -208,6 +215,7 @@ def test_a_full_disk(site, when, table):
     failed(check(site, site.account()), "ledger", "No space left on device", "53100")
 
 
+@pytest.mark.postgres
 def test_a_missing_column_is_found_when_a_delivery_needs_it(site):
     """Each column of each table in turn: the check and a delivery agree."""
     scuba, lisa = site.account("scuba"), site.account("lisa")
@@ -241,6 +249,7 @@ class Standby(postgres.Postgres):
                        env={"PGPASSWORD": self.password}, **process.run_as(self.user))
 
 
+@pytest.mark.postgres
 def test_a_standby(site, lab):
     scuba = site.account()
     standby = Standby(lab.new_directory("standby"), lab.postgres)
@@ -255,10 +264,10 @@ def test_a_standby(site, lab):
         standby.stop()
 
 
+@pytest.mark.postgres
 def test_a_locked_table(site):
     scuba = site.account()
-    session = site.lab.postgres.connect(site.database)
-    session.autocommit = False
+    session = site.ledger.connect()
     session.cursor().execute("LOCK TABLE oncedrop.part")
     said = check(site, scuba, silent=True)
     session.close()
@@ -289,6 +298,7 @@ def pooler(site, lab):
         server.stop()
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("mode", ["transaction", "session"])
 def test_a_pooler_that_fits(site, pooler, monkeypatch, mode):
     monkeypatch.setattr(pgbouncer, "CONFIGURATION", pgbouncer.CONFIGURATION.replace("= transaction", f"= {mode}"))
@@ -296,6 +306,7 @@ def test_a_pooler_that_fits(site, pooler, monkeypatch, mode):
     assert of(check(site, site.account()), "failed") == []
 
 
+@pytest.mark.postgres
 def test_a_pool_of_one(site, pooler):
     pooler(1)
     scuba = site.account()
@@ -304,6 +315,7 @@ def test_a_pool_of_one(site, pooler):
     failed(check(site, scuba, silent=True), "lock", "pool has one connection", "default_pool_size")
 
 
+@pytest.mark.postgres
 def test_a_pooler_in_statement_mode(site, pooler, monkeypatch):
     monkeypatch.setattr(pgbouncer, "CONFIGURATION", pgbouncer.CONFIGURATION.replace("= transaction", "= statement"))
     pooler(5)
@@ -312,6 +324,7 @@ def test_a_pooler_in_statement_mode(site, pooler, monkeypatch):
     says(said, "lock", "failed", "transaction or session mode")
 
 
+@pytest.mark.postgres
 def test_two_sessions_that_reach_two_databases(site, lab):
     """As with a proxy that spreads sessions over two primaries."""
     other = lab.postgres.create_database(lab_module.OWNER, site.database)
@@ -337,6 +350,7 @@ ENGINES = {
 }
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("statement,word", ENGINES.values(), ids=ENGINES.keys())
 def test_an_engine_whose_lock_is_none(site, statement, word):
     site.database_proxy(lambda connection, side, data: data.replace(TRY, statement.ljust(len(TRY))))
@@ -354,6 +368,7 @@ def silent(site):
     return listener.getsockname()[1]
 
 
+@pytest.mark.postgres
 def test_all_is_silent(site, silent):
     """The settings would allow a delivery half a minute for each answer."""
     site.settings.update({"imap.port": silent, "imap.timeout": "30s",
@@ -369,6 +384,7 @@ def test_an_imap_server_that_is_silent(site, silent, tls):
     failed(check(site, "scuba@example.org", chatter=True, silent=True), "imap")
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("statement,item", [(b"pg_try_advisory", "lock"), (b"INSERT INTO", "ledger")])
 def test_a_database_that_falls_silent(site, statement, item):
     def watch(connection, _side, data):

@@ -48,6 +48,7 @@ def test_a_bad_configuration_for_people(site, arguments):
     assert done.exit == 78 and "hots" in done.err and "oncedrop.conf" in done.err and not done.out, done
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("arguments", [["schema", "install"], ["schema", "version"], ["show", "a"], ["locks"]])
 def test_a_database_that_is_not_there_for_people(site, arguments):
     site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
@@ -87,6 +88,7 @@ def test_override(site):
         expect.deferred(site.deliver(message(), "scuba@example.org", options=["-o", override]), r"4\.3\.5")
 
 
+@pytest.mark.postgres
 def test_schema(site):
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
@@ -101,6 +103,7 @@ def test_schema(site):
         site.lab.postgres.drop_database(fresh)
 
 
+@pytest.mark.postgres
 def test_schema_installed_by_several_at_once(site):
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
@@ -113,6 +116,7 @@ def test_schema_installed_by_several_at_once(site):
         site.lab.postgres.drop_database(fresh)
 
 
+@pytest.mark.postgres
 def test_schema_print_is_sql(site):
     done = site.run("schema", "print")
     assert done.exit == 0 and "@schema@" not in done.out, done
@@ -129,6 +133,7 @@ def test_schema_print_is_sql(site):
         site.lab.postgres.drop_database(fresh)
 
 
+@pytest.mark.postgres
 def test_every_table_and_column_has_a_comment(site):
     bare = site.sql("""
         SELECT c.relname, a.attname FROM pg_class c
@@ -144,7 +149,7 @@ def test_show(site):
     done = site.run("show", id)
     assert done.exit == 1 and "lock_key: " in done.out, done
     expect.stored(site.deliver(message(id=id, sender=lisa, subject="What is this?"), scuba, "-q", "4abcDEF", sender=lisa))
-    for name in (id, f"<{id}>", "4abcDEF", site.value("SELECT encode(digest, 'hex') FROM oncedrop.message")):
+    for name in (id, f"<{id}>", "4abcDEF", site.value("SELECT digest FROM oncedrop.message").hex()):
         done = site.run("show", name)
         assert done.exit == 0 and not done.err, done
         for word in (id, scuba, lisa, "INBOX", "Sent", "stored"):

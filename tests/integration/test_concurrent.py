@@ -84,7 +84,8 @@ def claimed_elsewhere(site, id=None):
     """Another delivery has claimed the copy and does not have the lock, as between its claim and its hold."""
     scuba, mail = site.account(), message(id=id or new_id())
     expect.stored(site.deliver(mail, scuba))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now(), first_at = now() - interval '1 day'")
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = %s, first_at = %s",
+             (site.ledger.now(), site.ledger.ago(days=1)))
     return scuba, mail
 
 
@@ -110,13 +111,13 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
 def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
     """The claim may be that of a delivery that died."""
     scuba, mail = claimed_elsewhere(site)
-    site.sql("UPDATE oncedrop.copy SET attempt_at = now() + interval '1 min'")      # recent, however long starting takes
+    site.ledger.age(minutes=-1)     # recent, however long starting takes
     site.settings["lock.wait"] = "1s"
     done = site.deliver(mail, scuba)
     expect.held(done)
     assert 0.9 < done.seconds < 40
     site.settings["lock.wait"] = "20s"
-    site.sql("UPDATE oncedrop.copy SET attempt_at = now() - interval '21 s'")
+    site.sql("UPDATE oncedrop.copy SET attempt_at = %s", (site.ledger.ago(seconds=21),))
     tries = count_tries(site)
     expect.held(site.deliver(mail, scuba))
     assert len(tries) == 1
@@ -184,6 +185,7 @@ def test_one_recipient_is_stored_once_however_many_try(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_through_pgbouncer(site):
     """Transaction pooling: a session may belong to another client after each COMMIT."""

@@ -14,6 +14,8 @@ from lab.messages import message
 from lab.proxy import Proxy
 from test_check import Standby
 
+pytestmark = pytest.mark.postgres
+
 
 def conninfo(site, *ports, more=""):
     return (f"host={','.join(['127.0.0.1'] * len(ports))} port={','.join(map(str, ports))} dbname={site.database}"

@@ -12,6 +12,8 @@ from lab import lab as lab_module
 from lab.fake_postgres import FakePostgres, TlsFront, own_address
 from lab.messages import message
 
+pytestmark = pytest.mark.postgres
+
 FAR = "198.51.100.1"    # TEST-NET-2: unused
 NAME = "db..invalid"    # contains an empty label, so no name server is asked
 WORDS = "dbname=mail user=mailer password=secret"

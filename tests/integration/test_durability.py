@@ -7,8 +7,9 @@ Seen to fail: with synchronous_commit = local, off or remote_write kept; with ea
 import expect
 import pytest
 from lab.messages import message
-from lab.process import wait_until
 from lab.proxy import SERVER
+
+pytestmark = pytest.mark.postgres
 
 SETTINGS = ("synchronous_commit", "statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout",
             "transaction_isolation", "transaction_read_only")
@@ -60,9 +61,7 @@ def test_a_settling_on_a_new_connection_is_no_other(site, seen):
 
     def watch(_connection, side, data):
         if side == SERVER and b"APPENDUID" in data and not ended:
-            ours = "FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'oncedrop %'"
-            ended.append(site.value("SELECT count(pg_terminate_backend(pid)) " + ours))
-            wait_until(lambda: site.value("SELECT count(*) " + ours) == 0, "the session's end")
+            ended.append(site.ledger.end_sessions())
         return data
     site.imap_proxy(watch)
     expect.stored(site.deliver(message(), scuba))

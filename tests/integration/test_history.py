@@ -169,8 +169,8 @@ def test_recipients_of_one_transaction(site):
 def test_history_goes_with_its_message(site):
     fake(site)
     expect.stored(site.deliver(message(), SCUBA))
-    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
-    site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
+    site.sql("UPDATE oncedrop.message SET received_at = %s", (site.ledger.ago(days=40),))
+    site.sql("UPDATE oncedrop.delivery SET last_at = %s", (site.ledger.ago(days=40),))
     assert site.value("SELECT count(*) FROM oncedrop.try") == 1
     done = site.run("purge", "--older-than", "30d")
     assert done.exit == 0, done
@@ -210,14 +210,11 @@ def test_spans(site):
 # `why` tells what happened in order, each thing once
 
 
-def shift(site, time, where="true"):
+def shift(site, **time):
     """All that is recorded was so long ago."""
-    of = f"(SELECT id FROM oncedrop.delivery WHERE {where})"
-    site.sql(f"UPDATE oncedrop.try SET started_at = started_at - %s::interval, ended_at = ended_at - %s::interval"
-             f" WHERE delivery IN {of}", (time, time))
-    site.sql("UPDATE oncedrop.delivery SET first_at = first_at - %s::interval, last_at = last_at - %s::interval", (time, time))
-    site.sql("UPDATE oncedrop.copy SET first_at = first_at - %s::interval, attempt_at = attempt_at - %s::interval,"
-             " stored_at = stored_at - %s::interval", (time,) * 3)
+    site.ledger.older("try", "started_at", "ended_at", **time)
+    site.ledger.older("delivery", "first_at", "last_at", **time)
+    site.ledger.older("copy", "first_at", "attempt_at", "stored_at", **time)
 
 
 def test_like_tries_are_one_sentence(site):
@@ -227,7 +224,7 @@ def test_like_tries_are_one_sentence(site):
     for number in range(3):
         fake(site, APPEND=refuse(f"NO [OVERQUOTA] full (0.00{number} secs)"))
         expect.deferred(site.deliver(mail, SCUBA, "-q", "4FULL"))
-        shift(site, "1 hour")
+        shift(site, hours=1)
     full, now = why(site, id).splitlines()
     assert re.fullmatch(rf"\S+Z to \S+Z, 3 tries for <{SCUBA}>, queue id 4FULL: .*full \(0\.002 secs\)", full), full
     assert now == f"the copy in {SCUBA} INBOX is not stored yet"

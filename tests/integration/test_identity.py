@@ -69,9 +69,9 @@ RECORDED = {
 @pytest.mark.parametrize("name,id", RECORDED.items(), ids=RECORDED.keys())
 def test_which_id_counts(site, name, id):
     expect.stored(site.deliver(IDENTITIES[name], site.account()))
-    [row] = site.sql("SELECT message_id, lock_key, encode(digest, 'hex') AS digest FROM oncedrop.message")
+    [row] = site.sql("SELECT message_id, lock_key, digest FROM oncedrop.message")
     assert row.message_id == id
-    key = hashlib.sha256(b"oncedrop\0" + (row.digest if id is None else id).encode()).digest()[:8]
+    key = hashlib.sha256(b"oncedrop\0" + (row.digest.hex() if id is None else id).encode()).digest()[:8]
     assert row.lock_key == int.from_bytes(key, "big", signed=True)
 
 

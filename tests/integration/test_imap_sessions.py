@@ -273,7 +273,7 @@ def test_a_new_session_that_is_closed_is_not(site):
     server = fake(site, script={"APPEND": lambda client, *_: client.close()})
     assert codes(start(site).deliver(message(), TEN[0])) == [451]
     assert server.accepted == 1
-    assert site.value("SELECT state || doubt FROM oncedrop.copy") == "pendingfalse"
+    assert site.sql("SELECT state, doubt FROM oncedrop.copy") == [("pending", False)]
 
 
 def test_the_server_is_restarted_between_two_messages(site):
@@ -400,7 +400,7 @@ def test_a_copy_in_doubt_is_looked_for_in_a_new_session(site):
     stored(session.deliver(mail, scuba)[0])
     stored(session.deliver(message(), scuba)[0])
     assert imap.accepted == 1
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = attempt_at - interval '1 day'")
+    site.ledger.claim(days=1)
     stored(session.deliver(mail, scuba)[0])
     assert imap.accepted == 2 and site.count(scuba) == 2
     stored(session.deliver(message(), scuba)[0])

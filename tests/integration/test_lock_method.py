@@ -24,6 +24,8 @@ from lab.process import free_port, wait_until
 from lab.proxy import SERVER
 from test_concurrent import lock_key
 
+pytestmark = pytest.mark.postgres
+
 # Stand-ins for engines that only pretend; these change the catalogue of one database.
 ALWAYS_TRUE = ["ALTER FUNCTION pg_catalog.pg_try_advisory_xact_lock(bigint) RENAME TO real_try_advisory_xact_lock",
                "CREATE FUNCTION pg_catalog.pg_try_advisory_xact_lock(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'",

@@ -61,6 +61,7 @@ def session(site):
     return begin
 
 
+@pytest.mark.postgres
 def test_without_a_database_each_recipient_has_a_line(site, session):
     site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "mailer", port=free_port())
     site.settings["log.to"] = "stderr"
@@ -181,6 +182,7 @@ def test_without_an_imap_server_both_have_a_line(site):
 
 # Why it was deferred, and by whom
 
+@pytest.mark.postgres
 def test_a_lock_that_is_held_names_its_holder(site, method):
     """A stranger's session, and another delivery; Postfix is told the same as ever."""
     fake(site)
@@ -269,8 +271,8 @@ def test_a_settling_that_fails_is_found_by_its_queue_id(site):
 def test_purge_has_a_line(site):
     fake(site)
     deliver(site, message(), SCUBA)
-    site.sql("UPDATE oncedrop.message SET received_at = now() - interval '40 days'")
-    site.sql("UPDATE oncedrop.delivery SET last_at = now() - interval '40 days'")
+    site.sql("UPDATE oncedrop.message SET received_at = %s", (site.ledger.ago(days=40),))
+    site.sql("UPDATE oncedrop.delivery SET last_at = %s", (site.ledger.ago(days=40),))
     said = "purge: 1 message older than 30d removed from the record"
     assert said not in site.run("purge", "--older-than", "30d", "--dry-run").err
     assert said in site.run("purge", "--older-than", "30d").err

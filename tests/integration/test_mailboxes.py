@@ -39,8 +39,7 @@ def fill(site, account, mailbox, mail, count):
 def in_doubt(site, mail, recipient, role, **more):
     """The message is there; its delivery died without a result, long ago."""
     expect.stored(site.deliver(mail, recipient, **more))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, stored_at = NULL,"
-             " attempt_at = attempt_at - interval '1 day' WHERE role = %s", (role,))
+    site.ledger.claim(days=1, role=role)
 
 
 # Searching

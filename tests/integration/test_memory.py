@@ -53,6 +53,7 @@ def peak(site, *words, stdin):
     return process.returncode, output, most
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("first,then", ANSWERS.values(), ids=ANSWERS.keys())
 def test_an_answer_without_end(site, first, then):
     use(site, FakePostgres(flood(first, then)))
@@ -72,6 +73,7 @@ class BeforeTheSession(FakePostgres):
             client.socket.sendall(self.script)
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("kind", ["notices", "parameters"])
 def test_before_the_session(site, kind):
     use(site, BeforeTheSession(ANSWERS[kind][1]))
@@ -80,6 +82,7 @@ def test_before_the_session(site, kind):
     assert most < ROOM, most
 
 
+@pytest.mark.postgres
 def test_a_notice_before_the_session_is_not_printed(site):
     """libpq would print it, bypassing all control of what is written where."""
     class Told(FakePostgres):

@@ -16,7 +16,7 @@ from lab.dovecot import Dovecot
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
-from lab.proxy import CLIENT
+from test_concurrent import count_tries
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
 
@@ -377,9 +377,6 @@ def test_two_copies_for_a_folder_and_the_inbox(site):
     assert (site.count(scuba), site.count(scuba, "lists")) == (1, 1)
 
 
-CLAIMED = "UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = clock_timestamp() - %s::interval"
-
-
 @pytest.mark.parametrize("folder_first", [True, False])
 def test_a_copy_that_may_still_come_to_the_inbox_keeps_others_from_it(site, narrow, folder_first):
     """As when its delivery has lost its lock. In what order they come does not matter; a folder that can be made has its copy."""
@@ -391,13 +388,13 @@ def test_a_copy_that_may_still_come_to_the_inbox_keeps_others_from_it(site, narr
         session.select()
         session.store("1", "+FLAGS", r"\Deleted")
         session.expunge()
-    site.sql(CLAIMED, ("5 s",))
+    site.ledger.claim(seconds=5)
     done = site.deliver(mail, second)
     expect.deferred(done, r"4\.3\.0", "elsewhere" if folder_first else f"another copy for {scuba} may be on its way to INBOX")
     assert not folder_first or re.search(r"claimed ([5-9]|\d\d+) s ago, left alone for another [1-9]", done.out), done
     assert narrow.count(scuba) == 0
     expect.stored(site.deliver(mail, folders(site)(scuba, "lists")), "lists")
-    site.sql(CLAIMED + " WHERE mailbox <> 'lists'", ("1 hour",))
+    site.ledger.claim(hours=1, mailbox=("INBOX", "a^^b"))
     expect.stored(site.deliver(mail, second))
     assert narrow.count(scuba) == 1
 
@@ -407,12 +404,11 @@ def test_lock_wait_is_for_the_other_copy_too(site):
     site.settings["lock.wait"] = "50s"
     scuba, mail = site.account(), message()
     expect.stored(site.deliver(mail, folders(site)(scuba, "lists")), "lists")
-    site.sql(CLAIMED, ("0 s",))
-    tries = []
-    site.database_proxy(lambda _connection, side, data: tries.extend([True] * (side == CLIENT and b"try_advisory" in data)) or data)
+    site.ledger.claim()
+    tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
     wait_until(lambda: len(tries) > 1, "it tries again")
-    site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = now()")
+    site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = %s", (site.ledger.now(),))
     expect.stored(delivery.finish())
     assert site.count(scuba) == 1
 
@@ -423,12 +419,11 @@ def test_lock_wait_is_for_a_copy_by_another_name_too(site):
     lisa, scuba = site.account("lisa"), site.account("scuba")
     mail = message(sender=lisa)
     expect.stored(site.deliver(mail, scuba, sender=lisa), "Sent")
-    site.sql(CLAIMED + " WHERE role = 'sent'", ("0 s",))
-    tries = []
-    site.database_proxy(lambda _connection, side, data: tries.extend([True] * (side == CLIENT and b"try_advisory" in data)) or data)
+    site.ledger.claim(role="sent")
+    tries = count_tries(site)
     delivery = site.start_delivery(mail, lisa)
     wait_until(lambda: len(tries) > 1, "it tries again")
-    site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = now()")
+    site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = %s", (site.ledger.now(),))
     expect.stored(delivery.finish(), "Sent")
     assert site.count(lisa, "Gesendet") + site.count(lisa, "Sent") == 1
 
@@ -490,7 +485,7 @@ def test_a_copy_whose_fate_is_unknown_keeps_a_fallback_from_the_inbox(site, deta
     assert sum("may be on its way to INBOX" in reply.text for reply in replies) == 1, replies
     assert server.appended == []
     server.appended.append(server.late)
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+    site.ledger.age(hours=1, state="appending")
     replies = to(site, mail, *addresses)
     assert [reply.code for reply in replies] == [250, 250], replies
     assert len(server.appended) == 1
@@ -525,7 +520,7 @@ def test_a_copy_whose_fate_is_unknown_keeps_others_from_its_mailbox(site, detail
         assert len(server.appended) == stored
         if not stored:
             server.appended.append(server.late)
-            site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+            site.ledger.age(hours=1, state="appending")
     assert site.sql("SELECT DISTINCT state FROM oncedrop.copy") == [("stored",)]
     assert site.value("SELECT count(*) FROM oncedrop.copy") == 2
 
@@ -540,7 +535,7 @@ def test_a_folder_that_can_be_made_by_the_next_try(site):
     address, mail = folders(site)(scuba, "lists"), message()
     site.settings["imap.create"] = "no"
     expect.stored(site.deliver(mail, address), "INBOX")
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = attempt_at - interval '1 day'")
+    site.ledger.claim(days=1)
     site.settings["imap.create"] = "yes"
     expect.stored(site.deliver(mail, address), "INBOX")
     assert site.lab.dovecot.mailboxes(scuba) == ["INBOX"]
@@ -745,9 +740,9 @@ def test_a_copy_under_way_by_another_name_is_waited_for(site):
     site.settings.update({"route.detail": "folder", "route.sent": r"\Sent"})
     mail, folder = message(sender=lisa), lisa.replace("@", "+Gesendet@")
     expect.stored(site.deliver(mail, scuba, sender=lisa))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', stored_at = NULL, attempt_at = clock_timestamp() WHERE role = 'sent'")
+    site.ledger.claim(role="sent")
     expect.deferred(site.deliver(mail, folder, sender=lisa), r"4\.3\.0", "elsewhere")
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE role = 'sent'")
+    site.ledger.age(hours=1, role="sent")
     expect.stored(site.deliver(mail, folder, sender=lisa), "Gesendet")
     assert site.count(lisa, "Gesendet") == 1
 

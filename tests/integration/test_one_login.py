@@ -114,7 +114,7 @@ def test_killed_while_appending(site, dovecot, shared):
     process.signal(signal.SIGKILL)
     process.finish()
     site.settings["imap.port"] = port
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 minute' WHERE state = 'appending'")
+    site.ledger.age(minutes=1, state="appending")
     assert "found there" in site.deliver(mail, lisa).out
     assert [raw for raw, _ in owned(dovecot, lisa)].count(on_the_wire(mail)) == 1
 

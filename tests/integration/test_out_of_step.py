@@ -9,6 +9,8 @@ from lab import lab as lab_module
 from lab.fake_postgres import FakePostgres, description, packet, row
 from lab.messages import message
 
+pytestmark = pytest.mark.postgres
+
 DONE = packet(b"1") + packet(b"2") + packet(b"n") + packet(b"C", b"SELECT 0\0")
 ROW = packet(b"1") + packet(b"2") + description(*"abcdef") + row(*[b"1"] * 6) + packet(b"C", b"SELECT 1\0")
 READY = packet(b"Z", b"T")

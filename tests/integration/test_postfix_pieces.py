@@ -54,6 +54,7 @@ def pooled(site):
     database.admin(f'DROP ROLE "{login}"')
 
 
+@pytest.mark.postgres
 def test_pgbouncer(pooled, site):
     mail = message()
     scuba = site.account()
@@ -63,6 +64,7 @@ def test_pgbouncer(pooled, site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_pgbouncer_lets_nobody_else_in(pooled, site):
     done = subprocess.run(["psql", "-Xwd", pooled.conninfo(site.database), "-c", "SELECT 1"], capture_output=True, text=True,
@@ -70,6 +72,7 @@ def test_pgbouncer_lets_nobody_else_in(pooled, site):
     assert done.returncode != 0 and "unix socket login rejected" in done.stderr, done
 
 
+@pytest.mark.postgres
 def test_postgresql(site):
     """The server knows every setting, and takes the file on a reload."""
     server = site.lab.postgres

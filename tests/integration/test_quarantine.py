@@ -19,6 +19,7 @@ from lab import corpus
 from lab.fake_imap import FakeImap
 from lab.lmtp import start
 from lab.messages import message, on_the_wire
+from test_operator import AUGUST
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
 REFUSAL = "NO Message contains invalid header"
@@ -146,8 +147,8 @@ def test_first_it_is_deferred_and_the_date_is_the_first(site):
     mail = bad()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
     assert server.boxes.get((SCUBA, "INBOX"), []) == []
-    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '2 hours'")
-    site.sql("UPDATE oncedrop.message SET received_at = '2025-08-01 12:00:00Z'")
+    site.ledger.older("copy", "first_at", hours=2)
+    site.sql("UPDATE oncedrop.message SET received_at = %s", (AUGUST.replace(hour=12),))
     quarantined(site.deliver(mail, SCUBA))
     parsed, _, _ = read(server.boxes[SCUBA, "INBOX"][0])
     assert parsed["Date"] == "Fri, 01 Aug 2025 12:00:00 +0000" and server.dates == [b"01-Aug-2025 12:00:00 +0000"]
@@ -185,7 +186,7 @@ def test_an_explanation_in_doubt_is_found(site, how):
     done = process.finish()
     assert done.exit == (75 if how == "cut off" else -signal.SIGKILL), done
     expect.held(site.deliver(mail, SCUBA))
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 minute'")
+    site.ledger.age(minutes=1)
     server.refusal = "NO [LIMIT] something else"
     line = quarantined(site.deliver(b"Received: from elsewhere\n" + mail, SCUBA))
     assert "found there" in line
@@ -217,7 +218,7 @@ def test_an_explanation_of_another_message_does_not_count(site):
     [raw] = box
     half = raw[:raw.rindex(b"\r\n--")]
     box[:] = [half, re.sub(rb"(?s)(message\.eml\"\r\n\r\n).{8}", rb"\1AAAAAAAA", raw)]
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 minute'")
+    site.ledger.age(minutes=1)
     server.explained = None
     quarantined(site.deliver(mail, SCUBA))
     assert read(box[2])[2] == on_the_wire(mail)
@@ -350,6 +351,6 @@ def test_an_explanation_in_doubt_is_found_at_cyrus(site, cyrus):
         return data
     site.imap_proxy(watch)
     expect.deferred(site.deliver(mail, account))
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+    site.ledger.age(days=1)
     assert "found there, quarantined" in quarantined(site.deliver(mail, account))
     assert site.count(account) == 1

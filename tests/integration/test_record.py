@@ -158,6 +158,7 @@ def test_a_failed_try_is_recorded_with_its_reason(site):
     assert (delivery.outcome, delivery.tries) == ("stored", 2) and delivery.finished_at
 
 
+@pytest.mark.postgres
 def test_notify(site):
     site.settings["record.notify"] = "new_mail"
     listener = site.lab.postgres.connect(site.database)
@@ -185,6 +186,7 @@ def test_what_cannot_be_decoded_is_delivered(site, subject):
     assert site.value("SELECT count(*) FROM oncedrop.message") == 1
 
 
+@pytest.mark.postgres
 def test_another_schema(site):
     scuba = site.account()
     site.settings["database.schema"] = "mail_2"

@@ -9,10 +9,11 @@ import threading
 
 import expect
 import pytest
-from lab import user as ordinary
+from lab import locks, user as ordinary
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import SERVER
+from test_concurrent import lock_key
 
 FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
 
@@ -527,6 +528,7 @@ def test_trouble_defers_and_says_how_to_go_on(site, files):
     counted(site.run("replay", "-d", scuba, path), stored=1)
 
 
+@pytest.mark.postgres
 def test_without_a_database_each_is_deferred(site, files):
     site.settings["database.conninfo"] = site.lab.postgres.conninfo("nowhere", "mailer")
     counted(site.run("replay", "-d", site.account(), files.write("a", message()), files.write("b", message())), 75, deferred=2)
@@ -536,15 +538,9 @@ def test_a_held_message_is_tried_again_while_others_go_on(site, files):
     scuba = site.account()
     files.write("1.eml", message(id="held@test.example"))
     files.write("2.eml", message(id="free@test.example"))
-    key = site.run("show", "held@test.example").out.split("lock_key: ")[1].split()[0]
-    holder = site.lab.postgres.connect(site.database)
-    try:
-        with holder.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", (int(key),))
-            run = site.start("replay", "-d", scuba, files.path)
-            wait_until(lambda: site.count(scuba) == 1, "the free one is in its mailbox")
-    finally:
-        holder.close()
+    with locks.held(site, lock_key(site, "held@test.example")):
+        run = site.start("replay", "-d", scuba, files.path)
+        wait_until(lambda: site.count(scuba) == 1, "the free one is in its mailbox")
     counted(run.finish(), stored=2)
 
 
@@ -601,7 +597,7 @@ def test_killed_and_run_again(site, files):
         wait_until(lambda: sum(map(site.count, accounts)) >= there, f"{there} are there")
         run.signal(signal.SIGKILL)
         run.finish()
-        site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '15 s' WHERE state = 'appending'")
+        site.ledger.age(seconds=15, state="appending")
     done = site.run("replay", "-j", "4", path)
     assert done.exit == 0, done
     assert sorted(sum((raws(site, account) for account in accounts), [])) == wires(mails)
@@ -643,8 +639,7 @@ def test_a_forced_message_that_is_held_is_repeated_for_those_that_were_held_only
     site.settings.update({"delivery.deadline": "30s", "delivery.hold_off": "31s"})
     path = files.write("a", message())
     counted(site.run("replay", "-d", scuba, "-d", doug, path), stored=2)
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() - interval '25 s'"
-             " WHERE account = %s", (doug,))
+    site.ledger.claim(seconds=25, account=doug)
     counted(site.run("replay", "--force", "-d", scuba, "-d", doug, path), stored=2)
     assert (site.count(scuba), site.count(doug)) == (2, 1)
 

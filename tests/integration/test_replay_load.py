@@ -183,7 +183,7 @@ def test_many_messages_killed_twice(site, kind, capsys):
         assert wait_for(site, run, there), run.finish()
         kill(run)
         run.finish()
-        site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '15 s' WHERE state = 'appending'")
+        site.ledger.age(seconds=15, state="appending")
     before, started = stored_copies(site), time.monotonic()
     run = site.start(*words)
     wait_for(site, run, (before + MESSAGES) // 2)   # by now every worker has its sessions, one for each account
@@ -284,13 +284,13 @@ class Awkward:
         """Every third message that has an id is already in the ledger, in each of the states it can be left in."""
         for mail in self.mails[::3]:
             expect.stored(self.site.deliver(mail, self.scuba))
-        for rest, state in enumerate(["state = 'pending'", "state = 'pending', doubt = true",
-                                      "state = 'appending', attempt_at = now() - interval '1 day'",
+        for rest, state in enumerate(["state = 'pending'", "state = 'pending', doubt = true", "state = 'appending'",
                                       "state = 'failed'"]):
             self.site.sql(f"UPDATE oncedrop.copy SET {state}, stored_at = NULL"
-                          " WHERE role = 'inbox' AND mod(id, 8) = %s", (rest,))
-        self.site.sql("UPDATE oncedrop.delivery d SET finished_at = NULL, outcome = 'trouble' FROM oncedrop.copy c"
-                      " WHERE c.message = d.message AND c.state IN ('pending', 'appending')")
+                          " WHERE role = 'inbox' AND id %% 8 = %s", (rest,))
+        self.site.ledger.age(days=1, state="appending")
+        self.site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'trouble' WHERE message IN"
+                      " (SELECT message FROM oncedrop.copy WHERE state IN ('pending', 'appending'))")
 
 
 # Forms and numbers of jobs have nothing to do with each other: `make check-all` has each of both.

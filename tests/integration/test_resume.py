@@ -5,6 +5,7 @@ Seen to fail with: `whole` not asked for, finished recipients taken too, the dig
 sender asked for anew, a From_ line looked for in the recorded bytes, held messages not tried again, a message taken for
 whole although its reader went right before the APPEND, an earlier answer forgotten when another finished meanwhile."""
 
+import datetime
 import json
 import os
 import signal
@@ -32,7 +33,7 @@ def mend(site):
 
 def nearly_over(site):
     """Six seconds remain of the hold-off of copies that are appending."""
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '195 s' WHERE state = 'appending'")
+    site.ledger.age(seconds=195, state="appending")
 
 
 def unfinished(site):
@@ -50,7 +51,7 @@ def test_what_was_recorded_is_finished(raw):
     lisa, scuba = raw.account("lisa"), raw.account("scuba")
     mail = message(sender=lisa, body="x" * 3_000_000 + "\n")
     expect.deferred(raw.deliver(mail, scuba, "-q", "QUEUE1", sender=lisa))
-    assert raw.value("SELECT bool_and(whole) FROM oncedrop.delivery")
+    assert raw.sql("SELECT DISTINCT whole FROM oncedrop.delivery") == [(True,)]
     mend(raw)
     resumed(raw.run("resume"), stored=1)
     assert [stored.raw for stored in raw.messages(scuba)] == [on_the_wire(mail)]
@@ -66,7 +67,8 @@ def test_what_was_recorded_is_finished(raw):
 def test_its_date_is_that_of_the_first_try(raw):
     scuba = raw.account()
     expect.deferred(raw.deliver(message(), scuba))
-    raw.sql("UPDATE oncedrop.message SET received_at = '2020-02-02 02:02:02+00'")
+    raw.sql("UPDATE oncedrop.message SET received_at = %s",
+            (datetime.datetime(2020, 2, 2, 2, 2, 2, tzinfo=datetime.timezone.utc),))
     mend(raw)
     resumed(raw.run("resume"), stored=1)
     assert raw.messages(scuba)[0].internal_date.startswith("02-Feb-2020 02:02:02")
@@ -169,7 +171,7 @@ def test_what_may_be_cut_short_is_never_resumed(raw):
     deliveries.append(raw.start_delivery(message(), scuba))
     assert deliveries[0].finish().exit == -signal.SIGKILL
     wait_until(lambda: raw.sql("SELECT 1 FROM oncedrop.copy"), "the claim is committed")
-    raw.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
+    raw.ledger.age(hours=1)
     mend(raw)
     done = raw.run("resume")
     resumed(done)
@@ -206,20 +208,21 @@ def test_what_others_finish_meanwhile_is_said(raw):
     scuba, doug = raw.account("scuba"), raw.account("doug")
     replies = lmtp.start(raw).deliver(message(), scuba, doug)
     assert [reply.code for reply in replies] == [451, 451]
-    raw.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = clock_timestamp() WHERE account = %s", (doug,))
+    raw.ledger.claim(account=doug)
     mend(raw)
     raw.settings.update({"delivery.hold_off": "300s", "delivery.deadline": "200s"})
     run = raw.start("resume")
     wait_until(lambda: raw.count(scuba) == 1, "the free one is in its mailbox")
-    raw.sql("UPDATE oncedrop.delivery SET finished_at = clock_timestamp() WHERE finished_at IS NULL AND recipient = %s",
-            (doug,))
+    raw.sql("UPDATE oncedrop.delivery SET finished_at = %s WHERE finished_at IS NULL AND recipient = %s",
+            (raw.ledger.now(), doug))
     resumed(run.finish(), stored=1, duplicate=1)
 
 
 def test_bytes_that_are_not_those_recorded_are_not_delivered(raw):
     scuba = raw.account()
     expect.deferred(raw.deliver(message(), scuba))
-    raw.sql("UPDATE oncedrop.raw SET data = data || 'more'::bytea")
+    [data] = raw.sql("SELECT data FROM oncedrop.raw")
+    raw.sql("UPDATE oncedrop.raw SET data = %s", (bytes(data[0]) + b"more",))
     mend(raw)
     done = raw.run("resume")
     resumed(done, 65, failed=1)
@@ -284,14 +287,9 @@ def test_a_held_message_holds_up_no_other_and_takes_no_lock(raw):
     for id in ("held@test.example", "free@test.example"):
         expect.deferred(raw.deliver(message(id=id), scuba))
     mend(raw)
-    holder = raw.lab.postgres.connect(raw.database)
-    try:
-        with holder.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(lock_key) FROM oncedrop.message WHERE message_id = 'held@test.example'")
-            run = raw.start("resume")
-            wait_until(lambda: raw.count(scuba) == 1, "the free one is in its mailbox")
-    finally:
-        holder.close()
+    with locks.held(raw, raw.value("SELECT lock_key FROM oncedrop.message WHERE message_id = 'held@test.example'")):
+        run = raw.start("resume")
+        wait_until(lambda: raw.count(scuba) == 1, "the free one is in its mailbox")
     resumed(run.finish(), stored=2)
     assert raw.count(scuba) == 2
 

@@ -16,6 +16,8 @@ from lab import lab as lab_module, locks
 from lab.lmtp import Session
 from lab.messages import message, new_id
 
+pytestmark = pytest.mark.postgres
+
 SOURCES = os.path.join(lab_module.REPOSITORY, "src", "postgres", "*", "*.sql")
 ROLES = (lab_module.DELIVERY, lab_module.OPERATOR, lab_module.OWNER)
 

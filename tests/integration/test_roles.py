@@ -11,6 +11,8 @@ from lab import lab as lab_module
 from lab.lmtp import Session, stored
 from lab.messages import message
 
+pytestmark = pytest.mark.postgres
+
 ID, OTHER = "sha256('a')", "sha256('b')"
 FORBIDDEN = {
     "subjects": "SELECT subject FROM oncedrop.message",

@@ -13,6 +13,8 @@ from lab import lab as lab_module, process
 from lab.messages import message, on_the_wire
 from test_role_settings import called, set_traps
 
+pytestmark = pytest.mark.postgres
+
 FILES = sorted(glob.glob(os.path.join(lab_module.REPOSITORY, "src", "postgres", "schema", "*.sql")))
 
 

@@ -45,8 +45,8 @@ def refuse(answer):
     return say
 
 
-def age(site, column, time="1 hour"):
-    site.sql(f"UPDATE oncedrop.copy SET {column} = {column} - %s::interval", (time,))
+def age(site, column, **time):
+    site.ledger.older("copy", column, **time or {"hours": 1})
     locks.expire(site)
 
 
@@ -77,12 +77,12 @@ def test_every_column_after_a_second_try(site):
     site.sql("UPDATE oncedrop.delivery SET host = 'elsewhere', whole = true")
     site.sql("UPDATE oncedrop.copy SET host = 'elsewhere', pid = 1, doubt = true, repeated = 3")
     age(site, "first_at")
-    recorded = site.value("SELECT m::text FROM oncedrop.message m")
+    recorded = site.sql("SELECT * FROM oncedrop.message")
     [delivery], [copy] = site.sql("SELECT * FROM oncedrop.delivery"), copies(site)
     fake(site)
     expect.stored(site.deliver(mail, SCUBA, "-q", "SECOND"))
     [delivery_after], [copy_after] = site.sql("SELECT * FROM oncedrop.delivery"), copies(site)
-    assert site.sql("SELECT m::text FROM oncedrop.message m") == [(recorded,)]
+    assert site.sql("SELECT * FROM oncedrop.message") == recorded
     own = socket.gethostname()
     changed = {name: value for name, value in delivery_after._asdict().items() if value != getattr(delivery, name)}
     assert min(changed.pop("last_at"), changed.pop("finished_at")) > delivery.last_at
@@ -134,9 +134,9 @@ def test_reject_after_counts_from_the_first_attempt(site):
     fake(site, APPEND=refuse("NO [LIMIT] too many"))
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
-    age(site, "attempt_at", "1 day")
+    age(site, "attempt_at", days=1)
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
-    age(site, "first_at", "2 hours")
+    age(site, "first_at", hours=2)
     done = site.deliver(mail, SCUBA)
     assert done.exit not in (0, 75) and expect.one_line(done).startswith("5.6.0"), done
     [copy] = copies(site)
@@ -152,9 +152,9 @@ def test_sent_retry_counts_from_the_first_attempt(site):
         client.send(f"{tag} NO cannot search")
     server = fake(site, FETCH=fail, EXAMINE=lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done"))
     expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
-    age(site, "attempt_at", "1 day")
+    age(site, "attempt_at", days=1)
     expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
-    age(site, "first_at", "2 hours")
+    age(site, "first_at", hours=2)
     expect.duplicate(site.deliver(mail, SCUBA, sender=lisa))
     assert [(copy.role, copy.state) for copy in copies(site)] == [("inbox", "stored"), ("sent", "failed")]
     del server.script["FETCH"]
@@ -168,7 +168,7 @@ def test_a_failed_look_of_verify_gives_nothing_up(site):
     plain(site)
     mail = message(sender=lisa)
     expect.stored(site.deliver(mail, scuba, sender=lisa))
-    age(site, "first_at", "1 day")
+    age(site, "first_at", days=1)
     finished = site.value("SELECT finished_at FROM oncedrop.delivery")
     path = site.write("verified.eml", mail.decode())
     right = dict(site.settings)
@@ -284,8 +284,8 @@ def test_a_second_claim_whose_delivery_is_killed(site):
     mail = message()
     site.settings.update({"imap.timeout": "10s", "delivery.hold_off": "300s"})
     expect.stored(site.deliver(mail, SCUBA))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', doubt = false, error = 'died', uid = NULL,"
-             " attempt_at = attempt_at - interval '1 day'")
+    site.sql("UPDATE oncedrop.copy SET doubt = false, error = 'died'")
+    site.ledger.claim(days=1)
     deliveries = []
     server.script["EXAMINE"] = lambda *_: wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
     deliveries.append(site.start_delivery(mail, SCUBA))
@@ -363,10 +363,7 @@ def test_the_inbox_copies_are_held_by_their_claim(site, taken, recipients):
     """Between the claim's COMMIT and its hold another delivery claims one of them again: nothing is appended, and the
     other ones are free again."""
     server = fake(site)
-    site.sql("CREATE FUNCTION public.take_over() RETURNS trigger LANGUAGE plpgsql AS"
-             " 'BEGIN NEW.claim = NEW.claim + 1; RETURN NEW; END'")
-    site.sql("CREATE TRIGGER take_over BEFORE INSERT ON oncedrop.copy FOR EACH ROW"
-             f" WHEN (NEW.account = '{taken[0]}') EXECUTE FUNCTION public.take_over()")
+    site.ledger.take_over("INSERT", f"NEW.account = '{taken[0]}'")
     replies = lmtp.start(site).deliver(message(), *recipients)
     assert [reply.code for reply in replies] == [451] * len(recipients), replies
     assert server.appended == []
@@ -432,6 +429,7 @@ def test_repeats_are_counted(site):
         assert site.sql("SELECT first_at, finished_at FROM oncedrop.delivery") == [finished]
 
 
+@pytest.mark.postgres
 def test_only_what_is_stored_is_told(site):
     site.settings["record.notify"] = "news"
     listener = site.lab.postgres.connect(site.database)
@@ -458,8 +456,8 @@ def test_the_hold_off_is_as_long_as_it_is_set(site):
     site.settings.update({"delivery.hold_off": "300s"})
     expect.deferred(site.deliver(mail, SCUBA))
     del server.script["APPEND"]
-    age(site, "attempt_at", "240 s")
+    age(site, "attempt_at", seconds=240)
     expect.held(site.deliver(mail, SCUBA))
-    age(site, "attempt_at", "61 s")
+    age(site, "attempt_at", seconds=61)
     expect.stored(site.deliver(mail, SCUBA))
     assert [data for _, data in server.appended[1:]] == [on_the_wire(mail)]

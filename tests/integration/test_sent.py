@@ -71,7 +71,7 @@ def test_a_silent_sent_mailbox_holds_up_nobody(site, name):
     assert [box for box, _ in server.appended] == ["INBOX"]
     assert state(site, "sent") == ("appending" if name == "message" else "pending")
     over.set()
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day' WHERE state = 'appending'")
+    site.ledger.age(days=1, state="appending")
     assert session.deliver(mail, SCUBA, sender=LISA)[0].code == 250
     assert [box for box, _ in server.appended] == ["INBOX", "Sent"]
 

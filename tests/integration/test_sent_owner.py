@@ -35,7 +35,7 @@ def cut_sent(site, lisa, times=1):
 
 
 def over_hold_off(site):
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+    site.ledger.age(hours=1, state="appending")
 
 
 def codes(site, mail, sender, *recipients):
@@ -104,7 +104,7 @@ def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
     site.settings.update({"imap.timeout": "13s", "delivery.deadline": "16s", "delivery.hold_off": "300s"})
 
     def watch(_connection, side, data):
-        if side == CLIENT and b"pg_try_advisory_xact_lock" in data:
+        if side == CLIENT and locks.TRY[locks.method_of(site)] in data:
             threading.Event().wait(7)
         return data
     site.database_proxy(watch)
@@ -157,8 +157,8 @@ def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site, state):
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
     expect.stored(site.deliver(first, scuba, sender=lisa))
-    site.sql("UPDATE oncedrop.copy SET state = %s, uid = NULL, attempt_at = attempt_at - interval '1 hour'"
-             " WHERE role = 'sent'", (state,))
+    site.sql("UPDATE oncedrop.copy SET state = %s, uid = NULL WHERE role = 'sent'", (state,))
+    site.ledger.age(hours=1, role="sent")
     expect.stored(site.deliver(second, doug, sender=lisa))
     assert [(row.state, row.uid) for row in site.sql("SELECT state, uid FROM oncedrop.copy WHERE role = 'sent'")] == \
         [("stored", 1), ("stored", 1)]
@@ -172,7 +172,7 @@ def test_a_variant_whose_copy_is_under_way_makes_it(site):
     expect.stored(site.deliver(first, scuba, sender=lisa))
     with site.lab.dovecot.session(lisa) as session:
         session.delete("Sent")
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, attempt_at = now() WHERE role = 'sent'")
+    site.ledger.claim(role="sent")
     expect.stored(site.deliver(second, doug, sender=lisa))
     assert site.count(lisa, "Sent") == 0
     assert site.sql("SELECT state FROM oncedrop.copy WHERE role = 'sent'") == [("appending",)]
@@ -190,11 +190,11 @@ def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
     expect.stored(site.deliver(first, scuba, sender=lisa))
     with site.lab.dovecot.session(lisa) as session:
         session.delete("Sent")
-    site.sql("UPDATE oncedrop.copy SET state = 'failed', doubt = %s, uid = NULL, attempt_at = now() WHERE role = 'sent'",
-             (doubt,))
+    site.sql("UPDATE oncedrop.copy SET state = 'failed', doubt = %s, uid = NULL, attempt_at = %s WHERE role = 'sent'",
+             (doubt, site.ledger.now()))
     expect.stored(site.deliver(second, doug, sender=lisa))
     assert site.count(lisa, "Sent") == (0 if doubt else 1)
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
+    site.ledger.age(hours=1)
     expect.duplicate(site.deliver(second, doug, sender=lisa))
     assert site.count(lisa, "Sent") == 1
 

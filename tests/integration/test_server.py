@@ -56,7 +56,7 @@ class Server(FakeImap):
 def forget(site):
     """The ledger's information about servers; an older program has left none."""
     site.trusting = False
-    site.sql("DO $$ BEGIN DELETE FROM oncedrop.server; EXCEPTION WHEN undefined_table THEN NULL; END $$")
+    site.sql("DELETE FROM oncedrop.server")
 
 
 def serve(site, *args, **options):
@@ -66,9 +66,8 @@ def serve(site, *args, **options):
     return server
 
 
-def later(site, interval):
-    site.sql("UPDATE oncedrop.server SET checked_at = checked_at - %s::interval, tried_at = tried_at - %s::interval",
-             (interval, interval))
+def later(site, **time):
+    site.ledger.older("server", "checked_at", "tried_at", **time)
 
 
 def honoured(site):
@@ -106,9 +105,9 @@ def test_one_mailbox_for_all(site):
     expect.deferred(site.deliver(mail, LISA), r"4\.3\.5", "same INBOX")
     assert server.accepted == seen
     server.login = "NO who?"
-    later(site, "9 min")
+    later(site, minutes=9)
     expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.5")
-    later(site, "2 min")
+    later(site, minutes=2)
     expect.stored(site.deliver(mail, SCUBA))
     assert honoured(site) == [True]
     assert len(server.appended) == 1 and PROBE not in [mailbox for mailbox, _ in server.appended]
@@ -230,11 +229,11 @@ def test_trouble_proves_nothing(site, trouble):
 def test_good_until_found_otherwise(site):
     server = serve(site, "NO who?")
     expect.stored(site.deliver(message(), SCUBA))
-    later(site, "23 hours")
+    later(site, hours=23)
     del server.names[:]
     expect.stored(site.deliver(message(), SCUBA))
     assert server.names == [SCUBA]
-    later(site, "2 hours")
+    later(site, hours=2)
     no_answer_to_examine(server)
     server.login = None
     expect.stored(site.deliver(message(), SCUBA))
@@ -242,7 +241,7 @@ def test_good_until_found_otherwise(site):
     del server.names[:]
     expect.stored(site.deliver(message(), SCUBA))
     assert server.names == [SCUBA], "another look before its time"
-    later(site, "1 day")
+    later(site, days=1)
     server.examine = None
     expect.deferred(site.deliver(message(), SCUBA), r"4\.3\.5", "same INBOX")
     assert honoured(site) == [False]
@@ -251,7 +250,7 @@ def test_good_until_found_otherwise(site):
 def test_one_of_many_looks_again(site):
     server = serve(site, "NO who?")
     expect.stored(site.deliver(message(), SCUBA))
-    later(site, "2 days")
+    later(site, days=2)
     deliveries = [site.start_delivery(message(), SCUBA) for _ in range(6)]
     for delivery in deliveries:
         expect.stored(delivery.finish())

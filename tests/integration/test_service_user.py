@@ -17,7 +17,7 @@ from lab.messages import message
 
 USER = ordinary.USER      # the lab's PostgreSQL accepts it by its name, and root too
 
-pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")]
 
 
 class Peer:

@@ -82,7 +82,7 @@ def lose_the_answer(site, mail, account):
     site.imap_proxy(watch)
     expect.deferred(site.deliver(mail, account))
     assert lost
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+    site.ledger.age(days=1)
 
 
 def test_fileinto_moves_it_once(site, dovecot, sieve):

@@ -6,13 +6,16 @@ second purge; a tally that purge does not subtract from, that a deletion by othe
 what is above its bounds; a try counted while its Sent copy is under way; a refusal that defers counted as a bounce; a bucket without
 those below it; a metric's name changed in the program or in the dashboard; hours without mail left out of the page."""
 
+import datetime
+import hashlib
 import json
 import os
 import re
+from random import Random
 
 import expect
 import pytest
-from lab import lab as lab_module
+from lab import lab as lab_module, locks
 from lab.messages import message, new_id
 from test_abandon import age, defer
 from test_operator import answers, lock_of
@@ -30,8 +33,9 @@ def test_stats(site):
     expect.duplicate(site.deliver(mails[0], scuba))
     site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE id = 4")
     site.sql("UPDATE oncedrop.copy SET state = 'failed' WHERE id = 5")
-    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = now() - interval '100 s' WHERE id = 4")
-    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at - interval '7 s' WHERE id = 1")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = %s WHERE id = 4", (site.ledger.ago(seconds=100),))
+    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at WHERE id = 1")
+    site.ledger.older("copy", "first_at", seconds=7, id=1)
     said = answers(site, "stats")
     expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "abandoned": 0, "unfinished": 1,
                 "duplicates": 1, "searches_in_doubt": 0}
@@ -49,11 +53,10 @@ def test_the_page_has_80_columns(site):
     expect.stored(site.deliver(message(), site.account()))
     large = 10 ** 11 + 1
     site.sql("UPDATE oncedrop.message SET size = %s", (10 ** 15,))
-    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '9 days', stored_at = now()")
-    site.sql("INSERT INTO oncedrop.total SELECT name, label, le, %s FROM (VALUES ('deliveries', 'deferred', 0),"
-             " ('deferrals', 'mailbox', 0), ('deferrals', 'overquota', 0), ('deferrals', 'refused', 0),"
-             " ('deferrals', 'trouble', 0), ('searches', '', 0), ('phase', 'imap', 0), ('delay', '', 7200000))"
-             " AS t(name, label, le)", (large,))
+    site.ledger.older("copy", "first_at", days=9)
+    site.ledger.insert("total", ["name", "label", "le", "value"], [(*key, large) for key in (
+        ("deliveries", "deferred", 0), ("deferrals", "mailbox", 0), ("deferrals", "overquota", 0), ("deferrals", "refused", 0),
+        ("deferrals", "trouble", 0), ("searches", "", 0), ("phase", "imap", 0), ("delay", "", 7200000))])
     done = site.run("stats")
     assert done.exit == 0 and not [line for line in done.out.splitlines() if line != line.rstrip()], done.out
     long = [line for line in done.out.splitlines() if len(line) > 80]
@@ -66,9 +69,9 @@ def test_hours_without_mail_are_on_the_page(site):
     scuba = site.account()
     for back in (5, 5, 2):
         expect.stored(site.deliver(message(), scuba))
-        site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s', stored_at = stored_at - interval '%s h'"
-                 " WHERE id = (SELECT max(id) FROM oncedrop.copy)", (back,))
-    site.sql("UPDATE oncedrop.copy SET first_at = stored_at - interval '1.432 s'")
+        site.ledger.older("copy", "stored_at", hours=back, id=site.value("SELECT max(id) FROM oncedrop.copy"))
+    site.sql("UPDATE oncedrop.copy SET first_at = stored_at")
+    site.ledger.older("copy", "first_at", seconds=1.432)
     site.sql("INSERT INTO oncedrop.total VALUES ('searches', '', 0, 1)")
     done = site.run("stats")
     hours = [line[14:].split() for line in done.out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d  ", line)]
@@ -155,27 +158,24 @@ def eventful(site):
     expect.duplicate(site.deliver(mail, scuba))
     defer(site, message(), scuba)
     id = new_id()
-    holder = site.lab.postgres.connect(site.database)
-    try:
-        with holder.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", (lock_of(site, id),))
-            expect.held(site.deliver(message(id=id), scuba))
-    finally:
-        holder.close()
+    with locks.held(site, lock_of(site, id)):
+        expect.held(site.deliver(message(id=id), scuba))
     for _ in range(2):
         expect.stored(site.deliver(message(), scuba))
     # A search in doubt that found it; a refusal that deferred, then one that bounced; a process that died.
     site.sql("UPDATE oncedrop.copy SET state = 'pending', doubt = true WHERE id = 1")
     site.sql("UPDATE oncedrop.delivery SET finished_at = NULL WHERE id = 1")
     expect.stored(site.deliver(mail, scuba))
-    site.sql("UPDATE oncedrop.try SET outcome = 'refused', ended_at = ended_at - interval '1 hour' WHERE delivery ="
-             " (SELECT max(id) - 1 FROM oncedrop.delivery)")
-    site.sql("INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, host, pid, outcome, read_ms, lock_ms,"
-             " database_ms, imap_ms, queued_at) SELECT id, 1, now(), finished_at, 'h', 1, 'refused', 1, 2, 3, 4, NULL"
-             " FROM oncedrop.delivery ORDER BY id DESC OFFSET 1 LIMIT 1")
-    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL, started_at = started_at - interval '2 hours'"
-             " WHERE delivery = (SELECT max(id) FROM oncedrop.delivery)")
-    site.sql("UPDATE oncedrop.try SET queued_at = started_at - interval '20 minutes'")
+    died, refused = site.sql("SELECT id, finished_at FROM oncedrop.delivery ORDER BY id DESC LIMIT 2")
+    site.sql("UPDATE oncedrop.try SET outcome = 'refused' WHERE delivery = %s", (refused.id,))
+    site.ledger.older("try", "ended_at", hours=1, delivery=refused.id)
+    site.ledger.insert("try", ["delivery", "claim", "started_at", "ended_at", "host", "pid", "outcome", "read_ms", "lock_ms",
+                               "database_ms", "imap_ms"],
+                       [(refused.id, 1, site.ledger.now(), refused.finished_at, "h", 1, "refused", 1, 2, 3, 4)])
+    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL WHERE delivery = %s", (died.id,))
+    site.ledger.older("try", "started_at", hours=2, delivery=died.id)
+    site.sql("UPDATE oncedrop.try SET queued_at = started_at")
+    site.ledger.older("try", "queued_at", minutes=20)
     return site
 
 
@@ -208,7 +208,7 @@ def test_what_another_has_claimed_is_counted(site):
     """Nothing else is recorded of a try that finds all its copies claimed."""
     scuba, mail = site.account(), message()
     expect.stored(site.deliver(mail, scuba))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = now()")
+    site.ledger.claim()
     expect.held(site.deliver(mail, scuba))
     assert one(metrics(site), "deferrals_total", reason="held") == 1
 
@@ -217,11 +217,10 @@ def test_counts_do_not_fall(eventful):
     """Neither by a purge, nor by the next one, nor by one that has nothing to remove."""
     before = counters(metrics(eventful))
     removed = []
-    for time in ("2 days", "0 days", "40 days", "40 days"):
-        age(eventful, time)
-        eventful.sql("UPDATE oncedrop.try SET started_at = started_at - %s::interval, ended_at = ended_at - %s::interval,"
-                     " queued_at = queued_at - %s::interval", (time,) * 3)
-        eventful.sql("UPDATE oncedrop.event SET at = at - %s::interval", (time,))
+    for days in (2, 0, 40, 40):
+        age(eventful, days=days)
+        eventful.ledger.older("try", "started_at", "ended_at", "queued_at", days=days)
+        eventful.ledger.older("event", "at", days=days)
         assert counters(metrics(eventful)) == before
         removed.append(answers(eventful, "purge", "--older-than", "30d")["messages"])
         assert counters(metrics(eventful)) == before
@@ -240,7 +239,7 @@ def test_a_try_counts_when_it_is_over(site):
     assert one(metrics(site), "deliveries_total", outcome="stored") == 0
     site.sql("UPDATE oncedrop.copy SET state = 'stored'")
     assert one(metrics(site), "deliveries_total", outcome="stored") == 1
-    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL, started_at = now() - interval '50 minutes'")
+    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL, started_at = %s", (site.ledger.ago(minutes=50),))
     assert one(metrics(site), "deliveries_total", outcome="died") == 0
 
 
@@ -284,44 +283,42 @@ def test_the_dashboard_asks_for_what_there_is(site):
 
 # Figures that are not read from all rows
 
-FILL = """
-    INSERT INTO oncedrop.message (identity, digest, lock_key, sender, size, received_at)
-    SELECT sha256(convert_to(%(seed)s || 'i' || n, 'UTF8')), sha256('d'), n, 'x', (random() * 9999)::int,
-           now() - random() * %(age)s * interval '1 day'
-      FROM generate_series(1, %(rows)s) AS n;
-    INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome, first_at, last_at, finished_at)
-    SELECT id, 'r' || n, 'a' || n, 'INBOX', 'h', (ARRAY['stored', 'duplicate', 'mailbox'])[1 + floor(random() * 3)::int],
-           received_at, received_at, CASE WHEN random() < 0.9 THEN received_at END
-      FROM oncedrop.message, generate_series(1, 2) AS n WHERE id > %(after)s AND random() < 0.8;
-    INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, attempt_at,
-                               stored_at)
-    SELECT message, account, mailbox, 'inbox',
-           CASE WHEN random() < 0.8 THEN 'stored'
-                ELSE (ARRAY['pending', 'appending', 'failed', 'abandoned'])[1 + floor(random() * 4)::int] END,
-           id, id, 'h', 1, first_at, first_at, first_at
-      FROM oncedrop.delivery d WHERE message > %(after)s ORDER BY id;
-    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, host, pid, outcome, read_ms, lock_ms, database_ms, imap_ms)
-    SELECT id, id, first_at, first_at, host, 1, outcome, 1, 2, 3, 4 FROM oncedrop.delivery WHERE message > %(after)s;
-"""
-FULL_SCAN = """
-    SELECT m.*, c.*, d.* FROM
-    (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM oncedrop.message) m,
-    (SELECT count(*) FILTER (WHERE state = 'stored') AS stored, count(*) FILTER (WHERE state = 'pending') AS pending,
-            count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,
-            count(*) FILTER (WHERE state = 'abandoned') AS abandoned FROM oncedrop.copy) c,
-    (SELECT count(*) FILTER (WHERE finished_at IS NULL) AS unfinished,
-            count(*) FILTER (WHERE outcome = 'duplicate') AS duplicates FROM oncedrop.delivery) d
-"""
-
+STATES = ["stored", "pending", "appending", "failed", "abandoned"]
 
 def fill(site, seed, rows, age=40):
     """A random part of a ledger, up to `age` days old."""
+    random, now = Random(seed), site.ledger.now()
     after = site.value("SELECT coalesce(max(id), 0) FROM oncedrop.message")
-    site.sql("SELECT setseed(%(seed)s / 100.0); " + FILL, {"seed": seed, "rows": rows, "age": age, "after": after})
+    site.ledger.insert("message", ["identity", "digest", "lock_key", "sender", "size", "received_at"], [
+        (hashlib.sha256(b"%d %d" % (seed, number)).digest(), bytes(32), number, "x", random.randrange(10000),
+         now - datetime.timedelta(days=random.random() * age)) for number in range(rows)])
+    messages = site.sql("SELECT id, received_at FROM oncedrop.message WHERE id > %s ORDER BY id", (after,))
+    site.ledger.insert("delivery", ["message", "recipient", "account", "mailbox", "host", "outcome", "first_at", "last_at",
+                                    "finished_at"], [
+        (one.id, f"r{n}", f"a{n}", "INBOX", "h", random.choice(["stored", "duplicate", "mailbox"]), one.received_at,
+         one.received_at, one.received_at if random.random() < 0.9 else None)
+        for one in messages for n in (1, 2) if random.random() < 0.8])
+    deliveries = site.sql("SELECT id, message, account, outcome, first_at FROM oncedrop.delivery WHERE message > %s"
+                          " ORDER BY id", (after,))
+    site.ledger.insert("copy", ["message", "account", "mailbox", "role", "state", "claim", "claimed_by", "host", "pid",
+                                "first_at", "attempt_at", "stored_at"], [
+        (one.message, one.account, "INBOX", "inbox", random.choice(["stored"] * 16 + STATES[1:]), one.id, one.id, "h", 1,
+         one.first_at, one.first_at, one.first_at) for one in deliveries])
+    site.ledger.insert("try", ["delivery", "claim", "started_at", "ended_at", "host", "pid", "outcome", "read_ms", "lock_ms",
+                               "database_ms", "imap_ms"], [
+        (one.id, one.id, one.first_at, one.first_at, "h", 1, one.outcome, 1, 2, 3, 4) for one in deliveries])
+
+
+def full_scan(site):
+    [messages] = site.sql("SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM oncedrop.message")
+    copies = dict(site.sql("SELECT state, count(*) FROM oncedrop.copy GROUP BY state"))
+    return {**messages._asdict(), **{state: copies.get(state, 0) for state in STATES},
+            "unfinished": site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL"),
+            "duplicates": site.value("SELECT count(*) FROM oncedrop.delivery WHERE outcome = 'duplicate'")}
 
 
 def check_figures(site):
-    scanned = site.sql(FULL_SCAN)[0]._asdict()
+    scanned = full_scan(site)
     said = answers(site, "stats")
     assert {name: said[name] for name in scanned} == scanned
 
@@ -362,13 +359,13 @@ def test_stats_adds_up(site):
     fill(site, 1, 1000)
     before = counters(metrics(site))
     assert counted(site) == 0
-    site.sql("ALTER TABLE oncedrop.message ALTER id RESTART WITH 30000")
+    site.ledger.number_messages(30000)
     fill(site, 2, 10)
     check_figures(site)
     assert counted(site) > 900 and site.value("SELECT sum(value) FROM oncedrop.total WHERE name = 'deliveries'") > 900
     after = counters(metrics(site))
     assert all(after[key] >= before[key] for key in before)
-    site.sql("ALTER TABLE oncedrop.message ALTER id RESTART WITH 60000")
+    site.ledger.number_messages(60000)
     fill(site, 3, 10)
     known = counted(site)
     check_figures(site)

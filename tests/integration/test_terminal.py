@@ -120,7 +120,7 @@ class Ledger:
         site.deliver(message(id=self.id, body="Other.\n"), self.account)
         for number in range(5):
             expect.stored(site.deliver(message(subject=SUBJECT[number:]), self.account))
-        site.sql("UPDATE oncedrop.copy SET state = 'failed', error = repeat('Disk quota 容量 exceeded. ', 12) WHERE id = 3")
+        site.sql("UPDATE oncedrop.copy SET state = 'failed', error = %s WHERE id = 3", ("Disk quota 容量 exceeded. " * 12,))
         site.sql("UPDATE oncedrop.copy SET state = 'appending', doubt = true, repeated = 2 WHERE id = 1")
         self.path = os.path.join(site.directory, "files with a name that is rather long, as such names are " + "x" * 90)
         os.mkdir(self.path)
@@ -199,7 +199,8 @@ def test_the_lock_key_of_a_queue_id_is_its_message_s(site):
 def test_list_gives_reasons_in_full(site, columns):
     """Below its row; and how long it took in words, which a pipe has in seconds."""
     Ledger(site)
-    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '26 hours', role = 'inbox' WHERE id = 1")
+    site.ledger.older("copy", "first_at", hours=26, id=1)
+    site.sql("UPDATE oncedrop.copy SET role = 'inbox' WHERE id = 1")
     _, output = Terminal(site, columns, "list", "--state", "failed").finish()
     lines = ESCAPE.sub("", output).splitlines()
     assert re.search("delay +mailbox", lines[0]) and "error" not in lines[0]

@@ -124,6 +124,7 @@ def test_original_recipient_of_a_piped_message(site, header, original):
     assert site.value("SELECT original_recipient FROM oncedrop.delivery") == original
 
 
+@pytest.mark.postgres
 def test_the_encoding_is_ours(site):
     site.settings["database.conninfo"] += " client_encoding=LATIN1"
     expect.stored(site.deliver(message(subject="Gr\u00fc\u00dfe"), site.account()))

@@ -190,10 +190,7 @@ def test_a_sent_copy_that_was_not_held_keeps_its_delivery_open(raw, inbox):
         at_the_answer(raw, "INBOX", f"UPDATE oncedrop.copy SET {taken_over} WHERE role = 'sent'")
     else:
         sent_again_open(raw, mail, scuba, lisa)
-        raw.sql("CREATE FUNCTION public.take_over() RETURNS trigger LANGUAGE plpgsql AS"
-                " 'BEGIN NEW.claim = NEW.claim + 1; RETURN NEW; END'")
-        raw.sql("CREATE TRIGGER take_over BEFORE UPDATE ON oncedrop.copy FOR EACH ROW WHEN (NEW.role = 'sent')"
-                " EXECUTE FUNCTION public.take_over()")
+        raw.ledger.take_over("UPDATE", "NEW.role = 'sent'")
     expect.deferred(raw.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "not held")
     assert open_deliveries(raw) == [scuba]
     assert (raw.count(scuba), raw.count(lisa, "Sent")) == (1, 0)

@@ -4,6 +4,7 @@
 Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the remedy
 for a missing schema left out; --help taken for success where somebody sends a message."""
 
+import datetime
 import grp
 import os
 import re
@@ -69,16 +70,15 @@ def test_a_wrong_command_line(site):
         assert first.startswith(f"oncedrop: {typed.split()[0]}: ") and all(word in first for word in words), (typed, done)
 
 
-AGO, THE_DAY_BEFORE = "now() - interval '1 hour'", "date_trunc('day', now(), 'UTC') - interval '1 minute'"
-
-
 def test_relative_times(site):
     """One of two copies is new."""
     for _ in range(2):
         expect.stored(site.deliver(message(), site.account()))
-    for since, then, found in (("2h", AGO, 2), ("1m", AGO, 1), ("today", THE_DAY_BEFORE, 1), ("yesterday", THE_DAY_BEFORE, 2),
-                               ("YESTERDAY", THE_DAY_BEFORE, 2)):
-        site.sql(f"UPDATE oncedrop.copy SET first_at = {then} WHERE id = (SELECT min(id) FROM oncedrop.copy)")
+    ago, now = site.ledger.ago(hours=1), site.ledger.now().astimezone(datetime.timezone.utc)
+    the_day_before = now.replace(hour=0, minute=0) - datetime.timedelta(minutes=2)
+    for since, then, found in (("2h", ago, 2), ("1m", ago, 1), ("today", the_day_before, 1), ("yesterday", the_day_before, 2),
+                               ("YESTERDAY", the_day_before, 2)):
+        site.sql("UPDATE oncedrop.copy SET first_at = %s WHERE id = 1", (then,))
         done = site.run("list", "--since", since)
         assert done.exit == 0 and len(done.out.splitlines()) == 1 + found, (since, done)
 
@@ -164,6 +164,7 @@ def test_a_template_that_is_none_is_in_a_file(site):
     assert done.exit == 78 and re.match(r"oncedrop: /\S+oncedrop\.conf: \[route\] account = %{foo}: only", done.err), done
 
 
+@pytest.mark.postgres
 def test_a_schema_is_installed_once(site):
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
@@ -177,6 +178,7 @@ def test_a_schema_is_installed_once(site):
         site.lab.postgres.drop_database(fresh)
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
 def test_a_database_of_another_encoding(site, encoding):
     postgres, name = site.lab.postgres, site.lab.postgres.new_name()
@@ -191,6 +193,7 @@ def test_a_database_of_another_encoding(site, encoding):
         postgres.drop_database(name)
 
 
+@pytest.mark.postgres
 def test_no_schema(site):
     path = site.write("one.eml", message().decode())
     for words in ("list", "show a@b", "locks", "stats", "resume", "purge --older-than 30d", "purge --older-than 30d --dry-run",
@@ -199,6 +202,7 @@ def test_no_schema(site):
         assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), (words, done)
 
 
+@pytest.mark.postgres
 def test_the_owner_is_named(site):
     """Whoever may not read the schema's version does not own it either."""
     site.lab.postgres.admin("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
@@ -210,6 +214,7 @@ def test_the_owner_is_named(site):
         site.lab.postgres.admin("DROP ROLE stranger")
 
 
+@pytest.mark.postgres
 def test_a_summary_of_nothing(site):
     """resume has not begun when the record cannot be read."""
     done = site.run("resume", options=["-o", "database.schema=elsewhere"])
@@ -222,6 +227,7 @@ def test_route_says_once_that_the_query_fails(site):
     assert done.exit == 69 and done.err.count("nonsense") == 1, done
 
 
+@pytest.mark.postgres
 def test_a_database_that_one_may_not_enter(site):
     """libpq's DETAIL is a part of the sentence."""
     site.lab.postgres.admin("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
@@ -236,6 +242,7 @@ def test_a_database_that_one_may_not_enter(site):
         site.lab.postgres.admin("DROP ROLE stranger")
 
 
+@pytest.mark.postgres
 def test_what_libpq_says_again_is_said_once(site):
     """There is a line for each address, or with and without TLS."""
     site.settings["database.conninfo"] = "host=127.0.0.1,127.0.0.1 port=1,1 dbname=x user=x"
@@ -243,6 +250,7 @@ def test_what_libpq_says_again_is_said_once(site):
     assert done.exit == 69 and done.err.count("Connection refused. Is the server running") == 1, done
 
 
+@pytest.mark.postgres
 def test_a_wrong_password(site):
     """Once, after the name of the item, and not shown."""
     site.settings["database.conninfo"] = site.settings["database.conninfo"].replace("password=mailer", "password=wrong")
@@ -262,6 +270,7 @@ CONNINFOS = [   # libpq's words, and what must not be shown
 ]
 
 
+@pytest.mark.postgres
 def test_a_conninfo_that_is_none(site):
     for conninfo, said, hidden in CONNINFOS:
         site.settings["database.conninfo"] = conninfo

@@ -18,6 +18,8 @@ from lab import lab as lab_module
 from lab.messages import message, new_id
 from lab.process import wait_until
 
+pytestmark = pytest.mark.postgres
+
 LISTEN = os.path.join(lab_module.REPOSITORY, "conf", "application", "listen")
 ROWS = 5000
 COMMON = {"account", "mailbox", "uidvalidity", "uid", "message", "message_id", "thread", "in_reply_to", "references",

@@ -49,7 +49,7 @@ def take(site, session, key):
 
 def expire(site):
     """Whoever has a lease is as good as dead."""
-    site.sql("UPDATE oncedrop.lease SET expires_at = '-infinity'")
+    site.ledger.older("lease", "expires_at", days=1)
 
 
 def leave(site, session):
@@ -64,8 +64,7 @@ def place(site, key):
 
 @contextlib.contextmanager
 def held(site, key):
-    session = site.lab.postgres.connect(site.database)
-    session.autocommit = False
+    session = site.ledger.connect()
     try:
         take(site, session, key)
         yield session
@@ -80,8 +79,7 @@ class Taker:
 
     def __init__(self, site, after=1):
         self.site, self.after, self.batches = site, after, 0
-        self.session = site.use(site.lab.postgres.connect(site.database))
-        self.session.autocommit = False
+        self.session = site.use(site.ledger.connect())
         self.pid = self.session.info.backend_pid
 
     def __call__(self, connection, side, data):

@@ -12,10 +12,8 @@ import tempfile
 import threading
 import time
 
-import psycopg2
-import psycopg2.extras
-
 from . import dovecot, lab as lab_module, locks
+from .ledger import PostgresLedger
 from .ledgers import Ledgers
 from .proxy import Proxy
 
@@ -88,7 +86,7 @@ class Site:
         self.imap = lab.dovecot
         self.password_file = self.write("password", lab.dovecot.password + "\n")
         self.settings = {
-            "database.conninfo": lab.postgres.conninfo(database, lab_module.DELIVERY),
+            **self.ledger.settings(lab_module.DELIVERY),
             "imap.host": "127.0.0.1",
             "imap.port": lab.dovecot.tls_port,
             "imap.ca_file": lab.authority.certificate,
@@ -122,10 +120,7 @@ class Site:
         if not self.trusting or server is None or server in self.trusted:
             return
         self.trusted.add(server)
-        try:
-            self.sql("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING", (server,))
-        except psycopg2.Error:
-            pass    # no database, or none with this table
+        self.ledger.trust(server)
 
     def configuration(self):
         """The configuration file's text: settings that are None are left out."""
@@ -219,15 +214,15 @@ class Site:
     def count(self, account, mailbox="INBOX"):
         return len(self.messages(account, mailbox))
 
+    @property
+    def ledger(self):
+        return PostgresLedger(self.lab.postgres, self.database)
+
     def sql(self, query, parameters=None):
-        """Runs one statement as the database's administrator; rows are named tuples."""
-        with self.lab.postgres.session(self.database) as session, \
-                session.cursor(cursor_factory=psycopg2.extras.NamedTupleCursor) as cursor:
-            cursor.execute(query, parameters)
-            return cursor.fetchall() if cursor.description else []
+        return self.ledger.sql(query, parameters)
 
     def value(self, query, parameters=None):
-        return self.sql(query, parameters)[0][0]
+        return self.ledger.value(query, parameters)
 
     # Proxies
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: ISC
+"""A site's ledger, as tests see it, whatever its engine: rows, asked for in SQL that every engine has, and methods for what
+each says in its own way.
+
+SQL that every engine has: tables are oncedrop.NAME, parameters %s. Moments are datetimes with a time zone, going in and
+coming out; bytes have hex(). No casts, no arithmetic with moments, no rows from an UPDATE or in one (RETURNING, FROM)."""
+
+import collections
+import contextlib
+import datetime
+import functools
+
+import psycopg2
+
+from . import lab as lab_module, ledgers
+from .process import wait_until
+
+UNITS = ("days", "hours", "minutes", "seconds")
+
+
+def rows_with(values):
+    """A WHERE clause, and its parameters: the rows whose columns have these values, or one of the values of a tuple."""
+    choices = [value if isinstance(value, tuple) else (value,) for value in values.values()]
+    terms = [f"{column} IN ({', '.join(['%s'] * len(choice))})" for column, choice in zip(values, choices)]
+    return " WHERE " + " AND ".join(terms) if terms else "", [one for choice in choices for one in choice]
+
+
+@functools.cache
+def row_type(columns):
+    """A named tuple; a column called like a keyword of Python has its number for a name."""
+    return collections.namedtuple("Row", columns, rename=True)
+
+
+class Ledger:
+    """What all engines share. Each adds a class with sql(), and with all that is called below or by tests and is not
+    here."""
+
+    def value(self, query, parameters=None):
+        return self.sql(query, parameters)[0][0]
+
+    def ago(self, **time):
+        """A moment so long ago, by the ledger's clock."""
+        return self.now() - datetime.timedelta(**time)
+
+    def older(self, table, *columns, **more):
+        """All this happened earlier: older("try", "started_at", "ended_at", hours=1, outcome="stored"). more: how much, in
+        UNITS, and of which rows, by their columns."""
+        time = {name: more.pop(name) for name in UNITS if name in more}
+        self.put_back(table, columns, datetime.timedelta(**time), *rows_with(more))
+
+    def age(self, **more):
+        """Copies were claimed earlier, so that their hold-off may be over: age(hours=1, state="appending")."""
+        self.older("copy", "attempt_at", **more)
+
+    def claim(self, **more):
+        """Copies were claimed so long ago, and nothing is known of what came of it: claim(seconds=5, role="sent")."""
+        time = {name: more.pop(name) for name in UNITS if name in more}
+        where, parameters = rows_with(more)
+        self.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, stored_at = NULL, attempt_at = %s" + where,
+                 [self.ago(**time), *parameters])
+
+    def insert(self, table, columns, rows):
+        rows = list(rows)
+        places = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * len(rows))
+        self.sql(f"INSERT INTO oncedrop.{table} ({', '.join(columns)}) VALUES {places}", [one for row in rows for one in row])
+
+    def end_sessions(self):
+        """Ends all sessions of the program, and returns how many there were."""
+        ended = self.tell_sessions_to_end()
+        wait_until(lambda: not self.sessions(), "the sessions' end")
+        return ended
+
+
+class PostgresLedger(Ledger):
+    """A database of lab/postgres.py."""
+
+    OURS = " FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'oncedrop %'"
+
+    def __init__(self, server, database):
+        self.server, self.database = server, database
+
+    def sql(self, query, parameters=None):
+        """Runs one statement as the database's administrator; rows are named tuples."""
+        with self.server.session(self.database) as session, session.cursor() as cursor:
+            cursor.execute(query, parameters)
+            if not cursor.description:
+                return []
+            row = row_type(tuple(column.name for column in cursor.description))
+            return [row(*values) for values in cursor.fetchall()]
+
+    def settings(self, role):
+        """With these the program logs in there as one of lab.ROLES."""
+        return {"database.conninfo": self.server.conninfo(self.database, role)}
+
+    def connect(self):
+        """A session of the test's own, for transactions."""
+        session = self.server.connect(self.database)
+        session.autocommit = False
+        return session
+
+    def now(self):
+        return self.value("SELECT clock_timestamp()")
+
+    def put_back(self, table, columns, time, where, parameters):
+        changes = ", ".join(f"{column} = {column} - %s" for column in columns)
+        self.sql(f"UPDATE oncedrop.{table} SET {changes}{where}", [*[time] * len(columns), *parameters])
+
+    def trust(self, server):
+        """This IMAP server is known to look at the account that is named."""
+        try:
+            self.sql("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING", (server,))
+        except psycopg2.Error:
+            pass    # no database, or none with this table
+
+    def create_table(self, name, columns):
+        """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
+        self.sql(f"CREATE TABLE public.{name} ({columns})")
+        self.sql(f"GRANT SELECT ON public.{name} TO {lab_module.DELIVERY}")
+        return f"public.{name}"
+
+    def number_messages(self, first):
+        """The next message gets this id, those after it the next ones."""
+        self.sql(f"ALTER TABLE oncedrop.message ALTER id RESTART WITH {first}")
+
+    def fill(self, rows, days):
+        """Records this many messages, evenly over the last days, for 1,000 accounts."""
+        with contextlib.closing(self.server.connect(self.database)) as session, session.cursor() as cursor:
+            ledgers.fill(cursor, rows, days)
+            cursor.execute("VACUUM ANALYZE")
+
+    def columns(self):
+        """{table: [column]}."""
+        return dict(self.sql("""
+            SELECT table_name, array_agg(column_name::text ORDER BY column_name) FROM information_schema.columns
+              JOIN information_schema.tables USING (table_schema, table_name)
+             WHERE table_schema = 'oncedrop' AND table_type = 'BASE TABLE' GROUP BY table_name"""))
+
+    def sessions(self):
+        """How many sessions the program has."""
+        return self.value("SELECT count(*)" + self.OURS)
+
+    def busy_sessions(self):
+        """How many of them have a statement or a transaction under way."""
+        return self.value(f"SELECT count(*) {self.OURS} AND state <> 'idle'")
+
+    def waiting_sessions(self):
+        """How many sessions, anybody's, wait for a lock."""
+        return self.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                          " AND wait_event_type = 'Lock'")
+
+    def tell_sessions_to_end(self):
+        return self.value("SELECT count(pg_terminate_backend(pid))" + self.OURS)
+
+    def locked(self):
+        """The keys of messages that are locked, with lock.method = advisory."""
+        return [key for key, in self.sql("""
+            SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())""")]
+
+    def take_over(self, event, condition):
+        """From now on another delivery claims each copy again, as soon as an INSERT or UPDATE makes NEW fulfil this."""
+        self.sql("CREATE FUNCTION public.take_over() RETURNS trigger LANGUAGE plpgsql AS"
+                 " 'BEGIN NEW.claim = NEW.claim + 1; RETURN NEW; END'")
+        self.sql(f"CREATE TRIGGER take_over BEFORE {event} ON oncedrop.copy FOR EACH ROW WHEN ({condition})"
+                 " EXECUTE FUNCTION public.take_over()")
