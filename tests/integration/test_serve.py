@@ -283,6 +283,16 @@ def test_workers_end_with_their_parent(site):
     wait_until(lambda: not any(map(exists, workers)), "both are gone")
 
 
+@pytest.mark.postgres
+def test_modules_are_loaded_by_the_parent(site):
+    """So that no worker meets files that an upgrade has replaced."""
+    service = Service(site, workers=1)
+    for pid in (service.process.pid, *service.workers()):
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+            maps = file.read()
+        assert all(name in maps for name in ("-decode.so", "-postgres.so", "libpq.so")), pid
+
+
 # Signals
 
 
