@@ -7,6 +7,7 @@
 
 #include "differential/calls.h"
 #include "differential/tell.h"
+#include "simulation/key.h"
 
 const char *history_address(unsigned number)
 {
@@ -36,8 +37,8 @@ static struct ledger *open_ledger(const struct history *history)
 
 bool history_method(const char *name, enum lock_method *ret)
 {
-    static const char *const names[LOCK_METHODS] = {"advisory", "row", "lease"};
-    for (*ret = 0; *ret < LOCK_METHODS; (*ret)++)
+    static const char *const names[SIMULATED_METHODS] = {"advisory", "row", "lease", "session"};
+    for (*ret = 0; *ret < SIMULATED_METHODS; (*ret)++)
         if (strcmp(name, names[*ret]) == 0)
             return true;
     return false;
@@ -112,7 +113,7 @@ static void begin(struct history *history, uint64_t seed, uint64_t number)
 
 static void step_stranger(struct history *history, struct dice *dice)
 {
-    if (history->config.lock.method == LOCK_METHOD_LEASE) /* nobody waits for those */
+    if (history->config.lock.method >= LOCK_METHOD_LEASE) /* nobody waits for those */
         return;
     size_t stranger = (size_t)dice_below(dice, STRANGERS);
     const struct player *player = &history->players[dice_below(dice, SESSIONS)];

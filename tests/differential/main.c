@@ -7,9 +7,9 @@
 #include "differential/history.h"
 
 static const char usage[] =
-    "usage: differential-postgres CONNINFO SEED FIRST COUNT [STEP...]\n"
+    "usage: differential-ENGINE CONNINFO SEED FIRST COUNT [STEP...]\n"
     "       differential-simulated BREAKAGE SEED FIRST COUNT [STEP...]\n"
-    "  ONCEDROP_LOCK_METHOD, a variable: advisory, row or lease\n"
+    "  ONCEDROP_LOCK_METHOD, a variable: advisory, row, lease, or session, which is only simulated\n"
     "  BREAKAGE  one of simulation/breakage.c, or \"\"\n"
     "  STEP      left out\n";
 

@@ -63,6 +63,8 @@ bool ground_open(const struct config *the_config)
 {
     struct fault fault;
     config = the_config;
+    if (config->lock.method >= LOCK_METHODS)
+        return false;
     check(sql_load(config, &fault), &fault);
     engine = fates_open(config);
     warden = open_session("warden");

@@ -82,6 +82,8 @@ bool client_connect(struct ledger *ledger, struct fault *fault)
     if (call.fault == FAULT_DATABASE_AWAY)
         return client_trouble(fault, "no connection to the database");
     ledger->session = database_connect();
+    if (ledger->config->lock.method == LOCK_METHOD_SESSION)
+        ledger->owner = database_owner(ledger->session);
     ledger->kept = true;
     return true;
 }
@@ -131,7 +133,7 @@ uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *m
 
 int64_t client_lease(const struct ledger *ledger)
 {
-    return ledger->config->delivery.deadline * MS;
+    return ledger->config->lock.method == LOCK_METHOD_SESSION ? NEVER / 2 : ledger->config->delivery.deadline * MS;
 }
 
 void client_set_lock(const struct ledger *ledger, struct batch *batch)

@@ -13,7 +13,7 @@ struct ledger {
     bool broken; /* the session is known to be lost */
     bool kept;   /* there is one, lost or not: what fails on it may be retried once */
     bool in_transaction;
-    uint64_t lock, owner; /* owner: of a lease; 0: it ends with its transaction */
+    uint64_t lock, owner; /* owner: of a lease, or the session; 0: it ends with its transaction */
     bool leased;
 };
 

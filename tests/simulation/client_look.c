@@ -71,9 +71,9 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
                                struct fault *fault)
 {
     int64_t wait = ledger->config->lock.wait, until = now + wait * MS;
-    bool lease = ledger->config->lock.method == LOCK_METHOD_LEASE;
     ledger->lock = client_lock(ledger, message);
-    ledger->owner = lease ? dice_next(&world.current->dice) | 1 : 0;
+    if (ledger->config->lock.method == LOCK_METHOD_LEASE)
+        ledger->owner = dice_next(&world.current->dice) | 1;
     for (int64_t pause = POLL_FIRST;; pause = pause * 2 < POLL_LONGEST ? pause * 2 : POLL_LONGEST) {
         struct ledger_found *found = NULL;
         bool kept = ledger->kept;

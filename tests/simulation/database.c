@@ -121,6 +121,26 @@ void database_end_lease(uint64_t key, uint64_t owner)
         *lease = leases[--lease_count];
 }
 
+uint64_t database_owner(const struct session *session)
+{
+    return (uint64_t)(session - sessions) + 1;
+}
+
+static bool has_lease(const struct session *session)
+{
+    for (size_t i = 0; i < lease_count; i++)
+        if (leases[i].owner == database_owner(session))
+            return true;
+    return false;
+}
+
+static void drop_leases(const struct session *session)
+{
+    for (size_t i = lease_count; i-- > 0;)
+        if (leases[i].owner == database_owner(session))
+            leases[i] = leases[--lease_count];
+}
+
 /* The lock manager serves in order: waiting batches precede one that tries. */
 static bool is_waited_for(uint64_t key)
 {
@@ -224,6 +244,7 @@ void database_end_session(struct session *session)
             leave_queue(batch);
         lose(batch, batch->committed);
     }
+    drop_leases(session);
     database_rollback(session);
 }
 
@@ -332,7 +353,7 @@ void database_end_session_of(struct process *process, int64_t after)
 void database_end_all(struct dice *dice, bool promoted)
 {
     for (size_t i = 0; i < session_count; i++) {
-        bool idle = sessions[i].running == NULL && !sessions[i].has_lock;
+        bool idle = sessions[i].running == NULL && !sessions[i].has_lock && !has_lease(&sessions[i]);
         if (!idle || dice_percent(dice, 20)) /* else there is a pooler, and it does not notice */
             database_end_session(&sessions[i]);
     }

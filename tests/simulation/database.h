@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * The database: sessions, the locks of their transactions, leases, and batches, which are executed whether their client
- * is still alive or not. Locked rows (lock.method = row) are like other locks, only that messages share them. */
+ * is still alive or not. Locked rows (lock.method = row) are like other locks, only that messages share them. Locks that
+ * end with their session are leases that do not expire, and whose owner is the session. */
 #ifndef ONCEDROP_SIMULATION_DATABASE_H
 #define ONCEDROP_SIMULATION_DATABASE_H
 
@@ -34,7 +35,7 @@ struct batch {
     enum fate fate;
     int64_t late_by, back; /* how late; how long its answers take */
     uint64_t lock;
-    uint64_t owner; /* of the lease; 0: the lock is the session's */
+    uint64_t owner; /* of the lease; 0: the lock is the transaction's */
     int64_t lasts;  /* the lease, us */
     bool releases;  /* the lease */
     struct place held[TARGETS];
@@ -63,6 +64,9 @@ void database_rollback(struct session *session);
 
 /* pg_try_advisory_xact_lock */
 bool database_try_lock(struct session *session, uint64_t key) OD_MUST;
+
+/* The session as an owner of leases, which end with it. */
+uint64_t database_owner(const struct session *session) OD_MUST;
 
 /* lock.method = lease: table lease. They outlive sessions. */
 bool database_take_lease(uint64_t key, uint64_t owner, int64_t us) OD_MUST;

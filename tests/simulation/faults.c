@@ -5,6 +5,7 @@
 
 #include "database.h"
 #include "imap.h"
+#include "key.h"
 #include "scheduler.h"
 
 #define POSSIBLE 10
@@ -166,8 +167,8 @@ static bool stop(struct call *call)
     TELL("stopped for %.3f s", (double)time / SECOND);
     if (dice_percent(&call->dice, 50))
         database_end_session_of(process, dice_between(&call->dice, 0, time < deadline ? time : deadline));
-    else if (time > deadline) /* idle_in_transaction_session_timeout */
-        database_end_session_of(process, deadline);
+    else if (time > deadline && world.config.lock.method != LOCK_METHOD_SESSION)
+        database_end_session_of(process, deadline); /* idle_in_transaction_session_timeout */
     return process_stop(time);
 }
 
