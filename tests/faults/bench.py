@@ -17,14 +17,13 @@ import time
 
 import death
 from lab import lab as lab_module, locks
+from lab.ledger import PostgresLedger
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
 from lab.process import wait_until
 
 AT_ONCE = 16        # most of the time is spent waiting for hold-offs
 POOL = 3            # connections to PostgreSQL for all of them
-UNFINISHED = """SELECT c::text FROM oncedrop.copy c WHERE c.state <> 'stored'
-                UNION ALL SELECT d::text FROM oncedrop.delivery d WHERE d.finished_at IS NULL"""
 NUMBERS = itertools.count(1)
 STARTING = threading.Lock()
 AGAIN = threading.Semaphore(6)      # further tries at a time: more would take longer than the deadline on a slow machine
@@ -129,11 +128,11 @@ class Bench:
         it finds."""
         case = self.deliver()
         database = self.ledgers.take()
-        self.site.lab.postgres.admin("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),), database)
+        ledger = PostgresLedger(self.site.lab.postgres, database)
+        ledger.sql("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),))
         conninfo = self.site.lab.postgres.conninfo(database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
-        self.site.lab.postgres.admin("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING",
-                                     (self.site.server(),), database)
+        ledger.trust(self.site.server())
         recorded = [*program, *PATIENT, "-o", "record.level=raw", "-o", "imap.tls=starttls", "-o", "imap.server_name=other.example",
                     *case.words[len(self.program):]]
         done = death.run(recorded, case.stdin)
@@ -144,8 +143,7 @@ class Bench:
         """A delivery that died after its APPEND's literal, and whose hold-off is over: it will search."""
         case = self.deliver()
         death.run(death.killed_at(self.after_literal) + self.with_options(case, *PATIENT), case.stdin)
-        self.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
-                      " WHERE state = 'appending' AND account IN (%s, %s)", (case.inboxes[0], case.sent))
+        self.site.ledger.age(hours=1, state="appending", account=(case.inboxes[0], case.sent))
         locks.expire(self.site)
         return case
 
@@ -244,11 +242,7 @@ def note_death(bench, done):
 
 def end_database(bench, database):
     """Checks a ledger that only one case used, and gives it back."""
-    session = bench.site.lab.postgres.connect(database)
-    with session.cursor() as cursor:
-        cursor.execute(UNFINISHED)
-        rows = cursor.fetchall()
-    session.close()
+    rows = unfinished(PostgresLedger(bench.site.lab.postgres, database))
     bench.ledgers.give_back(database)
     return Wrong("other", f"not finished: {rows}") if rows else None
 
@@ -273,8 +267,13 @@ def run_beside(bench, case, words, late):
 
 
 def claimed(bench, case):
-    return bench.site.sql("SELECT FROM oncedrop.copy WHERE account = %s", (case.inboxes[0],))
+    return bench.site.sql("SELECT 1 FROM oncedrop.copy WHERE account = %s", (case.inboxes[0],))
+
+
+def unfinished(ledger):
+    return [*ledger.sql("SELECT * FROM oncedrop.copy WHERE state <> 'stored'"),
+            *ledger.sql("SELECT * FROM oncedrop.delivery WHERE finished_at IS NULL")]
 
 
 def check_ledger(site):
-    assert site.sql(UNFINISHED) == []
+    assert unfinished(site.ledger) == []

@@ -34,6 +34,8 @@ from lab.proxy import CLIENT
 from lab.site import install_schema, new_site
 from wire import HELD_BACK, Point, Wire, units
 
+pytestmark = pytest.mark.postgres
+
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 MORE = 12       # further steps of a delivery, at random
 TRIES = 6       # to reach the point: a busy machine reduces what the deadline leaves for Sent

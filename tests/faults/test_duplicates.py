@@ -351,7 +351,7 @@ def left_in_doubt(site, mail, recipient):
     site.imap_proxy(lambda _connection, side, data: None if side == SERVER and b"APPENDUID" in data else data)
     assert site.deliver(mail, recipient).exit == 75
     site.settings = right
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
+    site.ledger.age(hours=1)
 
 
 @pytest.mark.parametrize("id_field", UNSEARCHABLE.values(), ids=UNSEARCHABLE.keys())

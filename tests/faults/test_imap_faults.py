@@ -279,8 +279,7 @@ def lose_answer(dialogue, stored):
 
 
 def make_old(bench, dialogue):
-    bench.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
-                   " WHERE state = 'appending' AND account = %s", (dialogue.inbox,))
+    bench.site.ledger.age(hours=1, state="appending", account=dialogue.inbox)
 
 
 def failing(answer, end):

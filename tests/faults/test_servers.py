@@ -8,10 +8,13 @@ Seen to fail with: attempt and claim not compared when settling (ledger_settle.c
 import os
 
 import death
+import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, look, pooler, repeat, run_points
 from lab import lab as lab_module
 from lab.process import wait_until
 from lab.proxy import CLIENT, SERVER, Proxy
+
+pytestmark = pytest.mark.postgres
 
 CASES = 12 if os.environ.get("ONCEDROP_FAULTS") == "all" else 3
 
@@ -58,8 +61,7 @@ class Late:
 
     def end_hold_off(self):
         """Of the first claim, as for a host with a shorter hold-off; otherwise the first would not live long enough."""
-        self.bench.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'"
-                            " WHERE state = 'appending' AND account = %s", (self.account,))
+        self.bench.site.ledger.age(hours=1, state="appending", account=self.account)
 
     def watch_database(self, connection, side, data):
         if side == CLIENT and connection.number == 2 and b"ROLLBACK" in data and not self.other:

@@ -24,6 +24,8 @@ from lab.process import wait_until
 from lab.proxy import SERVER
 from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
 
+pytestmark = pytest.mark.postgres
+
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 SILENCES_AT_ONCE = 20   # they only wait
 STRIDE = 40             # bytes between the points tried within a long message
@@ -96,8 +98,7 @@ def found_in_doubt(bench):
     wire.close()
     assert done.returncode == 75 and wire.reached.is_set(), done
     wait_until(lambda: bench.site.count(case.inboxes[0]) == 1, "the server has stored it")
-    bench.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE account = %s",
-                   (case.inboxes[0],))
+    bench.site.ledger.age(hours=1, account=case.inboxes[0])
     return case
 
 

@@ -26,7 +26,8 @@ from lab.process import find_program, wait_until
 from lab.proxy import CLIENT, SERVER, Proxy
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
-pytestmark = pytest.mark.skipif(network_module.missing() is not None, reason=str(network_module.missing()))
+pytestmark = [pytest.mark.postgres,
+              pytest.mark.skipif(network_module.missing() is not None, reason=str(network_module.missing()))]
 
 DEADLINE, HOLD_OFF = (12, 13) if ALL else (5, 6)    # seconds
 KEEPALIVE = {"tcp_keepalives_idle": 1, "tcp_keepalives_interval": 1, "tcp_keepalives_count": 2, "tcp_user_timeout": 3000}
@@ -146,14 +147,10 @@ class Pulled:
 
     def lock_table(self):
         """No row of it can be written, or, of messages, read."""
-        session = self.locked.enter_context(contextlib.closing(self.town.postgres.connect(self.site.database)))
-        session.autocommit = False
+        session = self.locked.enter_context(contextlib.closing(self.site.ledger.connect()))
         mode = "ACCESS EXCLUSIVE" if self.step.table == "message" else "SHARE"
         with session.cursor() as cursor:
             cursor.execute(f"LOCK TABLE oncedrop.{self.step.table} IN {mode} MODE")
-
-    def value(self, query):
-        return self.site.value(query)
 
     def pull_in_step(self):
         if self.step.table and not self.step.side:
@@ -163,19 +160,17 @@ class Pulled:
             if self.step.side:
                 wait_until(self.reached.is_set, f"{self.case}: the step")
             if self.step.table:
-                wait_until(lambda: self.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                                              " AND datname = current_database()"), f"{self.case}: the statement")
+                wait_until(self.site.ledger.waiting_sessions, f"{self.case}: the statement")
                 self.host.pull()
                 self.locked.close()
             self.go_on(first)
 
     def go_on(self, first):
         start = time.monotonic()
-        age = self.value("SELECT extract(epoch FROM max(clock_timestamp() - attempt_at)) FROM oncedrop.copy"
-                         " WHERE state = 'appending'")
+        claimed = self.site.value("SELECT min(attempt_at) FROM oncedrop.copy WHERE state = 'appending'")
+        age = claimed and (self.site.ledger.now() - claimed).total_seconds()
         other = threading.Thread(target=self.repeat, args=(self.other,))
-        wait_until(lambda: not self.value("SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
-                                          " WHERE locktype = 'advisory' AND datname = current_database()"), "the lock")
+        wait_until(lambda: not self.site.ledger.locked(), "the lock")
         self.free = time.monotonic() - start
         other.start()
         if self.case.back == SOON:
@@ -184,7 +179,7 @@ class Pulled:
         other.join()
         self.delivered = time.monotonic() - start
         known = any("duplicate" in text for _, text in self.said[self.other.name])     # the claim has ended
-        if age is not None and not known and self.case.back == LATE and float(age) + self.delivered < HOLD_OFF:
+        if age is not None and not known and self.case.back == LATE and age + self.delivered < HOLD_OFF:
             self.wrong.append(f"{self.case}: within the hold-off: {self.said}")
         self.host.plug()
         status, _ = first.result()

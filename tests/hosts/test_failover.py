@@ -26,6 +26,8 @@ from lab.messages import message
 from lab.process import wait_until
 from lab.proxy import SERVER, Proxy
 
+pytestmark = pytest.mark.postgres
+
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 ACCOUNTS = 4
 DEADLINE, HOLD_OFF = 4, 5   # seconds
@@ -181,7 +183,7 @@ def test_wait_for_the_replica_is_cancelled(lab):
         status, text = first.result()
         assert status == 75 and "standby" in text and not lab.dovecot.count(account), text
         pair.replica.stream.resume()
-        pair.site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour'")
+        pair.site.ledger.age(hours=1)
         wait_until(lambda: host.deliver(mail, account)[0] == 0, "delivered")
         assert lab.dovecot.count(account) == 1
     finally:

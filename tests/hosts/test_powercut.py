@@ -29,7 +29,7 @@ from lab.process import wait_until
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 SAMPLE = 3
 BEGIN = "begin"     # the mark of the moment when the servers are up
-pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))]
 
 # mark: in the journal when it was accepted; places: (account, mailbox) where a copy belongs
 Sent = collections.namedtuple("Sent", "mark id mail sender inboxes places")
@@ -228,7 +228,7 @@ def find_wrong(mains, mails, state, when, needed):
 
 def end_hold_offs(site):
     """What was under way is old, as if it had taken long to start everything again."""
-    site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 hour' WHERE state = 'appending'")
+    site.ledger.age(hours=1, state="appending")
 
 
 @pytest.mark.parametrize("name", [name for name in WAYS if name == "deliver" or not postfix_module.missing()])

@@ -18,9 +18,8 @@ Wrong = collections.namedtuple("Wrong", "kind text")
 LEFT_OVER = {
     "a copy that is not stored": "SELECT * FROM oncedrop.copy WHERE state <> 'stored'",
     "a delivery without end": "SELECT * FROM oncedrop.delivery WHERE finished_at IS NULL",
-    "a lock": "SELECT * FROM pg_locks WHERE locktype = 'advisory'",
     "a message without a copy": "SELECT id AS message FROM oncedrop.message m"
-                                " WHERE NOT EXISTS (SELECT FROM oncedrop.copy WHERE message = m.id)",
+                                " WHERE NOT EXISTS (SELECT 1 FROM oncedrop.copy WHERE message = m.id)",
 }
 
 
@@ -102,7 +101,7 @@ def check_ledger(site, accepted_all, story):
     """Rows that a finished delivery must not leave behind. story(message): everything known about one."""
     if not accepted_all:
         return []
-    wrong = []
+    wrong = [Wrong("other", f"a lock: {key}") for key in site.ledger.locked()]
     for what, query in LEFT_OVER.items():
         for row in site.sql(query):
             wrong.append(Wrong("other", f"{what}: {row}{story(row.message) if 'message' in row._fields else ''}"))
