@@ -69,7 +69,8 @@ static void print_outcomes(const struct stats *stats)
     for (size_t row = 0; stats_next(stats, "deferrals", NULL, &row); row++)
         if (strcmp(stats_cell(stats, row, TOTALS_EVER_VALUE), "0") != 0)
             g_string_append_printf(reasons, "%s%s %s", reasons->len > 0 ? ", " : "",
-                                   stats_cell(stats, row, TOTALS_EVER_LABEL), stats_cell(stats, row, TOTALS_EVER_VALUE));
+                                   stats_cell(stats, row, TOTALS_EVER_LABEL),
+                                   stats_cell(stats, row, TOTALS_EVER_VALUE));
     if (reasons->len > 0)
         terminal_print(stdout, INDENT, "deferred for  %s", reasons->str);
     double searches = stats_count(stats, "searches", NULL);
