@@ -15,6 +15,11 @@
 
 enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
 
+bool config_is_file(const struct config *config)
+{
+    return strncmp(config->database.conninfo, CONFIG_SQLITE, strlen(CONFIG_SQLITE)) == 0;
+}
+
 bool config_is_shared(const struct config *config)
 {
     return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{") != NULL;
@@ -199,6 +204,13 @@ static void derive_hold_off(const struct config_loading *it)
         it->config->delivery.hold_off = safe;
 }
 
+/* Each kind of ledger has a method of its own, which need not be set. */
+static void derive_method(const struct config_loading *it)
+{
+    if (config_is_file(it->config) && origin_of(it, "lock", "method") == NULL)
+        it->config->lock.method = LOCK_METHOD_SESSION;
+}
+
 /* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
  * the file's name, in this directory. */
 static void prefer_credential(struct config *config)
@@ -243,6 +255,7 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     if (!set_from_file(&loading) || !set_from_overrides(&loading, overrides))
         return NULL;
     derive_hold_off(&loading);
+    derive_method(&loading);
     if (!config_check(&loading))
         return NULL;
     prefer_credential(config);

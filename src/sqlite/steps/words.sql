@@ -1,3 +1,6 @@
+-- word schema: the file
+main
+
 -- word now: the moment, in microseconds since 1970; not strftime, which has milliseconds, and one moment for a statement
 oncedrop_now()
 

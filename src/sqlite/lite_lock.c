@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The lock file. Classic locks (F_SETLK), not those of an open file description: a child that was forked would keep those
+ * alive, and they do not name their holder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sqlite/lite.h"
+
+#define KEY_BITS INT64_C(0x3fffffffffffffff)     /* of a key: where its byte is */
+#define WRITER (INT64_C(0x3fffffffffffffff) + 1) /* the byte behind those */
+
+/* Of this process: one file, since it has one ledger. */
+static int lock_file = -1;
+static char *lock_path;
+static GHashTable *held; /* locks of messages: the key's byte -> the session; the kernel does not tell sessions apart */
+
+bool lite_lock_open(const char *path, struct fault *fault)
+{
+    char *name OD_CLEANUP(base_free) = base_printf("%s-lock", path);
+    if (lock_path != NULL && strcmp(lock_path, name) == 0)
+        return true;
+    if (lock_path != NULL)
+        return fault_set(fault, "database: this process has another ledger, %s, already", lock_path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (fd < 0)
+        return fault_set(fault, "database: %s: %m", name);
+    lock_file = fd;
+    lock_path = g_steal_pointer(&name);
+    held = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    return true;
+}
+
+static struct flock byte_at(int64_t at, short type)
+{
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+}
+
+bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
+{
+    struct flock lock = byte_at(WRITER, F_WRLCK);
+    if (lite->writes)
+        return true;
+    while (fcntl(lock_file, F_SETLKW, &lock) != 0)
+        if (errno != EINTR)
+            return fault_set(fault, "database: %s: %m", lock_path);
+    return lite->writes = true;
+}
+
+static void unlock(int64_t at)
+{
+    struct flock lock = byte_at(at, F_UNLCK);
+    (void)fcntl(lock_file, F_SETLK, &lock);
+}
+
+void lite_unlock_writer(struct sql_session *lite)
+{
+    if (lite->writes)
+        unlock(WRITER);
+    lite->writes = false;
+}
+
+static int64_t byte_of(sqlite3_value *key)
+{
+    return sqlite3_value_int64(key) & KEY_BITS;
+}
+
+/* oncedrop_lock(key): whether it is ours now. */
+static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct sql_session *lite = sqlite3_user_data(context);
+    int64_t at = byte_of(values[0]);
+    struct flock lock = byte_at(at, F_WRLCK);
+    (void)count;
+    struct sql_session *owner = g_hash_table_lookup(held, &at);
+    if (owner == NULL && fcntl(lock_file, F_SETLK, &lock) == 0) {
+        g_hash_table_insert(held, g_memdup2(&at, sizeof(at)), lite);
+        owner = lite;
+    } else if (owner == NULL && errno != EAGAIN && errno != EACCES) {
+        sqlite3_result_error(context, strerror(errno), -1);
+        return;
+    }
+    sqlite3_result_int(context, owner == lite);
+}
+
+/* oncedrop_locked(key): whether it is ours still. */
+static void sql_locked(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    int64_t at = byte_of(values[0]);
+    (void)count;
+    sqlite3_result_int(context, g_hash_table_lookup(held, &at) == sqlite3_user_data(context));
+}
+
+static gboolean unlock_if_ours(gpointer at, gpointer owner, gpointer lite)
+{
+    if (owner == lite)
+        unlock(*(int64_t *)at);
+    return owner == lite;
+}
+
+void lite_unlock_all(struct sql_session *lite)
+{
+    lite_unlock_writer(lite);
+    if (held != NULL)
+        g_hash_table_foreach_remove(held, unlock_if_ours, lite);
+}
+
+/* oncedrop_unlock(key): gives it back, if it is ours; NULL: all that are. */
+static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct sql_session *lite = sqlite3_user_data(context);
+    int64_t at = byte_of(values[0]);
+    (void)count;
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
+        g_hash_table_foreach_remove(held, unlock_if_ours, lite);
+    } else if (g_hash_table_lookup(held, &at) == lite) {
+        unlock(at);
+        g_hash_table_remove(held, &at);
+    }
+}
+
+/* oncedrop_holder(key): the process that has it; NULL: none, or this one. */
+static void sql_holder(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct flock lock = byte_at(byte_of(values[0]), F_WRLCK);
+    (void)count;
+    if (fcntl(lock_file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        sqlite3_result_int64(context, lock.l_pid);
+}
+
+bool lite_lock_functions(struct sql_session *lite, struct fault *fault)
+{
+    static const struct {
+        const char *name;
+        void (*function)(sqlite3_context *context, int count, sqlite3_value **values);
+    } functions[] = {
+        {"oncedrop_lock", sql_lock},
+        {"oncedrop_locked", sql_locked},
+        {"oncedrop_unlock", sql_unlock},
+        {"oncedrop_holder", sql_holder},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
+        int error = sqlite3_create_function_v2(lite->db, functions[i].name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, lite,
+                                               functions[i].function, NULL, NULL, NULL);
+        if (error != SQLITE_OK)
+            return lite_fail(lite, error, fault);
+    }
+    return true;
+}
