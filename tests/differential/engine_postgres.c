@@ -85,8 +85,8 @@ const struct ground_engine ground_engine = {
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.error IS NOT NULL, c.attempt, c.repeated,"
         " floor(extract(epoch FROM clock_timestamp() - c.attempt_at) / 3600)::bigint,"
-        " floor(extract(epoch FROM clock_timestamp() - c.first_at) / 3600)::bigint, c.claim, d.recipient, c.uidvalidity,"
-        " c.uid FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",
+        " floor(extract(epoch FROM clock_timestamp() - c.first_at) / 3600)::bigint, c.claim, d.recipient,"
+        " c.uidvalidity, c.uid FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",
     .age_copies =
         "UPDATE @schema@.copy SET attempt_at = attempt_at - $1 * interval '1 hour',"
         " first_at = first_at - $1 * interval '1 hour'",

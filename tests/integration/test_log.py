@@ -129,7 +129,7 @@ def test_the_sent_copy_has_a_line(site):
     mail = message(sender=LISA)
     [inbox, sent] = deliver(site, mail, SCUBA)
     assert (inbox["status"], sent["status"]) == ("deferred", "deferred") and "not here" in sent["text"]
-    age(site, "first_at", "2 hours")
+    age(site, "first_at", hours=2)
     [inbox, sent] = deliver(site, mail, SCUBA)
     assert (inbox["status"], sent["status"]) == ("duplicate", "failed")
     assert re.match("Sent copy given up: .*not here", sent["text"]), sent
@@ -224,7 +224,7 @@ def test_a_fresh_claim_says_how_long_it_is_left_alone(site):
     site.settings["delivery.hold_off"] = "1000s"
     mail = message()
     deliver(site, mail, SCUBA)
-    age(site, "attempt_at", "300 s")
+    age(site, "attempt_at", seconds=300)
     [line] = deliver(site, mail, SCUBA)
     found = re.search(r"or was when its delivery died: claimed (\d+) s ago, left alone for another (\d+) s$", line["text"])
     assert found and 300 <= int(found[1]) <= 900 and 999 <= int(found[1]) + int(found[2]) <= 1001, line
