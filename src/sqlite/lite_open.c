@@ -161,7 +161,7 @@ bool lite_create(const struct config *config, struct fault *fault)
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (fd < 0)
         return errno == EEXIST || fault_set(fault, "database: %s: %m", path);
-    base_close(&fd);
+    (void)close(fd);
     int error = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (error == SQLITE_OK)
         error = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
