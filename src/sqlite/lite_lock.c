@@ -16,7 +16,8 @@
 /* Of this process: one file, since it has one ledger. */
 static int lock_file = -1;
 static char *lock_path;
-static GHashTable *held; /* locks of messages: the key's byte -> the session; the kernel does not tell sessions apart */
+static struct sql_session *writer; /* which session has the writer's lock; the kernel does not tell sessions apart */
+static GHashTable *held;           /* locks of messages: the key's byte -> the session */
 
 bool lite_lock_open(const char *path, struct fault *fault)
 {
@@ -44,9 +45,12 @@ bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
     struct flock lock = byte_at(WRITER, F_WRLCK);
     if (lite->writes)
         return true;
+    if (writer != NULL) /* it would never end */
+        return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
     while (fcntl(lock_file, F_SETLKW, &lock) != 0)
         if (errno != EINTR)
             return fault_set(fault, "database: %s: %m", lock_path);
+    writer = lite;
     return lite->writes = true;
 }
 
@@ -58,8 +62,10 @@ static void unlock(int64_t at)
 
 void lite_unlock_writer(struct sql_session *lite)
 {
-    if (lite->writes)
-        unlock(WRITER);
+    if (!lite->writes)
+        return;
+    unlock(WRITER);
+    writer = NULL;
     lite->writes = false;
 }
 
