@@ -150,6 +150,7 @@ void lite_close(struct sql_session *lite)
     g_hash_table_destroy(lite->statements);
     (void)sqlite3_close(lite->db); /* before the locks go: it rolls an open transaction back */
     lite_unlock_all(lite);
+    g_array_unref(lite->unlocks);
     base_free(&lite->path);
     base_free(&lite);
 }
