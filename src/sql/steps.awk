@@ -196,7 +196,7 @@ END {
     } else {
         print "static const struct sql_step_text steps[SQL_STEPS] = {"
         for (i = 1; i <= steps; i++) {
-            if (!((folder, order[i]) in texts))
+            if (!((folder, order[i]) in texts) && own[order[i]])
                 continue
             if (!((folder, order[i]) in texts)) {
                 printf "%s: there is no step %s\n", folder, order[i] > "/dev/stderr"
