@@ -47,7 +47,7 @@ FROM @schema@.delivery WHERE message = :message::bigint ORDER BY id
 
 -- show_tries: of a message
 -- takes: message
--- gives: at outcome recipient queue_id reason queued read lock database imap host pid ended_at
+-- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
 round(extract(epoch FROM t.started_at - t.queued_at)::numeric) AS queued,
 round(t.read_ms / 1000.0, 3) AS read, round(t.lock_ms / 1000.0, 3) AS lock,

@@ -10,7 +10,7 @@ WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - 1000000), c.first
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for. Postfix's time
 -- has whole seconds
 -- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
--- gives: at state queue_id account delay mailbox subject from sender message_id uid role recipients attempt error
+-- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 printf('%.3f', @delay@ / 1000000.0) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
 c.role, (SELECT group_concat(recipient, ', ') FROM (SELECT d.recipient FROM @schema@.delivery d
@@ -56,7 +56,7 @@ THEN seconds END), 0) - max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTE
 
 -- hours: a row for each recent hour in which something was stored in a recipient's mailbox
 -- takes: hours
--- gives: hour stored bytes retried p50 p95 p99
+-- gives: hour stored bytes retried p50:number p95:number p99:number
 WITH copies AS (SELECT c.stored_at / 3600000000 AS hour, m.size, c.attempt > 1 AS retried,
 (c.stored_at - c.first_at) / 1000000.0 AS seconds
 FROM @schema@.copy c CROSS JOIN @schema@.message m ON m.id = c.message

@@ -1,7 +1,7 @@
 -- locks_session: claims in progress, and who has their messages' locks. A lock without a claim is not listed: which
 -- message it is of, is not known to the kernel
 -- takes: claim_ms
--- gives: key message_id account mailbox state host pid age lock session ours:truth backend user client held hidden:truth
+-- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
 WITH claims AS (SELECT m.lock_key AS key, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at,
 oncedrop_holder(m.lock_key) AS holder

@@ -44,7 +44,7 @@ FROM @schema@.delivery WHERE message = :message ORDER BY id
 
 -- show_tries: of a message
 -- takes: message
--- gives: at outcome recipient queue_id reason queued read lock database imap host pid ended_at
+-- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
 CAST(round((t.started_at - t.queued_at) / 1000000.0) AS INTEGER) AS queued,
 @seconds(t.read_ms)@ AS read, @seconds(t.lock_ms)@ AS lock, @seconds(t.database_ms)@ AS database,
