@@ -28,6 +28,9 @@ struct sql_session {
     int log_pages;   /* pages in the write-ahead log after the last COMMIT */
 };
 
+/* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
+bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
+
 /* lite_open.c */
 
 /* The path of the file that conninfo names. */
@@ -39,9 +42,6 @@ void lite_close(struct sql_session *lite);
 /* Creates the file, empty, readable and writable by its owner, and readable by its group; one that is there stays as it
  * is. False with the fault set if that fails. */
 bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
-
-/* Sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
-bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
 
 /* lite_batch.c */
 
