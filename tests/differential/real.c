@@ -43,6 +43,13 @@ static struct sql_session *open_session(const char *application)
     return session;
 }
 
+static void close_session(struct sql_session *session)
+{
+    if (ground_engine.gone != NULL)
+        ground_engine.gone(session);
+    engine->close(session);
+}
+
 struct sql_rows *warden_ask(const char *text, struct sql_value value)
 {
     struct fault fault;
@@ -138,20 +145,34 @@ void ground_kill(size_t session)
     ground_work();
 }
 
-void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+/* A lock that outlasts transactions needs none, and its step says whether it is granted. */
+bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
-    static const enum sql_step steps[] = {
+    static const enum sql_step steps[LOCK_METHODS] = {
         [LOCK_METHOD_ADVISORY] = SQL_STEP_again_advisory,
         [LOCK_METHOD_ROW] = SQL_STEP_again_row,
+        [LOCK_METHOD_SESSION] = SQL_STEP_try_session,
     };
     struct fault fault;
     struct sql_session *session = strangers[stranger] = open_session("stranger");
-    engine->add(session, SQL_STEP(begin));
+    bool lasts = config->lock.method == LOCK_METHOD_SESSION, granted = true;
+    if (!lasts)
+        engine->add(session, SQL_STEP(begin));
+    size_t mark = engine->mark(session);
     engine->add(session, steps[config->lock.method],
                 SQL_VALUES(again_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NONE,
                            .lasts_ms = SQL_NONE, .host = SQL_NONE, .pid = SQL_NONE, .session = SQL_NONE));
     check(engine->send(session, &fault), &fault);
+    if (lasts) {
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->take(session, mark, &fault);
+        check(rows != NULL, &fault);
+        granted = sql_truth(rows, 0, 0);
+        engine->finish(session);
+    }
     stranger_waits[stranger] = ground_engine.waits(session);
+    if (!granted)
+        close_session(session);
+    return granted;
 }
 
 bool ground_stranger_waits(size_t stranger)
@@ -162,7 +183,7 @@ bool ground_stranger_waits(size_t stranger)
 void ground_stranger_leaves(size_t stranger)
 {
     ground_engine.end(ground_engine.number_of(strangers[stranger]));
-    engine->close(strangers[stranger]);
+    close_session(strangers[stranger]);
     stranger_waits[stranger] = false;
     ground_work();
 }

@@ -94,17 +94,16 @@ def new_file(directory):
     return conninfo
 
 
-def share(method, histories):
-    """The numbers of the histories that are played with this method: the methods divide them."""
-    places = [histories * i // len(METHODS) for i in range(len(METHODS) + 1)]
-    place = [name for _, name in METHODS].index(method)
-    return places[place], places[place + 1]
+def share(engine, method, histories):
+    """The numbers of the histories that are played with this method: the engine's methods divide them."""
+    methods = [name for its, name in METHODS if its == engine]
+    return [histories * place // len(methods) for place in (methods.index(method), methods.index(method) + 1)]
 
 
 @pytest.mark.parametrize("engine, method", METHODS)
 @pytest.mark.parametrize("fresh", [False, True])
 def test_histories(databases, fresh, engine, method):
-    seed, (begin, end) = (SEED, share(method, HISTORIES)) if fresh else (1, share(method, FIXED))
+    seed, (begin, end) = (SEED, share(engine, method, HISTORIES)) if fresh else (1, share(engine, method, FIXED))
     idle = queue.Queue()
     for conninfo in databases[engine]:
         idle.put(conninfo)
@@ -127,9 +126,11 @@ def test_histories(databases, fresh, engine, method):
     print(f"differential: {engine}, {method}, seed {seed}: histories {begin} to {end - 1}, {lines} lines, the same")
 
 
-def test_breakages(databases):
+@pytest.mark.parametrize("engine, method", [("postgres", "advisory"), ("sqlite", "session")])
+def test_breakages(databases, engine, method):
     """Every breakage of the simulated ledger shows as a difference."""
-    real = play("advisory", "postgres", databases["postgres"][0], 1, 0, 30)
-    found = {name: different(real, play("advisory", "simulated", name, 1, 0, 30)) for name in BREAKAGES}
-    print("differential: broken, and noticed in history:", ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
+    real = play(method, engine, databases[engine][0], 1, 0, 30)
+    found = {name: different(real, play(method, "simulated", name, 1, 0, 30)) for name in BREAKAGES}
+    print(f"differential: {engine}: broken, and noticed in history:",
+          ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
     assert None not in found.values()
