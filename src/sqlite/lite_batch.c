@@ -132,6 +132,8 @@ static struct sql_rows *run(struct sql_session *lite, const char *sql, const cha
     end_writing(lite);
     if (sqlite3_get_autocommit(lite->db))
         lite_unlock_given_back(lite, rows != NULL && strcmp(sql, "ROLLBACK") != 0);
+    if (sqlite3_get_autocommit(lite->db) && lite->lost)
+        lite_unlock_all(lite); /* it may be long until it is closed */
     return rows;
 }
 
