@@ -179,7 +179,7 @@ DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
 DIFFERENTIAL_WRAP := sql_engine_of message_lock_key
-DIFFERENTIAL_PROGRAMS := $(addprefix $(BUILD)/differential-,postgres simulated)
+DIFFERENTIAL_PROGRAMS := $(addprefix $(BUILD)/differential-,$(ENGINES) simulated)
 
 $(BUILD)/differential-%: tests/differential/engine_%.c $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_REAL) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(DIFFERENTIAL_WRAP)) \

@@ -15,11 +15,6 @@
 
 enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
 
-bool config_is_file(const struct config *config)
-{
-    return strncmp(config->database.conninfo, CONFIG_SQLITE, strlen(CONFIG_SQLITE)) == 0;
-}
-
 bool config_is_shared(const struct config *config)
 {
     return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{") != NULL;

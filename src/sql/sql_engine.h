@@ -12,7 +12,7 @@
 struct sql_step_text {
     const char *name;
     unsigned takes;    /* number of values */
-    const char *gives; /* for each column: t a truth, j JSON, - as the value is */
+    const char *gives; /* for each column: t a truth, n a number, j JSON, - as the value is */
     const char *text;  /* NULL: of a method of locking that the engine does not have */
 };
 

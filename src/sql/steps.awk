@@ -9,7 +9,7 @@
 #
 #    -- NAME: what it does                        a step; then its text
 #    -- takes: NAME...                            its values, which stand in the text as :NAME; several lines add up
-#    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, json; else it is as the value is
+#    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json; else it is as the value is
 #    -- then                                      between statements: the rows are the last one's
 #    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {}
 #
@@ -169,7 +169,7 @@ function types_of(gives,    names, count, i, letters)
 {
     count = split(gives, names, / +/)
     for (i = 1; i <= count; i++)
-        letters = letters (names[i] ~ /:truth$/ ? "t" : names[i] ~ /:json$/ ? "j" : "-")
+        letters = letters (names[i] ~ /:truth$/ ? "t" : names[i] ~ /:json$/ ? "j" : names[i] ~ /:number$/ ? "n" : "-")
     return letters
 }
 
@@ -196,7 +196,7 @@ END {
     } else {
         print "static const struct sql_step_text steps[SQL_STEPS] = {"
         for (i = 1; i <= steps; i++) {
-            if (!((folder, order[i]) in texts))
+            if (!((folder, order[i]) in texts) && own[order[i]])
                 continue
             if (!((folder, order[i]) in texts)) {
                 printf "%s: there is no step %s\n", folder, order[i] > "/dev/stderr"

@@ -22,10 +22,14 @@ struct sql_session {
     bool failed;            /* a step of the batch has; the fault says why, and results ends there */
     bool told;              /* the caller has the fault */
     struct fault fault;
-    bool writes;   /* the session has the writer's lock */
-    bool lost;     /* what is on the disk is not known: not to be used any more */
-    int log_pages; /* pages in the write-ahead log after the last COMMIT */
+    bool writes;     /* the session has the writer's lock */
+    GArray *unlocks; /* int64_t: bytes of locks that go with the COMMIT of the transaction */
+    bool lost;       /* what is on the disk is not known: not to be used any more */
+    int log_pages;   /* pages in the write-ahead log after the last COMMIT */
 };
+
+/* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
+bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
 
 /* lite_open.c */
 
@@ -38,9 +42,6 @@ void lite_close(struct sql_session *lite);
 /* Creates the file, empty, readable and writable by its owner, and readable by its group; one that is there stays as it
  * is. False with the fault set if that fails. */
 bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
-
-/* Sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
-bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
 
 /* lite_batch.c */
 
@@ -76,6 +77,9 @@ void lite_unlock_writer(struct sql_session *lite);
 
 /* The locks of messages, by their keys, as functions in SQL: oncedrop_lock, _locked, _unlock, _holder. */
 bool lite_lock_functions(struct sql_session *lite, struct fault *fault) OD_MUST;
+
+/* At the end of a transaction: drops the locks that were given back in it; those stay that it has not committed. */
+void lite_unlock_given_back(struct sql_session *lite, bool committed);
 
 /* Drops all that the session has. */
 void lite_unlock_all(struct sql_session *lite);

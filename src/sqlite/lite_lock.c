@@ -16,7 +16,8 @@
 /* Of this process: one file, since it has one ledger. */
 static int lock_file = -1;
 static char *lock_path;
-static GHashTable *held; /* locks of messages: the key's byte -> the session; the kernel does not tell sessions apart */
+static struct sql_session *writer; /* which session has the writer's lock; the kernel does not tell sessions apart */
+static GHashTable *held;           /* locks of messages: the key's byte -> the session */
 
 bool lite_lock_open(const char *path, struct fault *fault)
 {
@@ -44,9 +45,12 @@ bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
     struct flock lock = byte_at(WRITER, F_WRLCK);
     if (lite->writes)
         return true;
+    if (writer != NULL) /* it would never end */
+        return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
     while (fcntl(lock_file, F_SETLKW, &lock) != 0)
         if (errno != EINTR)
             return fault_set(fault, "database: %s: %m", lock_path);
+    writer = lite;
     return lite->writes = true;
 }
 
@@ -58,8 +62,10 @@ static void unlock(int64_t at)
 
 void lite_unlock_writer(struct sql_session *lite)
 {
-    if (lite->writes)
-        unlock(WRITER);
+    if (!lite->writes)
+        return;
+    unlock(WRITER);
+    writer = NULL;
     lite->writes = false;
 }
 
@@ -94,32 +100,52 @@ static void sql_locked(sqlite3_context *context, int count, sqlite3_value **valu
     sqlite3_result_int(context, g_hash_table_lookup(held, &at) == sqlite3_user_data(context));
 }
 
-static gboolean unlock_if_ours(gpointer at, gpointer owner, gpointer lite)
+static void unlock_message(struct sql_session *lite, int64_t at)
 {
-    if (owner == lite)
-        unlock(*(int64_t *)at);
-    return owner == lite;
+    if (g_hash_table_lookup(held, &at) != lite)
+        return;
+    unlock(at);
+    g_hash_table_remove(held, &at);
+}
+
+void lite_unlock_given_back(struct sql_session *lite, bool committed)
+{
+    for (guint i = 0; committed && i < lite->unlocks->len; i++)
+        unlock_message(lite, g_array_index(lite->unlocks, int64_t, i));
+    g_array_set_size(lite->unlocks, 0);
+}
+
+/* Of a session. */
+static void give_back_all(struct sql_session *lite)
+{
+    GHashTableIter iter;
+    gpointer at, owner;
+    g_hash_table_iter_init(&iter, held);
+    while (g_hash_table_iter_next(&iter, &at, &owner))
+        if (owner == lite)
+            g_array_append_val(lite->unlocks, *(int64_t *)at);
 }
 
 void lite_unlock_all(struct sql_session *lite)
 {
     lite_unlock_writer(lite);
     if (held != NULL)
-        g_hash_table_foreach_remove(held, unlock_if_ours, lite);
+        give_back_all(lite);
+    lite_unlock_given_back(lite, true);
 }
 
-/* oncedrop_unlock(key): gives it back, if it is ours; NULL: all that are. */
+/* oncedrop_unlock(key): gives it back with the COMMIT, or at once if there is no transaction; NULL: all that are ours. */
 static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sql_session *lite = sqlite3_user_data(context);
     int64_t at = byte_of(values[0]);
     (void)count;
-    if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
-        g_hash_table_foreach_remove(held, unlock_if_ours, lite);
-    } else if (g_hash_table_lookup(held, &at) == lite) {
-        unlock(at);
-        g_hash_table_remove(held, &at);
-    }
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+        give_back_all(lite);
+    else
+        g_array_append_val(lite->unlocks, at);
+    if (sqlite3_get_autocommit(lite->db))
+        lite_unlock_given_back(lite, true);
 }
 
 /* oncedrop_holder(key): the process that has it; NULL: none, or this one. */

@@ -17,36 +17,6 @@ const char *lite_path(const struct config *config)
     return config->database.conninfo + strlen(CONFIG_SQLITE);
 }
 
-/* sqlite3_errstr describes, and extended codes have no names but in C. */
-static const char *name_of(int error)
-{
-    static const struct {
-        int error;
-        const char *name;
-    } names[] = {
-        {SQLITE_PERM, "PERM"},       {SQLITE_BUSY, "BUSY"},     {SQLITE_READONLY, "READONLY"},
-        {SQLITE_IOERR, "IOERR"},     {SQLITE_FULL, "FULL"},     {SQLITE_CANTOPEN, "CANTOPEN"},
-        {SQLITE_CORRUPT, "CORRUPT"}, {SQLITE_NOTADB, "NOTADB"}, {SQLITE_AUTH, "AUTH"},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        if (names[i].error == (error & 0xff))
-            return names[i].name;
-    return "";
-}
-
-bool lite_fail(struct sql_session *lite, int error, struct fault *fault)
-{
-    int system = lite->db != NULL ? sqlite3_system_errno(lite->db) : 0;
-    const char *name = name_of(error);
-    fault_set(fault, "database: %s: %s%s%s", lite->path,
-              lite->db != NULL ? sqlite3_errmsg(lite->db) : sqlite3_errstr(error), system != 0 ? ": " : "",
-              system != 0 ? strerror(system) : "");
-    g_strlcpy(fault->code, name, sizeof(fault->code));
-    lite->lost = lite->lost || strcmp(name, "IOERR") == 0 || strcmp(name, "CORRUPT") == 0 ||
-                 strcmp(name, "NOTADB") == 0;
-    return false;
-}
-
 /* Between hosts neither the locks hold nor the shared memory that SQLite's log needs (sqlite.org/wal.html). */
 static bool check_file_system(const char *path, struct fault *fault)
 {
@@ -150,6 +120,7 @@ void lite_close(struct sql_session *lite)
     g_hash_table_destroy(lite->statements);
     (void)sqlite3_close(lite->db); /* before the locks go: it rolls an open transaction back */
     lite_unlock_all(lite);
+    g_array_unref(lite->unlocks);
     base_free(&lite->path);
     base_free(&lite);
 }

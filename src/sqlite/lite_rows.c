@@ -118,10 +118,11 @@ static GBytes *cell_of(sqlite3_stmt *statement, int column, char type)
 static enum sql_type type_of(sqlite3_stmt *statement, int column, char type)
 {
     int there = sqlite3_column_type(statement, column);
-    return type == 't'                                        ? SQL_TYPE_TRUTH
-           : type == 'j'                                      ? SQL_TYPE_JSON
-           : there == SQLITE_INTEGER || there == SQLITE_FLOAT ? SQL_TYPE_NUMBER
-                                                              : SQL_TYPE_TEXT;
+    if (type == 't')
+        return SQL_TYPE_TRUTH;
+    if (type == 'j')
+        return SQL_TYPE_JSON;
+    return type == 'n' || there == SQLITE_INTEGER || there == SQLITE_FLOAT ? SQL_TYPE_NUMBER : SQL_TYPE_TEXT;
 }
 
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *gives, struct fault *fault)

@@ -37,8 +37,8 @@ static struct ledger *open_ledger(const struct history *history)
 
 bool history_method(const char *name, enum lock_method *ret)
 {
-    static const char *const names[SIMULATED_METHODS] = {"advisory", "row", "lease", "session"};
-    for (*ret = 0; *ret < SIMULATED_METHODS; (*ret)++)
+    static const char *const names[LOCK_METHODS] = {"advisory", "row", "lease", "session"};
+    for (*ret = 0; *ret < LOCK_METHODS; (*ret)++)
         if (strcmp(name, names[*ret]) == 0)
             return true;
     return false;

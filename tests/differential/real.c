@@ -2,6 +2,7 @@
  *
  * With src/ledger and a database. A second session, the warden's, ends sessions, makes rows older, and waits until the
  * engine has done everything that was sent. */
+#include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +47,11 @@ struct sql_rows *warden_ask(const char *text, struct sql_value value)
 {
     struct fault fault;
     size_t mark = engine->mark(warden);
-    engine->add_text(warden, text, value);
+    GString *statement = g_string_new(text);
+    if (ground_engine.schema != NULL)
+        g_string_replace(statement, "@schema@", ground_engine.schema, 0);
+    engine->add_text(warden, statement->str, value);
+    g_string_free(statement, TRUE);
     struct sql_rows *rows = engine->send(warden, &fault) ? engine->take(warden, mark, &fault) : NULL;
     check(rows != NULL, &fault);
     engine->finish(warden);
@@ -63,8 +68,6 @@ bool ground_open(const struct config *the_config)
 {
     struct fault fault;
     config = the_config;
-    if (config->lock.method >= LOCK_METHODS)
-        return false;
     check(sql_load(config, &fault), &fault);
     engine = fates_open(config);
     warden = open_session("warden");
@@ -83,7 +86,8 @@ void ground_close(void)
 void ground_begin(struct ledger *const the_ledgers[SESSIONS])
 {
     (void)warden_finds("DELETE FROM @schema@.message WHERE id <> $1", 0);
-    (void)warden_finds("DELETE FROM @schema@.lease WHERE owner <> $1", 0);
+    if (ground_engine.age_leases != NULL)
+        (void)warden_finds("DELETE FROM @schema@.lease WHERE owner <> $1", 0);
     for (size_t i = 0; i < SESSIONS; i++)
         ground_replace(i, the_ledgers[i]);
 }

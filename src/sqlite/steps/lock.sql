@@ -24,7 +24,3 @@ SELECT oncedrop_unlock(:key)
 -- takes: owner
 SELECT oncedrop_unlock(NULL)
 
--- locks_session: TEMPORARY
--- takes: claim_ms
--- gives: key message_id account mailbox state host pid age lock session ours backend user client held hidden waiting
-SELECT 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
