@@ -223,7 +223,7 @@ class SqliteLedger(Ledger):
         """The file itself is called oncedrop in SQL, as PostgreSQL's schema is."""
         connection = sqlite3.connect(":memory:", timeout=60, isolation_level=None, check_same_thread=False, uri=True)
         try:
-            connection.execute("ATTACH %s AS oncedrop" % f"'file:{self.path}?mode=rw'")
+            connection.execute(f"ATTACH 'file:{self.path}?mode=rw' AS oncedrop")
             connection.execute("PRAGMA oncedrop.synchronous = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -267,6 +267,7 @@ class SqliteLedger(Ledger):
             cursor = self.connection.execute(query, [to_sqlite(value) for value in parameters or ()])
             rows = cursor.fetchall()
         names = [column[0] for column in cursor.description or ()]
+        # As PostgreSQL calls them: a function's result has the function's name.
         row = row_type(tuple(re.match(r"\w*", name)[0] or "_" for name in names))
         return [row(*map(from_sqlite, names, values)) for values in rows]
 
@@ -293,8 +294,9 @@ class SqliteLedger(Ledger):
     def columns(self):
         """{table: [column]}."""
         found = collections.defaultdict(list)
-        for table, column in self.sql("SELECT m.name, c.name FROM oncedrop.sqlite_schema m, pragma_table_info(m.name, 'oncedrop') c"
-                                      " WHERE m.type = 'table' ORDER BY m.name, c.name"):
+        for table, column in self.sql("""
+                SELECT m.name, c.name FROM oncedrop.sqlite_schema m, pragma_table_info(m.name, 'oncedrop') c
+                 WHERE m.type = 'table' ORDER BY m.name, c.name"""):
             found[table].append(column)
         return dict(found)
 

@@ -13,7 +13,7 @@ import threading
 import time
 
 from . import dovecot, lab as lab_module, locks
-from .ledger import SQLITE, PostgresLedger, SqliteLedger, SqliteLedgers, engine
+from .ledger import POSTGRES, SQLITE, PostgresLedger, SqliteLedger, SqliteLedgers, engine
 from .ledgers import Ledgers
 from .proxy import Proxy
 
@@ -243,6 +243,10 @@ class Site:
         self.settings["database.conninfo"] = self.lab.postgres.conninfo(self.database, lab_module.DELIVERY,
                                                                         port=proxy.port)
         return proxy
+
+    def database_proxy_if_any(self, watch=None):
+        """Likewise, or None: nothing can be put between the program and a file."""
+        return self.database_proxy(watch) if engine() == POSTGRES else None
 
     def use(self, thing):
         """Closes it when the test is over."""
