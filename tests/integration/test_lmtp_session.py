@@ -388,7 +388,8 @@ def nothing(site):
     pass
 
 
-@pytest.mark.parametrize("spoil", [nothing, untrusted_certificate, database_without_schema, no_database])
+@pytest.mark.parametrize("spoil", [nothing, untrusted_certificate, no_database,
+                                   pytest.param(database_without_schema, marks=pytest.mark.postgres)])
 def test_nothing_but_replies_comes_over_the_socket(site, spoil):
     """Even if stderr is the socket, libraries write to it, and the log is to go to stderr. The client takes every line
     that is not a reply for an error."""
