@@ -1,4 +1,6 @@
 -- oncedrop's ledger in SQLite, version 1. Moments are microseconds since 1970 (UTC), truths are 0 and 1, lists are JSON.
+--
+-- AUTOINCREMENT: the number of a row that was deleted is not given again, for what was counted is told by it.
 
 CREATE TABLE @schema@.schema_version (
     version      INTEGER PRIMARY KEY,
@@ -6,7 +8,7 @@ CREATE TABLE @schema@.schema_version (
 ) STRICT;
 
 CREATE TABLE @schema@.message (
-    id           INTEGER PRIMARY KEY,
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
     identity     BLOB NOT NULL CHECK (length(identity) = 32),
     digest       BLOB NOT NULL CHECK (length(digest) = 32),
     lock_key     INTEGER NOT NULL,
@@ -53,7 +55,7 @@ CREATE TABLE @schema@.raw (
 ) STRICT;
 
 CREATE TABLE @schema@.delivery (
-    id                 INTEGER PRIMARY KEY,
+    id                 INTEGER PRIMARY KEY AUTOINCREMENT,
     message            INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
     recipient          TEXT NOT NULL,
     original_recipient TEXT,
@@ -97,7 +99,7 @@ CREATE TABLE @schema@.try (
 CREATE INDEX @schema@.try_queue_id ON try (queue_id);
 
 CREATE TABLE @schema@.copy (
-    id          INTEGER PRIMARY KEY,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
     message     INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
     account     TEXT NOT NULL,
     mailbox     TEXT NOT NULL,

@@ -16,7 +16,8 @@ SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
 WHEN t.outcome IN ('stored', 'quarantined', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'
 OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'
 ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN ('stored', 'quarantined')
-AND t.queued_at IS NOT NULL THEN max((t.ended_at - t.queued_at) / 1000, 0) END AS delay_ms
+AND t.queued_at IS NOT NULL THEN max(coalesce((t.ended_at - t.queued_at + 500) / 1000, 0), 0) END
+AS delay_ms
 FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery
 
 -- word is_over: a try that cannot change any more: its process has settled everything that it claimed, or has certainly died
