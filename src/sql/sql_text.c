@@ -7,7 +7,8 @@
 
 static size_t index_at(const char *digits)
 {
-    return (size_t)((digits[0] - '0') * 10 + (digits[1] - '0'));
+    int index = (digits[0] - '0') * 10 + (digits[1] - '0');
+    return (size_t)index;
 }
 
 /* The number of a value in the statement, from 1. */
