@@ -67,6 +67,6 @@ struct pg_param pg_param_of(const struct sql_value *value)
         set_made(&param, array_of(value));
         break;
     }
-    param.size = strlen(param.data);
+    param.size = param.data != NULL ? strlen(param.data) : 0;
     return param;
 }

@@ -95,16 +95,26 @@ def full_program_missing(postfix):
 
 
 @contextlib.contextmanager
-def library_missing(postfix):
-    """As in the middle of an upgrade: the loader's exit status is 127, which bounces without the status filters."""
-    with open(postfix.full_program, "rb") as file:
+def without_library(path, library):
+    """As in the middle of an upgrade."""
+    with open(path, "rb") as file:
         code = file.read()
-    with away(postfix.full_program):
-        with open(postfix.full_program, "wb") as file:
-            file.write(code.replace(b"\0libpq.so", b"\0libqp.so"))
-        shutil.copystat(postfix.full_program + ".away", postfix.full_program)
+    assert b"\0" + library in code
+    with away(path):
+        with open(path, "wb") as file:
+            file.write(code.replace(b"\0" + library, b"\0none"))
+        shutil.copystat(path + ".away", path)
         yield
-        os.unlink(postfix.full_program)
+        os.unlink(path)
+
+
+def library_missing(postfix):
+    """The loader's exit status is 127, which bounces without the status filters."""
+    return without_library(postfix.full_program, b"libetpan.so")
+
+
+def library_of_a_module_missing(postfix):
+    return without_library(postfix.full_program.replace("-main", "-postgres.so"), b"libpq.so")
 
 
 def no_room_for_the_message(postfix):
@@ -197,14 +207,16 @@ def database_restarted_in_the_middle(postfix):
 
 
 FAILURES = [database_stopped, imap_stopped, configuration_unreadable, configuration_wrong, wrong_arguments,
-            wrong_command, program_missing, library_missing, no_room_for_the_message, killed, terminated, crashed,
-            over_the_deadline, over_postfix_time_limit, database_lost_in_the_middle, database_restarted_in_the_middle]
-OF_THE_SERVER = [database_stopped, database_lost_in_the_middle, database_restarted_in_the_middle]
+            wrong_command, program_missing, library_missing, library_of_a_module_missing, no_room_for_the_message,
+            killed, terminated, crashed, over_the_deadline, over_postfix_time_limit, database_lost_in_the_middle,
+            database_restarted_in_the_middle]
+OF_POSTGRES = [database_stopped, library_of_a_module_missing, database_lost_in_the_middle,
+               database_restarted_in_the_middle]
 MAY_SUCCEED = [database_restarted_in_the_middle]    # the program connects again
 
 
 @pytest.mark.parametrize("failure", [pytest.param(failure, id=failure.__name__, marks=pytest.mark.postgres
-                                                  if failure in OF_THE_SERVER else ()) for failure in FAILURES])
+                                                  if failure in OF_POSTGRES else ()) for failure in FAILURES])
 def test_failure_defers_and_mended_there_is_one_copy(postfix, failure):
     mail = BIG if failure is no_room_for_the_message else message()
     [address] = postfix.accounts(1)

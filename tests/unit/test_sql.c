@@ -87,6 +87,10 @@ static void test_values(void **state)
     expect_text("COMMIT", values, "COMMIT", 0, NULL);
     expect_text("a = \00102::text AND b = \00100", values, "a = $1::text AND b = $2", 2, (const size_t[]){2, 0});
     expect_text("\00101, \00102, \00101", values, "$1, $2, $1", 2, (const size_t[]){1, 2});
+    const struct sql_value many[11] = {SQL_NUMBER(1)};
+    static const size_t order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    expect_text("\00100\00101\00102\00103\00104\00105\00106\00107\00108\00109 \00110", many,
+                "$1$2$3$4$5$6$7$8$9$10 $11", 11, order);
 }
 
 static void test_lines(void **state)
