@@ -308,13 +308,22 @@ class SqliteLedger(Ledger):
                 count += link.split("/")[2] != str(os.getpid()) and os.readlink(link) == self.path
         return count
 
-    def locked(self):
-        """The keys of messages in the ledger that are locked by others."""
-        node = os.stat(self.path + "-lock").st_ino
+    def locked_bytes(self, suffix):
+        """Where locks begin on the file with this suffix, as far as others have them."""
+        node = os.stat(self.path + suffix).st_ino
         with open("/proc/locks", encoding="ascii") as file:
             locks = [line.split() for line in file]
-        bytes_locked = {int(lock[-2]) for lock in locks if lock[-3].endswith(f":{node}") and "->" not in lock}
-        return [key for key, in self.sql("SELECT lock_key FROM oncedrop.message") if key & self.KEY_BITS in bytes_locked]
+        return [int(lock[-2]) for lock in locks
+                if lock[-3].endswith(f":{node}") and "->" not in lock and lock[-4] != str(os.getpid())]
+
+    def busy_sessions(self):
+        """How many have a transaction open: each has a lock on the log's index (sqlite.org/walformat.html)."""
+        return sum(120 <= at <= 127 for at in self.locked_bytes("-shm"))
+
+    def locked(self):
+        """The keys of messages in the ledger that are locked by others."""
+        at = self.locked_bytes("-lock")
+        return [key for key, in self.sql("SELECT lock_key FROM oncedrop.message") if key & self.KEY_BITS in at]
 
     def take_over(self, event, condition):
         """From now on another delivery claims each copy again, as soon as an INSERT or UPDATE makes NEW fulfil this."""
