@@ -48,6 +48,7 @@ bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
 /* Prepares lite->statements and lite->results for a new connection. */
 void lite_batch_begin(struct sql_session *lite);
 
+/* gives: NULL for a text of the site's own, which must be one statement that only reads. */
 void lite_add(struct sql_session *lite, const char *sql, const char *gives, size_t count,
               const struct sql_value *values);
 bool lite_send(struct sql_session *lite, struct fault *fault) OD_MUST;

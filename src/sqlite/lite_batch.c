@@ -117,6 +117,18 @@ static void give_up(struct sql_session *lite)
     }
 }
 
+/* Whether a text of the site's own is one statement that only reads, as PostgreSQL makes sure of. */
+static bool is_query(struct sql_session *lite, const char *sql, struct fault *fault)
+{
+    const struct prepared *prepared = prepare(lite, sql, fault);
+    if (prepared == NULL)
+        return false;
+    if (sql[prepared->length + strspn(sql + prepared->length, " \t\r\n")] != '\0')
+        return fault_set(fault, "database: more than one statement");
+    return sqlite3_stmt_readonly(prepared->statement) || fault_set(fault, "database: a statement that writes");
+}
+
+/* gives: NULL for a text of the site's own. */
 static struct sql_rows *run(struct sql_session *lite, const char *sql, const char *gives, size_t count,
                             const struct sql_value *values, struct fault *fault)
 {
@@ -124,7 +136,9 @@ static struct sql_rows *run(struct sql_session *lite, const char *sql, const cha
         fault_set(fault, "database: %s cannot be used any more", lite->path);
         return NULL;
     }
-    struct sql_rows *rows = execute_all(lite, sql, gives, count, values, fault);
+    struct sql_rows *rows = gives != NULL                ? execute_all(lite, sql, gives, count, values, fault)
+                            : is_query(lite, sql, fault) ? execute_all(lite, sql, "", count, values, fault)
+                                                         : NULL;
     if (rows == NULL) {
         lite->lost = lite->lost || strcmp(sql, "COMMIT") == 0; /* what is on the disk is not known */
         give_up(lite);

@@ -57,7 +57,7 @@ static void engine_add(struct sql_session *lite, enum sql_step step, const struc
 
 static void engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
 {
-    lite_add(lite, text, "", 1, &value);
+    lite_add(lite, text, NULL, 1, &value);
 }
 
 static bool engine_committed(struct sql_session *lite, size_t mark, struct fault *fault)
