@@ -1,14 +1,15 @@
 -- word seconds: of milliseconds, with three decimals
 printf('%.3f', ({}) / 1000.0)
 
--- find_messages: messages by identity, digest, or any queue id they were tried under, each of which may be none
+-- find_messages: messages by identity, digest, or any queue id they were tried under, each of which may be none. For a digest
+-- all of an index is read: it stands behind the identity there
 -- takes: identity digest queue_id
 -- gives: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
 SELECT id, message_id, lower(hex(digest)) AS digest, lock_key, sender, "from", subject,
 @utc(date)@ AS date, size, in_reply_to, "references",
 @utc(received_at)@ AS received_at FROM @schema@.message WHERE id IN (
 SELECT id FROM @schema@.message WHERE identity = :identity UNION
-SELECT id FROM @schema@.message WHERE digest = :digest UNION
+SELECT id FROM @schema@.message WHERE digest = :digest UNION -- if digest
 SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id UNION
 SELECT d.message FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery
 WHERE t.queue_id = :queue_id) ORDER BY id
