@@ -11,7 +11,7 @@ FROM @schema@.copy c WHERE c.message = :message ORDER BY c.id
 -- gives: delivery recipient account mailbox queue_id claim at at_us has_ended:truth outcome reason queued_ms read_ms lock_ms
 -- gives: database_ms imap_ms
 SELECT t.delivery, d.recipient, d.account, d.mailbox, t.queue_id, t.claim, @utc(t.started_at)@, @us(t.started_at)@,
-t.ended_at IS NOT NULL, t.outcome, t.reason, (t.started_at - t.queued_at) / 1000,
+t.ended_at IS NOT NULL, t.outcome, t.reason, CAST(round((t.started_at - t.queued_at) / 1000.0) AS INTEGER),
 t.read_ms, t.lock_ms, t.database_ms, t.imap_ms
 FROM @schema@.delivery d CROSS JOIN @schema@.try t ON t.delivery = d.id
 WHERE d.message = :message ORDER BY t.delivery, t.started_at, t.claim
