@@ -16,6 +16,9 @@ struct ground_engine {
     const char *age_copies;   /* hours */
     const char *age_leases;   /* hours; NULL: there are none */
 
+    /* Adds a statement of the warden's, which may write; NULL: the engine's own add_text does. */
+    void (*add_text)(struct sql_session *session, const char *text, struct sql_value value);
+
     /* Statements without a value, which `add` adds to a batch. */
     void (*add)(struct sql_session *session, const char *text);
     const char *fails;

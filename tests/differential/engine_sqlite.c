@@ -11,6 +11,11 @@ static void engine_add(struct sql_session *lite, const char *text)
     lite_add(lite, text, "", 0, NULL);
 }
 
+static void engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
+{
+    lite_add(lite, text, "", 1, &value);
+}
+
 static int64_t number_of(const struct sql_session *lite)
 {
     if (open == NULL)
@@ -72,6 +77,7 @@ const struct ground_engine ground_engine = {
         " FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",
     .age_copies =
         "UPDATE @schema@.copy SET attempt_at = attempt_at - $1 * 3600000000, first_at = first_at - $1 * 3600000000",
+    .add_text = engine_add_text,
     .add = engine_add,
     .fails = "SELECT abs(-9223372036854775807 - 1)",
     .begin = engine_begin,

@@ -57,7 +57,7 @@ struct sql_rows *warden_ask(const char *text, struct sql_value value)
     GString *statement = g_string_new(text);
     if (ground_engine.schema != NULL)
         g_string_replace(statement, "@schema@", ground_engine.schema, 0);
-    engine->add_text(warden, statement->str, value);
+    (ground_engine.add_text != NULL ? ground_engine.add_text : engine->add_text)(warden, statement->str, value);
     g_string_free(statement, TRUE);
     struct sql_rows *rows = engine->send(warden, &fault) ? engine->take(warden, mark, &fault) : NULL;
     check(rows != NULL, &fault);
