@@ -39,11 +39,16 @@ static bool is_answered(PGconn *conn, int ms)
            (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
 }
 
+/* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */
 static bool engine_waits(const struct sql_session *session)
 {
-    while (session->in_batch && pg_usable(session) && !is_answered(session->conn, 1))
-        if (warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted", number_of(session)))
+    int seen = 0;
+    while (session->in_batch && pg_usable(session) && !is_answered(session->conn, seen > 0 ? 20 : 1)) {
+        bool waits = warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted", number_of(session));
+        seen = waits ? seen + 1 : 0;
+        if (seen == 3)
             return true;
+    }
     return false;
 }
 
