@@ -201,7 +201,7 @@ static PGresult *take_next(struct sql_session *pg, struct fault *fault)
         result = next_result(pg, fault);
         again = result != NULL && confirm_prepared(pg, pg->results);
     }
-    if (result != NULL && pg->taken == pg->settings)
+    if (result != NULL && pg->taken == pg->settings && PQntuples(result) == 1 && PQnfields(result) > 0)
         pg->direct = atoi(PQgetvalue(result, 0, PQnfields(result) - 1)) == PQbackendPID(pg->conn);
     pg->taken++;
     return result;

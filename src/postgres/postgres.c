@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * The engine: its steps, and what it has of sql.h. */
-#include <glib.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "module_build.h"
@@ -11,8 +9,6 @@
 #include "postgres/pg_rows.h"
 #include "postgres/pg_schema.h"
 #include "postgres_steps.h"
-#include "sql/sql_engine.h"
-#include "sql/sql_text.h"
 
 /* Both are read by module_load. */
 extern const struct sql_engine postgres_engine;

@@ -70,8 +70,8 @@ bool sql_send(struct sql *sql, struct fault *fault) OD_MUST;
 size_t sql_mark(const struct sql *sql) OD_MUST;
 
 /* The result of the step with this mark; results before it that were not taken are dropped. NULL with the fault set if
- * this step or an earlier one failed, or the session is lost. The fault is that of the first failure; it is set only
- * once. */
+ * this step or an earlier one failed, the session is lost, or the answer has other columns than the step gives. The
+ * fault is that of the first failure; it is set only once. */
 struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault) OD_MUST;
 
 /* Whether all steps before this mark succeeded; drops their results. */
