@@ -108,7 +108,7 @@ static bool hold(struct delivery_work *work)
     else
         answers_unrecorded(work, fault.text);
     if (work->plan->sent_waits || plan_makes_sent(work->plan))
-        answers_sent(work, OUTCOME_BUSY, "not held");
+        answers_sent(work, OUTCOME_BUSY, result == LEDGER_BUSY ? "it is being delivered elsewhere" : "not held");
     inboxes_cancel(work);
     claim_abandon(work);
     if (result == LEDGER_BUSY)

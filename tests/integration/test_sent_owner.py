@@ -113,6 +113,25 @@ def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
 
 
 @pytest.mark.usefixtures("method")
+def test_a_sent_copy_alone_that_is_held_elsewhere_says_so(site):
+    """Only Sent is left to be made, and somebody else takes the lock after its claim."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mail = message(sender=lisa)
+    expect.stored(site.deliver(mail, scuba, sender=lisa))
+    with site.lab.dovecot.session(lisa) as session:
+        session.delete("Sent")
+    site.sql("UPDATE oncedrop.copy SET state = 'pending', stored_at = NULL, uid = NULL WHERE role = 'sent'")
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL")
+    taker = locks.Taker(site)
+    site.database_proxy(taker)
+    expect.held(site.deliver(mail, scuba, sender=lisa))
+    assert taker.has_taken and [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
+    taker.leave()
+    assert site.deliver_with_retries(mail, scuba, sender=lisa)[-1].exit == 0
+    assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
+
+
+@pytest.mark.usefixtures("method")
 def test_nothing_is_appended_to_sent_without_the_lock(site):
     """Between the settling of the inbox and the Sent copy somebody else takes the lock."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
