@@ -25,15 +25,16 @@ HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := glib-2.0 gnutls jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0 libseccomp libpq))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0 libseccomp libpq sqlite3))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 DECODE_LIBS = $(eval DECODE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(DECODE_LIBS)
+SQLITE_LIBS = $(eval SQLITE_LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 glib-2.0))$(SQLITE_LIBS)
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS) -letpan
 # With what is a module elsewhere.
-TEST_LIBS = $(LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS)
+TEST_LIBS = $(LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -46,13 +47,16 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
 FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
-SCHEMA := $(sort $(wildcard src/postgres/schema/*.sql))
+ENGINES := postgres sqlite
 # Their words first.
-STEPS := $(wildcard src/postgres/steps/words.sql) $(sort $(filter-out %/words.sql,$(wildcard src/postgres/steps/*.sql)))
+STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/words.sql) \
+  $(sort $(filter-out %/words.sql,$(wildcard src/$(engine)/steps/*.sql))))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
-all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(BUILD)/oncedrop-decode.so $(BUILD)/oncedrop-postgres.so
+MODULES := oncedrop-decode.so $(ENGINES:%=oncedrop-%.so)
+
+all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES))
 
 $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
@@ -60,7 +64,8 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 # What module.h says about modules.
 DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_message.o decode_part.o decode_words.o)
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
-MODULE_OBJECTS := $(DECODE_OBJECTS) $(POSTGRES_OBJECTS)
+SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
+MODULE_OBJECTS := $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS)
 MODULE_SYMBOLS := src/base/modules.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
@@ -71,18 +76,20 @@ $(BUILD)/oncedrop-decode.so: $(DECODE_OBJECTS)
 $(BUILD)/oncedrop-decode.so: THEIR_LIBS = $(DECODE_LIBS)
 $(BUILD)/oncedrop-postgres.so: $(POSTGRES_OBJECTS)
 $(BUILD)/oncedrop-postgres.so: THEIR_LIBS = $(POSTGRES_LIBS)
-$(BUILD)/oncedrop-decode.so $(BUILD)/oncedrop-postgres.so:
+$(BUILD)/oncedrop-sqlite.so: $(SQLITE_OBJECTS)
+$(BUILD)/oncedrop-sqlite.so: THEIR_LIBS = $(SQLITE_LIBS)
+$(addprefix $(BUILD)/,$(MODULES)):
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(THEIR_LIBS)
 
 $(MODULE_OBJECTS): PIC := -fPIC
 
 # Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/module_build.h: $(sort $(wildcard src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] src/postgres/*.[ch] src/base/*.h)) $(STEPS) Makefile
+$(BUILD)/module_build.h: $(sort $(wildcard src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) Makefile
 	@mkdir -p $(@D)
 	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
 
-$(BUILD)/base/module.o $(BUILD)/decode/decode_message.o $(BUILD)/postgres/postgres.o: $(BUILD)/module_build.h
+$(BUILD)/base/module.o $(BUILD)/decode/decode_message.o $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o): $(BUILD)/module_build.h
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -105,21 +112,22 @@ $(BUILD)/libexecdir: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The schema's SQL files are built into the program.
-$(BUILD)/schema_sql.h: src/postgres/schema/embed.sh $(SCHEMA) Makefile
+$(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
 	@mkdir -p $(@D)
-	$(Q)sh src/postgres/schema/embed.sh $(SCHEMA) >$@.new && mv $@.new $@
+	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
 # So are the steps, for every file that includes sql.h.
 $(BUILD)/sql_steps.h: src/sql/steps.awk $(STEPS) Makefile
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
 
-$(BUILD)/postgres_steps.h: src/sql/steps.awk $(STEPS) Makefile
+$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(STEPS) Makefile
 	@mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -v folder=src/postgres/steps -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
+	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
 
 $(OBJECTS) $(BUILD)/main.o: | $(BUILD)/sql_steps.h
-$(filter $(BUILD)/postgres/%,$(OBJECTS)): | $(BUILD)/schema_sql.h $(BUILD)/postgres_steps.h
+$(POSTGRES_OBJECTS): | $(BUILD)/postgres_schema.h $(BUILD)/postgres_steps.h
+$(SQLITE_OBJECTS): | $(BUILD)/sqlite_schema.h $(BUILD)/sqlite_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
@@ -171,7 +179,7 @@ DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
 DIFFERENTIAL_WRAP := sql_engine_of message_lock_key
-DIFFERENTIAL_PROGRAMS := $(addprefix $(BUILD)/differential-,postgres simulated)
+DIFFERENTIAL_PROGRAMS := $(addprefix $(BUILD)/differential-,$(ENGINES) simulated)
 
 $(BUILD)/differential-%: tests/differential/engine_%.c $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_REAL) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(DIFFERENTIAL_WRAP)) \
@@ -211,7 +219,6 @@ LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/onc
 INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
 LIBRARY := $(DESTDIR)$(LIBEXECDIR)/oncedrop
 FULL := $(LIBRARY)/oncedrop-main
-MODULES := oncedrop-decode.so oncedrop-postgres.so
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 
 # An existing configuration is not touched: a sample is installed beside it. All programs

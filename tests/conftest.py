@@ -10,8 +10,8 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module, locks,  # noqa: E402
-                 postfix as postfix_module, site as site_module, small_disk, terminal)
+from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
+                 ledger as ledger_module, locks, postfix as postfix_module, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
 collect_ignore = [] if small_disk.available() else ["integration/test_full_disk.py"]
@@ -46,7 +46,18 @@ def essential(names, whole):
     return chosen
 
 
+def leave_out(config, items, unwanted):
+    config.hook.pytest_deselected(items=[item for item in items if item in unwanted])
+    items[:] = [item for item in items if item not in unwanted]
+
+
 def pytest_collection_modifyitems(config, items):
+    choose_part(config, items)
+    if ledger_module.engine() != ledger_module.POSTGRES:
+        leave_out(config, items, {item for item in items if item.get_closest_marker("postgres")})
+
+
+def choose_part(config, items):
     part = config.getoption("part")
     if not part:
         return
@@ -58,8 +69,7 @@ def pytest_collection_modifyitems(config, items):
         wanted = {item for test, item in first.items() if test not in known}
     else:
         wanted = {item for item in items if (names[item] in chosen) == (part == "essential")}
-    config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
-    items[:] = [item for item in items if item in wanted]
+    leave_out(config, items, {item for item in items if item not in wanted})
 
 
 def pytest_configure(config):

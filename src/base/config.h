@@ -14,7 +14,9 @@
 #define CONFIG_FRONT_MS 270000 /* how long `deliver` may take for the service, on top of a delivery by itself */
 
 enum database_tls { DATABASE_TLS_VERIFY, DATABASE_TLS_CONNINFO };
-enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE, LOCK_METHODS };
+#define CONFIG_SQLITE "sqlite:" /* how a conninfo begins that names a file; its path follows */
+
+enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE, LOCK_METHOD_SESSION, LOCK_METHODS };
 enum imap_tls { IMAP_TLS_IMAPS, IMAP_TLS_STARTTLS, IMAP_TLS_NONE };
 enum imap_auth { IMAP_AUTH_PLAIN, IMAP_AUTH_LOGIN, IMAP_AUTH_XOAUTH2 };
 enum imap_search { IMAP_SEARCH_DOUBT, IMAP_SEARCH_ALWAYS };
@@ -125,6 +127,9 @@ bool config_renew_password(const struct config *config, struct fault *fault) OD_
 /* Whether one login, imap.user, opens everybody's mailboxes: route.inbox then names whose, with the variables of
  * route.account. */
 bool config_is_shared(const struct config *config) OD_MUST;
+
+/* Whether the ledger is a file, by SQLite: conninfo begins with CONFIG_SQLITE. */
+bool config_is_file(const struct config *config) OD_MUST;
 
 /* A configuration of defaults; reads no file. */
 struct config *config_defaults(void) OD_MUST;

@@ -41,6 +41,23 @@ static bool valid_schema(const struct config_loading *it)
     return true;
 }
 
+/* What only one of the engines has. */
+static bool valid_engine(const struct config_loading *it)
+{
+    const struct config *config = it->config;
+    if (!config_is_file(config) && config->lock.method == LOCK_METHOD_SESSION)
+        return refuse_value(it, &config->lock.method, "belongs to SQLite");
+    if (!config_is_file(config))
+        return true;
+    if (config->lock.method != LOCK_METHOD_SESSION)
+        return refuse_value(it, &config->lock.method, "belongs to PostgreSQL; with SQLite it is session");
+    if (config->record.notify[0] != '\0')
+        return refuse_value(it, &config->record.notify, "belongs to PostgreSQL: SQLite notifies nobody");
+    if (config->database.conninfo[strlen(CONFIG_SQLITE)] != '/')
+        return refuse_value(it, &config->database.conninfo, "behind " CONFIG_SQLITE " comes the file's path, from /");
+    return true;
+}
+
 static bool valid_times(const struct config_loading *it)
 {
     const struct config *config = it->config;
@@ -117,6 +134,6 @@ static bool valid_names(const struct config_loading *it)
 
 bool config_check(const struct config_loading *loading)
 {
-    return valid_schema(loading) && valid_times(loading) && valid_paths(loading) && valid_imap(loading) &&
-           valid_names(loading);
+    return valid_schema(loading) && valid_engine(loading) && valid_times(loading) && valid_paths(loading) &&
+           valid_imap(loading) && valid_names(loading);
 }

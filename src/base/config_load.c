@@ -199,6 +199,13 @@ static void derive_hold_off(const struct config_loading *it)
         it->config->delivery.hold_off = safe;
 }
 
+/* Each kind of ledger has a method of its own, which need not be set. */
+static void derive_method(const struct config_loading *it)
+{
+    if (config_is_file(it->config) && origin_of(it, "lock", "method") == NULL)
+        it->config->lock.method = LOCK_METHOD_SESSION;
+}
+
 /* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
  * the file's name, in this directory. */
 static void prefer_credential(struct config *config)
@@ -243,6 +250,7 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     if (!set_from_file(&loading) || !set_from_overrides(&loading, overrides))
         return NULL;
     derive_hold_off(&loading);
+    derive_method(&loading);
     if (!config_check(&loading))
         return NULL;
     prefer_credential(config);

@@ -11,7 +11,7 @@
 #define QUOTED "'(?:[^'\\\\]|\\\\.)*+'"
 
 /* Hides the password of a URI, which ends at its last @, and the value of every name with "password" or "secret" in it, or
- * with an escape, which may be any name. A text of another form may be a password as a whole. */
+ * with an escape, which may be any name. A text of another form may be a password as a whole; not the path of a file. */
 static char *hide_secrets(const char *conninfo)
 {
     static const char uri[] = "^postgres(?:ql)?://";
@@ -19,6 +19,8 @@ static char *hide_secrets(const char *conninfo)
     static const char user[] = "^([^:]*://[^:]*:).*@";
     static const char secret[] = "((?:password|secret|%)[^\\s?&=]*\\s*=\\s*)(?:" QUOTED "|(?:[^\\s&\\\\]|\\\\.)*+)";
     const GRegexCompileFlags flags = G_REGEX_RAW | G_REGEX_CASELESS | G_REGEX_DOTALL;
+    if (strncmp(conninfo, CONFIG_SQLITE, strlen(CONFIG_SQLITE)) == 0)
+        return base_strdup(conninfo);
     if (!g_regex_match_simple(uri, conninfo, flags, 0) && !g_regex_match_simple(pairs, conninfo, flags, 0))
         return base_strdup("***");
     g_autoptr(GRegex) login = g_regex_new(user, flags, 0, NULL), names = g_regex_new(secret, flags, 0, NULL);

@@ -30,7 +30,8 @@ const struct setting config_table[] = {
     CHOICE(database, tls, "verify", "what a connection to another machine must prove", "verify", "conninfo"),
     STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema that contains all tables"),
 
-    CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other", "advisory", "row", "lease"),
+    CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other", "advisory", "row", "lease",
+           "session"),
     RANGE(lock, wait, DURATION, "0s", 0, 15 * MINUTE, "how long to wait for a lock that is held"),
     STRING(lock, namespace, "oncedrop", SETTING_REQUIRED, "a name that separates the lock keys of several systems"),
 

@@ -42,6 +42,11 @@ static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
     return true;
 }
 
+bool config_is_file(const struct config *config)
+{
+    return strncmp(config->database.conninfo, CONFIG_SQLITE, strlen(CONFIG_SQLITE)) == 0;
+}
+
 bool config_parse_duration(const char *text, int64_t *ret)
 {
     return parse_number(text, SETTING_DURATION, ret);

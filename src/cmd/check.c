@@ -108,10 +108,10 @@ static void step_lock(struct check *check)
     if (!ledger_check_lock(check->cmd->config, &lock, &fault))
         check_item(false, "lock", "%s", fault.text);
     else if (lock.hosts > 1)
-        check_item(true, "lock", "excludes a second session, also between %zu hosts, and ends with its transaction",
+        check_item(true, "lock", "excludes a second session, also between %zu hosts, and is free again afterwards",
                    lock.hosts);
     else
-        check_item(true, "lock", "excludes a second session and ends with its transaction");
+        check_item(true, "lock", "excludes a second session, and is free again afterwards");
     if (lock.left_out != NULL)
         check_warning("hosts", "the lock was not tested with all of database.conninfo's hosts: %s", lock.left_out);
     base_free(&lock.left_out);

@@ -112,6 +112,8 @@ int cmd_schema(struct cmd *cmd)
         return status;
     if (!ledger_load(cmd->config, &cmd->fault))
         return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (strcmp(actions[i].word, "install") == 0 && !ledger_schema_create(cmd->config, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
         return schema_fail(cmd);
     return actions[i].run(cmd);

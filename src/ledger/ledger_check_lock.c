@@ -25,7 +25,7 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, key, fault))
         return false;
     sql_set_timeout(ledger->sql, CHECK_MS);
-    ledger_add_begin(ledger, CHECK_MS);
+    ledger_add_begin_look(ledger, CHECK_MS);
     size_t mark = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, key);
     ledger_add_end(ledger);
@@ -99,7 +99,8 @@ static char *other_methods(struct ledger *ledger, struct ledger *other)
         with.lock.method = others_with.lock.method = method;
         ledger->config = &with;
         other->config = &others_with;
-        if (method != config->lock.method && share(ledger, other, &ignored) == EXCLUDES)
+        if (method != config->lock.method && ledger_has_method(ledger, method) &&
+            share(ledger, other, &ignored) == EXCLUDES)
             g_string_append_printf(names, "%s%s", names->len > 0 ? " or " : "", lock_method_name(method));
         ledger->config = config;
         other->config = others;

@@ -57,7 +57,7 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
     }
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + wait);
-    ledger_add_begin(ledger, wait);
+    ledger_add_begin_look(ledger, wait);
     size_t mark = sql_mark(ledger->sql);
     ledger_add_reassert(ledger);
     sql_add(ledger->sql, SQL_STEP(hold_copies, LEDGER_KEY(claim->message), .accounts = SQL_TEXTS(accounts, count),

@@ -9,21 +9,30 @@
 /* No step releases a lock that ends with its transaction: the end of that does. */
 static const struct {
     const char *name;
-    enum sql_step acquire, reassert, holder;
+    enum sql_step acquire, reassert, holder, release, release_all;
 } methods[LOCK_METHODS] = {
-    [LOCK_METHOD_ADVISORY] = {"advisory", SQL_STEP_try_advisory, SQL_STEP_again_advisory, SQL_STEP_holder_advisory},
-    [LOCK_METHOD_ROW] = {"row", SQL_STEP_try_row, SQL_STEP_again_row, SQL_STEP_holder_row},
-    [LOCK_METHOD_LEASE] = {"lease", SQL_STEP_try_lease, SQL_STEP_again_lease, SQL_STEP_holder_lease},
+    [LOCK_METHOD_ADVISORY] = {"advisory", SQL_STEP_try_advisory, SQL_STEP_again_advisory, SQL_STEP_holder_advisory,
+                              SQL_STEPS, SQL_STEPS},
+    [LOCK_METHOD_ROW] = {"row", SQL_STEP_try_row, SQL_STEP_again_row, SQL_STEP_holder_row, SQL_STEPS, SQL_STEPS},
+    [LOCK_METHOD_LEASE] = {"lease", SQL_STEP_try_lease, SQL_STEP_again_lease, SQL_STEP_holder_lease,
+                           SQL_STEP_release_lease, SQL_STEP_release_leases},
+    [LOCK_METHOD_SESSION] = {"session", SQL_STEP_try_session, SQL_STEP_again_session, SQL_STEP_holder_session,
+                             SQL_STEP_release_session, SQL_STEP_release_sessions},
 };
 
 bool ledger_leases(const struct ledger *ledger)
 {
-    return ledger->config->lock.method == LOCK_METHOD_LEASE;
+    return methods[ledger->config->lock.method].release != SQL_STEPS;
 }
 
 const char *lock_method_name(enum lock_method method)
 {
     return methods[method].name;
+}
+
+bool ledger_has_method(const struct ledger *ledger, enum lock_method method)
+{
+    return ledger->engine->steps[methods[method].acquire].text != NULL;
 }
 
 bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
@@ -79,13 +88,14 @@ void ledger_add_reassert(struct ledger *ledger)
 void ledger_add_release(struct ledger *ledger)
 {
     if (ledger->leased)
-        add_step(ledger, SQL_STEP_release_lease, ledger->lock_key);
+        add_step(ledger, methods[ledger->config->lock.method].release, ledger->lock_key);
 }
 
 void ledger_add_release_all(struct ledger *ledger)
 {
     if (ledger_leases(ledger))
-        sql_add(ledger->sql, SQL_STEP(release_leases, .owner = SQL_NUMBER(ledger->lock_owner)));
+        sql_add(ledger->sql, methods[ledger->config->lock.method].release_all,
+                SQL_VALUES(release_leases, .owner = SQL_NUMBER(ledger->lock_owner)));
 }
 
 bool lock_granted(const struct sql_rows *rows)

@@ -14,6 +14,9 @@
  * must release it. */
 bool ledger_leases(const struct ledger *ledger) OD_MUST;
 
+/* Whether the engine has this method. */
+bool ledger_has_method(const struct ledger *ledger, enum lock_method method) OD_MUST;
+
 /* Whether lock.method is the one recorded in table agreed, which all hosts use; false with the fault set if not. The
  * argument is NULL if that table is empty. */
 bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault) OD_MUST;

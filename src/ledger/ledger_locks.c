@@ -9,6 +9,7 @@
 _Static_assert((int)LOCKS_ADVISORY_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_LEASE_WAITING == (int)LOCKS_WAITING, "columns");
+_Static_assert((int)LOCKS_SESSION_WAITING == (int)LOCKS_WAITING, "columns");
 
 struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
 {
@@ -16,6 +17,7 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
         [LOCK_METHOD_ADVISORY] = SQL_STEP_locks_advisory,
         [LOCK_METHOD_ROW] = SQL_STEP_locks_row,
         [LOCK_METHOD_LEASE] = SQL_STEP_locks_lease,
+        [LOCK_METHOD_SESSION] = SQL_STEP_locks_session,
     };
     return ledger_query(ledger, steps[ledger->config->lock.method],
                         SQL_VALUES(locks_lease, .claim_ms = SQL_NUMBER(ledger_hold_wait_ms(ledger->config))), fault);

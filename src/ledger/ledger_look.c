@@ -46,7 +46,7 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, size_t *ret_lock,
                       struct fault *fault)
 {
-    ledger_add_begin(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : SQL_TIMEOUT_MS);
+    ledger_add_begin_look(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : SQL_TIMEOUT_MS);
     *ret_lock = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, ledger->lock_key);
     sql_add(ledger->sql, SQL_STEP(look_message, LEDGER_KEY(message)));

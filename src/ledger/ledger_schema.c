@@ -13,6 +13,11 @@ int ledger_schema_needed(const struct config *config)
     return sql_engine_of(config)->schema_needed();
 }
 
+bool ledger_schema_create(const struct config *config, struct fault *fault)
+{
+    return sql_engine_of(config)->create(config, fault);
+}
+
 /* The first column of the only row, as a number. */
 static bool ask_number(struct ledger *ledger, enum sql_step step, const struct sql_value *values, int64_t *ret,
                        struct fault *fault)

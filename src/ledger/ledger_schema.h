@@ -9,6 +9,9 @@
 /* The schema version that this program needs. */
 int ledger_schema_needed(const struct config *config) OD_MUST;
 
+/* Creates what a session needs to begin, if it is missing: the file of a ledger that is one. */
+bool ledger_schema_create(const struct config *config, struct fault *fault) OD_MUST;
+
 /* The schema version in the database; *ret is 0 if the schema is not installed. */
 bool ledger_schema_version(struct ledger *ledger, int *ret, struct fault *fault) OD_MUST;
 

@@ -85,9 +85,9 @@ bool ledger_login_is_service(const struct config *config)
     return sql_engine_of(config)->login_is_service(config);
 }
 
-static void add_begin(struct ledger *ledger, enum sql_step settings, int64_t lock_ms)
+static void add_begin(struct ledger *ledger, enum sql_step begin, enum sql_step settings, int64_t lock_ms)
 {
-    sql_add(ledger->sql, SQL_STEP(begin));
+    sql_add(ledger->sql, begin, NULL);
     sql_add(ledger->sql, settings,
             SQL_VALUES(settings, .idle_ms = SQL_NUMBER(ledger->config->delivery.deadline),
                        .statement_ms = SQL_NUMBER(SQL_TIMEOUT_MS + lock_ms), .lock_ms = SQL_NUMBER(lock_ms)));
@@ -95,12 +95,17 @@ static void add_begin(struct ledger *ledger, enum sql_step settings, int64_t loc
 
 void ledger_add_begin(struct ledger *ledger, int64_t lock_ms)
 {
-    add_begin(ledger, SQL_STEP_settings, lock_ms);
+    add_begin(ledger, SQL_STEP_begin, SQL_STEP_settings, lock_ms);
+}
+
+void ledger_add_begin_look(struct ledger *ledger, int64_t lock_ms)
+{
+    add_begin(ledger, SQL_STEP_begin_look, SQL_STEP_settings, lock_ms);
 }
 
 void ledger_add_begin_as_is(struct ledger *ledger)
 {
-    add_begin(ledger, SQL_STEP_settings_as_is, SQL_TIMEOUT_MS);
+    add_begin(ledger, SQL_STEP_begin_look, SQL_STEP_settings_as_is, SQL_TIMEOUT_MS);
 }
 
 void ledger_add_begin_idle(struct ledger *ledger)

@@ -59,6 +59,10 @@ void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fau
 /* Adds the beginning of a transaction and its settings. lock_ms: how long its steps may wait for a lock. */
 void ledger_add_begin(struct ledger *ledger, int64_t lock_ms);
 
+/* The same for one that tries the lock or takes it again, and reads: in an engine whose transactions write one at a time,
+ * this one need not be one of them. */
+void ledger_add_begin_look(struct ledger *ledger, int64_t lock_ms);
+
 /* The same for the site's own statement. */
 void ledger_add_begin_as_is(struct ledger *ledger);
 

@@ -45,6 +45,14 @@ static struct sql_rows *engine_take(struct sql_session *pg, size_t mark, struct 
     return pg_rows(pg_take(pg, mark, fault));
 }
 
+/* A database is created by its administrator. */
+static bool engine_create(const struct config *config, struct fault *fault)
+{
+    (void)config;
+    (void)fault;
+    return true;
+}
+
 static char *engine_nth_host(const struct config *config, size_t n, char **ret_name)
 {
     return pg_conninfo_host(config->database.conninfo, n, ret_name);
@@ -97,6 +105,7 @@ const struct sql_engine postgres_engine = {
     .committed = pg_committed,
     .finish = pg_finish,
     .script = pg_script,
+    .create = engine_create,
     .nth_host = engine_nth_host,
     .login_is_service = pg_login_is_service,
     .add_remedy = pg_add_remedy,

@@ -4,6 +4,7 @@
 #include "sql/sql.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sql/sql_load.h"
 
@@ -108,9 +109,9 @@ struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault)
     if (rows == NULL || step == SQL_STEPS)
         return rows;
     const struct sql_step_text *text = &sql->engine->steps[step];
-    if (text->gives > 0 && rows->columns != text->gives) {
-        fault_set(fault, "database: %zu columns in answer to %s, instead of %u", rows->columns, text->name,
-                  text->gives);
+    if (text->gives[0] != '\0' && rows->columns != strlen(text->gives)) {
+        fault_set(fault, "database: %zu columns in answer to %s, instead of %zu", rows->columns, text->name,
+                  strlen(text->gives));
         sql_rows_free(&rows);
     }
     return rows;

@@ -11,9 +11,9 @@
 
 struct sql_step_text {
     const char *name;
-    unsigned takes; /* number of values */
-    unsigned gives; /* number of columns */
-    const char *text;
+    unsigned takes;    /* number of values */
+    const char *gives; /* for each column: t a truth, n a number, j JSON, - as the value is */
+    const char *text;  /* NULL: of a method of locking that the engine does not have */
 };
 
 /* The engine's session, which each engine defines for itself. */
@@ -54,6 +54,9 @@ struct sql_engine {
     bool (*script)(struct sql_session *session, const char *text, struct fault *fault);
 
     /* Without a session. */
+
+    /* Creates what must be there before a session can be opened, and is not, for the schema to be installed in. */
+    bool (*create)(const struct config *config, struct fault *fault);
 
     /* The configuration for only the n-th of the hosts that conninfo lists: its conninfo, a new string; NULL if it lists
      * fewer. ret_name (or NULL): receives what the host is called, a new string. */

@@ -2,33 +2,45 @@
 #include "sql/sql_load.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/module.h"
 
-/* NULL unless it is linked to the program, as it is to tests. */
-extern const struct sql_engine postgres_engine;
+/* NULL unless they are linked to the program, as they are to tests. */
+extern const struct sql_engine postgres_engine, sqlite_engine;
 #pragma weak postgres_engine
+#pragma weak sqlite_engine
 
-static const struct sql_engine *postgres = &postgres_engine;
+/* By how a conninfo begins; the last one has all others. */
+static struct engine {
+    const char *scheme;
+    const struct sql_engine *engine;
+    struct module module;
+} engines[] = {
+    {CONFIG_SQLITE, &sqlite_engine, {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "make install"}},
+    {"", &postgres_engine, {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL", "make install"}},
+};
+
+static struct engine *engine_of(const struct config *config)
+{
+    struct engine *engine = engines;
+    while (strncmp(config->database.conninfo, engine->scheme, strlen(engine->scheme)) != 0)
+        engine++;
+    return engine;
+}
 
 bool sql_load(const struct config *config, struct fault *fault)
 {
-    static const struct module module = {
-        .file = "oncedrop-postgres.so",
-        .table = "postgres_engine",
-        .what = "the engine for PostgreSQL",
-        .from = "make install",
-    };
-    (void)config;
-    if (postgres == NULL)
-        postgres = module_load(&module, fault);
-    return postgres != NULL;
+    struct engine *engine = engine_of(config);
+    if (engine->engine == NULL)
+        engine->engine = module_load(&engine->module, fault);
+    return engine->engine != NULL;
 }
 
 const struct sql_engine *sql_engine_of(const struct config *config)
 {
-    (void)config;
-    if (postgres == NULL)
+    const struct sql_engine *engine = engine_of(config)->engine;
+    if (engine == NULL)
         abort(); /* sql_load comes first */
-    return postgres;
+    return engine;
 }

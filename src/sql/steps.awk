@@ -9,11 +9,13 @@
 #
 #    -- NAME: what it does                        a step; then its text
 #    -- takes: NAME...                            its values, which stand in the text as :NAME; several lines add up
-#    -- gives: NAME...                            its columns; likewise
+#    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json; else it is as the value is
+#    -- then                                      between statements: the rows are the last one's
 #    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {}
 #
 # A line of a step that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
-# have takes and gives the same in each.
+# have takes and gives the same in each. Each engine has all steps, but for those in lock.sql and locks.sql, which are of
+# its own methods of locking.
 
 function fail(text)
 {
@@ -53,7 +55,8 @@ function with_words(line,    whole, name, argument, text)
         gsub(/[{][}]/, argument, text)
         line = substr(line, 1, RSTART - 1) text substr(line, RSTART + length(whole) + 2)
     }
-    gsub("\003", "@schema@", line)
+    name = engine_of(FILENAME)
+    gsub("\003", (name, "schema") in words ? words[name, "schema"] : "@schema@", line)
     return line
 }
 
@@ -94,6 +97,7 @@ function end_paragraph(    key)
         if (!(step in shapes)) {
             shapes[step] = key
             order[++steps] = step
+            own[step] = last_file ~ /\/locks?\.sql$/
         }
         if (text == "")
             fail(step ": has no text")
@@ -119,6 +123,7 @@ FNR == 1 && NR > 1 { end_paragraph() }
 }
 /^-- gives: / { list_gives = list_gives (list_gives == "" ? "" : " ") substr($0, 11); next }
 /^-- [a-z_]+: / && step == "" && word == "" && text == "" { step = $2; sub(/:$/, "", step); next }
+/^-- then$/ { text = text ";"; next }
 /^ *--/ { next }
 {
     if (step == "" && word == "")
@@ -152,9 +157,20 @@ function columns_of(step,    names, count, i, upper)
         return
     upper = toupper(step)
     printf "enum {"
-    for (i = 1; i <= count; i++)
+    for (i = 1; i <= count; i++) {
+        sub(/:.*/, "", names[i])
         printf "%s %s_%s", (i > 1 ? "," : ""), upper, toupper(names[i])
+    }
     print " };"
+}
+
+# A letter for each column.
+function types_of(gives,    names, count, i, letters)
+{
+    count = split(gives, names, / +/)
+    for (i = 1; i <= count; i++)
+        letters = letters (names[i] ~ /:truth$/ ? "t" : names[i] ~ /:json$/ ? "j" : names[i] ~ /:number$/ ? "n" : "-")
+    return letters
 }
 
 END {
@@ -180,12 +196,14 @@ END {
     } else {
         print "static const struct sql_step_text steps[SQL_STEPS] = {"
         for (i = 1; i <= steps; i++) {
+            if (!((folder, order[i]) in texts) && own[order[i]])
+                continue
             if (!((folder, order[i]) in texts)) {
                 printf "%s: there is no step %s\n", folder, order[i] > "/dev/stderr"
                 exit 1
             }
-            printf "    [SQL_STEP_%s] = {\"%s\", %d, %d,%s},\n", order[i], order[i], split(takes_of[order[i]], list, / +/),
-                   split(gives_of[order[i]], list, / +/), texts[folder, order[i]]
+            printf "    [SQL_STEP_%s] = {\"%s\", %d, \"%s\",%s},\n", order[i], order[i], split(takes_of[order[i]], list, / +/),
+                   types_of(gives_of[order[i]]), texts[folder, order[i]]
         }
         print "};"
     }

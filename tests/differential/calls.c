@@ -42,6 +42,8 @@ static void draw_fate(const struct history *history, struct dice *dice, int perc
     enum ground_fate fate = (enum ground_fate)dice_between(dice, GROUND_LOST, last);
     if (!dice_percent(dice, percent) || (fate == GROUND_LATE && ground_late()))
         return;
+    if (fate == GROUND_LATE && history->config.lock.method == LOCK_METHOD_SESSION)
+        fate = GROUND_UNTOLD; /* a session that is a process does not go on without it */
     int count = fate != GROUND_LATE && dice_percent(dice, 20) ? 2 : 1;
     tell(history, "(the next %s %s)", count == 2 ? "two are" : "is", ground_fate_names[fate]);
     ground_set_fate(fate, count);

@@ -8,11 +8,16 @@
 #include "sql/sql_engine.h"
 
 struct ground_engine {
+    const char *schema; /* in place of @schema@ in statements of the warden's; NULL: the engine does that */
+
     /* Statements of the warden's with one value. Truths are "t" or "f". */
     const char *read_message; /* the digest; gives the id, and when it was received, in seconds */
     const char *read_copies;  /* the message's id; gives what read_copies takes (real_rows.c) */
     const char *age_copies;   /* hours */
-    const char *age_leases;   /* hours */
+    const char *age_leases;   /* hours; NULL: there are none */
+
+    /* Adds a statement of the warden's, which may write; NULL: the engine's own add_text does. */
+    void (*add_text)(struct sql_session *session, const char *text, struct sql_value value);
 
     /* Statements without a value, which `add` adds to a batch. */
     void (*add)(struct sql_session *session, const char *text);
@@ -39,6 +44,12 @@ struct ground_engine {
 
     /* Makes sure that an answer that was not yet taken never will be. */
     void (*deafen)(struct sql_session *session);
+
+    /* A ledger is about to use its session, and may find out that it has ended; NULL: the engine sees to that. */
+    void (*used)(struct sql_session *session);
+
+    /* A session that number_of knows is about to be closed; NULL: no matter. */
+    void (*gone)(const struct sql_session *session);
 };
 extern const struct ground_engine ground_engine;
 

@@ -79,6 +79,20 @@ static struct sql_session *fated_open(const struct config *config, const char *a
     return session;
 }
 
+static void fated_close(struct sql_session *session)
+{
+    if (ground_engine.gone != NULL)
+        ground_engine.gone(session);
+    real->close(session);
+}
+
+static void fated_look(struct sql_session *session)
+{
+    if (ground_engine.used != NULL)
+        ground_engine.used(session);
+    real->look(session);
+}
+
 /* A statement that fails, once in a batch: with a lease that has several COMMITs, and whatever follows the first one that
  * fails is not executed. Or one that waits; it comes after a ROLLBACK that has nothing to roll back, since the server
  * would report that at once, and nobody would read it. */
@@ -95,6 +109,8 @@ static void fated_add(struct sql_session *session, enum sql_step step, const str
     /* The beginning of a long batch is sent before its end is added: nothing of that is executed. */
     if (has_fate(GROUND_LOST) && mark == 0 && real->usable(session))
         ground_engine.end(ground_engine.number_of(session));
+    if (ground_engine.used != NULL && mark == 0)
+        ground_engine.used(session);
     if (step == SQL_STEP_settings && mark > 1 && ground_engine.let_pass[method] != NULL) /* not the first transaction */
         ground_engine.add(session, ground_engine.let_pass[method]);
     if (step == SQL_STEP_commit && !failed && takes_fate(GROUND_ROLLED_BACK)) {
@@ -128,6 +144,8 @@ const struct sql_engine *fates_open(const struct config *config)
     real = __real_sql_engine_of(config);
     fated = *real;
     fated.open = fated_open;
+    fated.close = fated_close;
+    fated.look = fated_look;
     fated.add = fated_add;
     fated.send = fated_send;
     return real;

@@ -53,8 +53,9 @@ void ground_kill(size_t session);
 /* Makes all attempts this much older. */
 void ground_pass(int hours);
 
-/* A stranger asks for the message's lock, and waits for it without limit; then it keeps it until it leaves. */
-void ground_stranger_asks(size_t stranger, const struct ledger_message *message);
+/* A stranger asks for the message's lock, and waits for it without limit; then it keeps it until it leaves. For a
+ * session's lock nobody waits: false if somebody else has it, and the stranger leaves at once. */
+bool ground_stranger_asks(size_t stranger, const struct ledger_message *message) OD_MUST;
 bool ground_stranger_waits(size_t stranger) OD_MUST;
 void ground_stranger_leaves(size_t stranger);
 

@@ -37,8 +37,8 @@ static struct ledger *open_ledger(const struct history *history)
 
 bool history_method(const char *name, enum lock_method *ret)
 {
-    static const char *const names[SIMULATED_METHODS] = {"advisory", "row", "lease", "session"};
-    for (*ret = 0; *ret < SIMULATED_METHODS; (*ret)++)
+    static const char *const names[LOCK_METHODS] = {"advisory", "row", "lease", "session"};
+    for (*ret = 0; *ret < LOCK_METHODS; (*ret)++)
         if (strcmp(name, names[*ret]) == 0)
             return true;
     return false;
@@ -111,9 +111,30 @@ static void begin(struct history *history, uint64_t seed, uint64_t number)
     tell_begin();
 }
 
+/* Whoever waits for a lock must wait for somebody. */
+static void stranger_asks(struct history *history, size_t stranger, const struct player *player)
+{
+    struct ledger_message *message = &history->stranger_messages[stranger];
+    if (player->stage == STAGE_IDLE)
+        return;
+    *message = player->message;
+    history->stranger_asks[stranger] = ground_stranger_asks(stranger, message);
+    tell(history, "stranger %zu asks for the lock of %zu, and %s", stranger, player->number,
+         ground_stranger_waits(stranger) ? "waits" : "has it");
+}
+
+static void stranger_tries(struct history *history, size_t stranger, struct dice *dice)
+{
+    size_t content = (size_t)dice_below(dice, (int64_t)history->content_count);
+    bool has = ground_stranger_asks(stranger, &history->contents[content].message);
+    history->stranger_asks[stranger] = has;
+    tell(history, "stranger %zu tries the lock of message %zu, and %s it", stranger, content,
+         has ? "has" : "does not get");
+}
+
 static void step_stranger(struct history *history, struct dice *dice)
 {
-    if (history->config.lock.method >= LOCK_METHOD_LEASE) /* nobody waits for those */
+    if (history->config.lock.method == LOCK_METHOD_LEASE) /* nobody has one without a delivery */
         return;
     size_t stranger = (size_t)dice_below(dice, STRANGERS);
     const struct player *player = &history->players[dice_below(dice, SESSIONS)];
@@ -121,13 +142,10 @@ static void step_stranger(struct history *history, struct dice *dice)
         ground_stranger_leaves(stranger);
         history->stranger_asks[stranger] = false;
         tell(history, "stranger %zu leaves", stranger);
-    } else if (player->stage != STAGE_IDLE) {
-        struct ledger_message *message = &history->stranger_messages[stranger];
-        *message = player->message;
-        ground_stranger_asks(stranger, message);
-        history->stranger_asks[stranger] = true;
-        tell(history, "stranger %zu asks for the lock of %zu, and %s", stranger, player->number,
-             ground_stranger_waits(stranger) ? "waits" : "has it");
+    } else if (history->config.lock.method == LOCK_METHOD_SESSION) {
+        stranger_tries(history, stranger, dice);
+    } else {
+        stranger_asks(history, stranger, player);
     }
 }
 

@@ -9,7 +9,7 @@
 static const char usage[] =
     "usage: differential-ENGINE CONNINFO SEED FIRST COUNT [STEP...]\n"
     "       differential-simulated BREAKAGE SEED FIRST COUNT [STEP...]\n"
-    "  ONCEDROP_LOCK_METHOD, a variable: advisory, row, lease, or session, which is only simulated\n"
+    "  ONCEDROP_LOCK_METHOD, a variable: advisory, row, lease, or session (with SQLite)\n"
     "  BREAKAGE  one of simulation/breakage.c, or \"\"\n"
     "  STEP      left out\n";
 

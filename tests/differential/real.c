@@ -2,6 +2,7 @@
  *
  * With src/ledger and a database. A second session, the warden's, ends sessions, makes rows older, and waits until the
  * engine has done everything that was sent. */
+#include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,11 +43,22 @@ static struct sql_session *open_session(const char *application)
     return session;
 }
 
+static void close_session(struct sql_session *session)
+{
+    if (ground_engine.gone != NULL)
+        ground_engine.gone(session);
+    engine->close(session);
+}
+
 struct sql_rows *warden_ask(const char *text, struct sql_value value)
 {
     struct fault fault;
     size_t mark = engine->mark(warden);
-    engine->add_text(warden, text, value);
+    GString *statement = g_string_new(text);
+    if (ground_engine.schema != NULL)
+        g_string_replace(statement, "@schema@", ground_engine.schema, 0);
+    (ground_engine.add_text != NULL ? ground_engine.add_text : engine->add_text)(warden, statement->str, value);
+    g_string_free(statement, TRUE);
     struct sql_rows *rows = engine->send(warden, &fault) ? engine->take(warden, mark, &fault) : NULL;
     check(rows != NULL, &fault);
     engine->finish(warden);
@@ -63,8 +75,6 @@ bool ground_open(const struct config *the_config)
 {
     struct fault fault;
     config = the_config;
-    if (config->lock.method >= LOCK_METHODS)
-        return false;
     check(sql_load(config, &fault), &fault);
     engine = fates_open(config);
     warden = open_session("warden");
@@ -83,7 +93,8 @@ void ground_close(void)
 void ground_begin(struct ledger *const the_ledgers[SESSIONS])
 {
     (void)warden_finds("DELETE FROM @schema@.message WHERE id <> $1", 0);
-    (void)warden_finds("DELETE FROM @schema@.lease WHERE owner <> $1", 0);
+    if (ground_engine.age_leases != NULL)
+        (void)warden_finds("DELETE FROM @schema@.lease WHERE owner <> $1", 0);
     for (size_t i = 0; i < SESSIONS; i++)
         ground_replace(i, the_ledgers[i]);
 }
@@ -134,20 +145,34 @@ void ground_kill(size_t session)
     ground_work();
 }
 
-void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+/* A lock that outlasts transactions needs none, and its step says whether it is granted. */
+bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
-    static const enum sql_step steps[] = {
+    static const enum sql_step steps[LOCK_METHODS] = {
         [LOCK_METHOD_ADVISORY] = SQL_STEP_again_advisory,
         [LOCK_METHOD_ROW] = SQL_STEP_again_row,
+        [LOCK_METHOD_SESSION] = SQL_STEP_try_session,
     };
     struct fault fault;
     struct sql_session *session = strangers[stranger] = open_session("stranger");
-    engine->add(session, SQL_STEP(begin));
+    bool lasts = config->lock.method == LOCK_METHOD_SESSION, granted = true;
+    if (!lasts)
+        engine->add(session, SQL_STEP(begin));
+    size_t mark = engine->mark(session);
     engine->add(session, steps[config->lock.method],
                 SQL_VALUES(again_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NONE,
                            .lasts_ms = SQL_NONE, .host = SQL_NONE, .pid = SQL_NONE, .session = SQL_NONE));
     check(engine->send(session, &fault), &fault);
+    if (lasts) {
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->take(session, mark, &fault);
+        check(rows != NULL, &fault);
+        granted = sql_truth(rows, 0, 0);
+        engine->finish(session);
+    }
     stranger_waits[stranger] = ground_engine.waits(session);
+    if (!granted)
+        close_session(session);
+    return granted;
 }
 
 bool ground_stranger_waits(size_t stranger)
@@ -158,7 +183,7 @@ bool ground_stranger_waits(size_t stranger)
 void ground_stranger_leaves(size_t stranger)
 {
     ground_engine.end(ground_engine.number_of(strangers[stranger]));
-    engine->close(strangers[stranger]);
+    close_session(strangers[stranger]);
     stranger_waits[stranger] = false;
     ground_work();
 }

@@ -10,7 +10,8 @@
 void ground_pass(int hours)
 {
     (void)warden_finds(ground_engine.age_copies, hours);
-    (void)warden_finds(ground_engine.age_leases, hours);
+    if (ground_engine.age_leases != NULL)
+        (void)warden_finds(ground_engine.age_leases, hours);
 }
 
 static unsigned number_of(const char *name)

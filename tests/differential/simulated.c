@@ -213,17 +213,21 @@ void ground_pass(int hours)
 }
 
 /* Its batch consists of the hold only. */
-void ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
+    uint64_t lock = client_lock(ledgers[0], message);
+    if (ledgers[0]->config->lock.method == LOCK_METHOD_SESSION)
+        return database_take_lease(lock, database_owner(strangers[stranger]), client_lease(ledgers[0]));
     struct batch *batch = database_batch();
     batch->session = strangers[stranger];
     batch->statements.is_claim = true;
-    batch->lock = client_lock(ledgers[0], message);
+    batch->lock = lock;
     batch->held_count = 1;
     batch->hold_wait = LATE / 2;
     database_send(batch, 0);
     asked[stranger] = batch;
     ground_work();
+    return true;
 }
 
 bool ground_stranger_waits(size_t stranger)

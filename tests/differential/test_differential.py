@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""The simulated ledger behaves like the SQL of src/ledger: random histories (history.h) have the same course on both, with
-each lock.method. ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is reported with seed and
-history, and shrunk."""
+"""The simulated ledger behaves like src/ledger with each engine: random histories (history.h) have the same course on both,
+with each method of locking. ONCEDROP_HISTORIES says how many, ONCEDROP_SEED from which seed; a difference is reported with
+seed and history, and shrunk."""
 
 import concurrent.futures
 import difflib
@@ -46,8 +46,12 @@ def different(real, simulated):
     return None
 
 
+METHODS = [("postgres", method) for method in locks.METHODS] + [("sqlite", "session")]
+
+
 def both(method, conninfo, seed, first, count, left_out=()):
-    return (play(method, "postgres", conninfo, seed, first, count, left_out),
+    engine = "sqlite" if conninfo.startswith("sqlite:") else "postgres"
+    return (play(method, engine, conninfo, seed, first, count, left_out),
             play(method, "simulated", "", seed, first, count, left_out))
 
 
@@ -65,32 +69,43 @@ def report(method, conninfo, seed, number):
             left_out.append(step)
             shortest = shorter
     words = f"{method}, seed {seed}, history {number}, left out: {' '.join(map(str, left_out))}"
-    return "\n".join([words, *difflib.unified_diff(*shortest, "PostgreSQL", "simulated", lineterm="", n=STEPS * 100)]
+    return "\n".join([words, *difflib.unified_diff(*shortest, "real", "simulated", lineterm="", n=STEPS * 100)]
                      if shortest else [words, "differs only behind other histories"])
 
 
 @pytest.fixture(scope="module")
-def conninfos(lab, ledgers):
-    """One for a database per processor."""
-    databases = [ledgers.take() for _ in range(os.cpu_count())]
-    yield [f"host={lab.postgres.directory} port={lab.postgres.port} dbname={database} user=admin" for database in databases]
-    for database in databases:
-        ledgers.give_back(database)
+def databases(lab, ledgers):
+    """Of each engine one per processor: conninfos."""
+    names = [ledgers.take() for _ in range(os.cpu_count())]
+    files = [new_file(lab.new_directory("differential")) for _ in range(os.cpu_count())]
+    yield {"postgres": [f"host={lab.postgres.directory} port={lab.postgres.port} dbname={name} user=admin" for name in names],
+           "sqlite": files}
+    for name in names:
+        ledgers.give_back(name)
 
 
-def share(method, histories):
-    """The numbers of the histories that are played with this method: the methods divide them."""
-    places = [histories * i // len(locks.METHODS) for i in range(len(locks.METHODS) + 1)]
-    place = locks.METHODS.index(method)
-    return places[place], places[place + 1]
+def new_file(directory):
+    """A conninfo."""
+    conninfo, configuration = f"sqlite:{directory}/ledger.db", os.path.join(directory, "oncedrop.conf")
+    with open(configuration, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(f"[database]\nconninfo={conninfo}\n[imap]\ncommand=true\n")
+    subprocess.run([lab_module.program(), "-c", configuration, "schema", "install"], check=True, stdout=subprocess.DEVNULL)
+    return conninfo
 
 
-@pytest.mark.parametrize("method", locks.METHODS)
+def share(engine, method, histories):
+    """The numbers of the histories that are played with this method: the engine's methods divide them."""
+    methods = [name for its, name in METHODS if its == engine]
+    return [histories * place // len(methods) for place in (methods.index(method), methods.index(method) + 1)]
+
+
+@pytest.mark.parametrize("engine, method", METHODS)
 @pytest.mark.parametrize("fresh", [False, True])
-def test_histories(conninfos, fresh, method):
-    seed, (begin, end) = (SEED, share(method, HISTORIES)) if fresh else (1, share(method, FIXED))
+def test_histories(databases, fresh, engine, method):
+    seed, (begin, end) = (SEED, share(engine, method, HISTORIES)) if fresh else (1, share(engine, method, FIXED))
     idle = queue.Queue()
-    for conninfo in conninfos:
+    for conninfo in databases[engine]:
         idle.put(conninfo)
 
     def play_part(first):
@@ -102,18 +117,20 @@ def test_histories(conninfos, fresh, method):
         finally:
             idle.put(conninfo)
 
-    with concurrent.futures.ThreadPoolExecutor(len(conninfos)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(databases[engine])) as pool:
         parts = [pool.submit(play_part, first) for first in range(begin, end, PART)]
         try:
             lines = sum(part.result() for part in parts)
         finally:
             pool.shutdown(cancel_futures=True)
-    print(f"differential: {method}, seed {seed}: histories {begin} to {end - 1}, {lines} lines, the same")
+    print(f"differential: {engine}, {method}, seed {seed}: histories {begin} to {end - 1}, {lines} lines, the same")
 
 
-def test_breakages(conninfos):
+@pytest.mark.parametrize("engine, method", [("postgres", "advisory"), ("sqlite", "session")])
+def test_breakages(databases, engine, method):
     """Every breakage of the simulated ledger shows as a difference."""
-    real = play("advisory", "postgres", conninfos[0], 1, 0, 30)
-    found = {name: different(real, play("advisory", "simulated", name, 1, 0, 30)) for name in BREAKAGES}
-    print("differential: broken, and noticed in history:", ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
+    real = play(method, engine, databases[engine][0], 1, 0, 30)
+    found = {name: different(real, play(method, "simulated", name, 1, 0, 30)) for name in BREAKAGES}
+    print(f"differential: {engine}: broken, and noticed in history:",
+          ", ".join(f"{name} {found[name]}" for name in BREAKAGES))
     assert None not in found.values()

@@ -8,6 +8,7 @@ import time
 import expect
 import pytest
 from lab import locks
+from lab.ledger import POSTGRES, engine
 from lab.messages import message, new_id
 from lab.process import wait_until
 from lab.proxy import CLIENT
@@ -22,7 +23,9 @@ def lock_key(site, id):
 
 
 def count_tries(site):
-    """Returns a list that from now on grows by one with each try to take the lock."""
+    """Returns a list that from now on grows by one with each try to take the lock; None if nobody sees that."""
+    if engine() != POSTGRES:
+        return None
     tries = []
 
     def watch(_connection, side, data):
@@ -41,7 +44,7 @@ def test_a_held_lock_defers_at_once_and_opens_no_imap_connection(site):
     with locks.held(site, lock_key(site, id)):
         for number in range(1, 4):
             expect.held(site.deliver(mail, scuba))
-            assert len(tries) == number
+            assert tries is None or len(tries) == number
     assert imap.accepted == 0
     assert site.value("SELECT count(*) FROM oncedrop.message") == 0
     expect.stored(site.deliver(mail, scuba))
@@ -100,7 +103,10 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
     site.settings.update({"lock.wait": "200s", "delivery.deadline": "250s"})
     tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
-    wait_until(lambda: len(tries) > 1 or delivery.process.poll() is not None, "it tries again")
+    if tries is None:
+        time.sleep(1)       # not a condition: enough for a few tries
+    else:
+        wait_until(lambda: len(tries) > 1 or delivery.process.poll() is not None, "it tries again")
     with locks.held(site, key):
         site.sql("UPDATE oncedrop.copy SET state = 'stored'")
     expect.duplicate(delivery.finish())
@@ -120,7 +126,7 @@ def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
     site.sql("UPDATE oncedrop.copy SET attempt_at = %s", (site.ledger.ago(seconds=21),))
     tries = count_tries(site)
     expect.held(site.deliver(mail, scuba))
-    assert len(tries) == 1
+    assert tries is None or len(tries) == 1
 
 
 def test_the_namespace_separates_systems_in_one_database(site):

@@ -12,6 +12,7 @@ import subprocess
 import expect
 import pytest
 from lab import lab as lab_module, lmtp
+from lab.ledger import SQLITE, engine
 from lab.messages import message, new_id
 from lab.process import wait_until
 
@@ -40,6 +41,11 @@ def texts(site):
 
 def with_canary(site):
     """The configuration is on the heap of every process, like the database's password."""
+    if engine() == SQLITE:
+        link = os.path.join(site.directory, CANARY)
+        os.symlink(os.path.dirname(site.database), link)
+        site.settings["database.conninfo"] = f"sqlite:{link}/{os.path.basename(site.database)}"
+        return
     site.settings["database.conninfo"] += f" fallback_application_name={CANARY}"
 
 

@@ -132,6 +132,7 @@ TROUBLE_WITH_POSTGRESQL = [
     (missing_rights, r"4\.\d\.\d", ["permission"]),
     (silent_database, r"4\.\d\.\d", []),
     (mailbox_name_with_line_end, r"4\.\d\.\d", []),
+    (method_of_no_other_host, r"4\.3\.0", ["lock", "method = lease", "agreed on advisory"]),
 ]
 TROUBLE = [
     (closed_imap, r"4\.4\.1", ["127.0.0.1"]),
@@ -148,7 +149,6 @@ TROUBLE = [
     (unknown_group, r"4\.3\.5", ["imapp", "oncedrop.conf"]),
     (bad_number, r"4\.3\.5", ["imap", "port", "99x"]),
     (bad_choice, r"4\.3\.5", ["imap", "tls"]),
-    (method_of_no_other_host, r"4\.3\.0", ["lock", "method = lease", "agreed on advisory"]),
     (missing_password_file, r"4\.3\.5", ["password_file", "/nowhere/password"]),
     (password_for_others_to_read, r"4\.3\.5", ["password_file", "open"]),
 ]
@@ -365,6 +365,7 @@ def test_a_signal_defers(site, number):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 def test_the_database_connection_is_lost_after_the_append(site):
     """The message is in the mailbox: a new session settles it, and the delivery succeeds."""
     scuba = site.account()
@@ -381,6 +382,7 @@ def test_the_database_connection_is_lost_after_the_append(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("lost", [CLIENT, SERVER], ids=["its statements", "its answer"])
 def test_the_database_connection_is_lost_while_it_settles(site, lost):
     """It is unknown whether that was committed: the delivery settles again, on a new connection."""
@@ -400,6 +402,7 @@ def test_the_database_connection_is_lost_while_it_settles(site, lost):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 def test_the_database_goes_after_the_append_and_comes_back(site):
     scuba = site.account()
     mail = message()
@@ -422,6 +425,7 @@ def test_the_database_goes_after_the_append_and_comes_back(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 def test_the_database_connection_is_lost_before_the_append(site):
     scuba = site.account()
     mail = message()
@@ -443,8 +447,9 @@ def test_the_database_connection_is_lost_before_the_append(site):
     assert site.count(scuba) == 1
 
 
+@pytest.mark.postgres
 def test_a_holder_that_was_stopped_loses_its_lock_and_does_no_harm(site):
-    """idle_in_transaction_session_timeout = the deadline frees the lock of a stopped process."""
+    """idle_in_transaction_session_timeout = the deadline frees the lock of a stopped process. In SQLite it keeps it."""
     scuba = site.account()
     mail = message()
     proxy = plain_imap(site, None)

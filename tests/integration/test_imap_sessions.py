@@ -169,6 +169,7 @@ def test_fewer_sessions_than_mailboxes(site):
 # What is begun before the claim is committed
 
 
+@pytest.mark.postgres
 def test_a_connection_that_ends_before_the_literal(site):
     """Nothing of the message was sent, so it is certainly not stored: the next try need not wait for the hold-off."""
     ended = threading.Event()
@@ -198,6 +199,7 @@ def test_a_connection_that_ends_before_the_literal(site):
     assert len(server.appended) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("mail", [message(), b"x: y\r\n\r\n", b"A: b"], ids=["a message", "a header", "a few bytes"])
 def test_nothing_is_stored_if_the_hold_fails(site, mail):
     """The APPEND is begun, then the database is gone. The server has asked for the literal, and gets nothing: neither

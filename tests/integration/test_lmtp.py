@@ -291,8 +291,8 @@ def test_oversize_by_counting(site):
 
 
 def accounts_query(rows):
-    values = ", ".join(f"('{address}', '{account}')" for address, account in rows.items())
-    return f"SELECT t.account FROM (VALUES {values}) AS t (address, account) WHERE t.address = $1"
+    values = " UNION ALL ".join(f"SELECT '{address}' AS address, '{account}' AS account" for address, account in rows.items())
+    return f"SELECT t.account FROM ({values}) AS t WHERE t.address = $1"
 
 
 def test_each_recipient_has_its_own_outcome(site):

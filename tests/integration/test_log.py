@@ -206,6 +206,7 @@ def test_a_lock_that_is_held_names_its_holder(site, method):
     assert [line["status"] for line in lines(site.deliver(message(id=id), SCUBA).err)] == ["stored"]
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("method", locks.OF_TRANSACTIONS, indirect=True)
 @pytest.mark.usefixtures("method")
 def test_a_lock_lost_behind_the_claim(site):
@@ -252,6 +253,7 @@ def test_a_pipe_that_is_cut_at_the_last_moment(site):
     assert f"what came for <{SCUBA}> may have been cut short" in one["why"][-1]["text"], one
 
 
+@pytest.mark.postgres
 def test_a_settling_that_fails_is_found_by_its_queue_id(site):
     id = new_id()
     site.settings["log.to"] = "stderr"

@@ -57,7 +57,7 @@ def test_message(site):
     id, mail = letter()
     expect.stored(site.deliver(mail, site.account(), sender="juergen@example.net"))
     [row] = site.sql("""
-        SELECT message_id, sender, subject, "from" AS author, date, size, in_reply_to, "references" AS ancestors,
+        SELECT message_id, sender, subject, "from" AS author, date, size, in_reply_to, "references",
                identity, lock_key, digest FROM oncedrop.message""")
     assert row.message_id == id
     assert row.sender == "juergen@example.net"
@@ -66,7 +66,7 @@ def test_message(site):
     assert row.date == datetime.datetime(2025, 8, 1, 8, tzinfo=datetime.timezone.utc)
     assert row.size == len(on_the_wire(mail))
     assert row.in_reply_to == "parent@example.org"
-    assert row.ancestors == ["root@example.org", "parent@example.org"]
+    assert row.references == ["root@example.org", "parent@example.org"]
     identity = hashlib.sha256(b"oncedrop\0" + id.encode()).digest()
     assert bytes(row.identity) == identity
     assert row.lock_key == int.from_bytes(identity[:8], "big", signed=True)

@@ -154,6 +154,7 @@ def test_without_bytes_it_is_left_to_postfix(raw, level):
     assert done.err.startswith("1 more unfinished") and raw.count(scuba) == 0
 
 
+@pytest.mark.postgres
 def test_what_may_be_cut_short_is_never_resumed(raw):
     """The delivery dies while it waits for the result of the claim: nobody has checked the reader of its answer
     since."""

@@ -218,6 +218,7 @@ def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
     assert len(server.appended) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
     """Between the claim's COMMIT and its hold somebody else takes the lock."""
@@ -371,6 +372,7 @@ def test_the_inbox_copies_are_held_by_their_claim(site, taken, recipients):
         {recipient: "appending" if recipient in taken else "pending" for recipient in recipients}
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("change", ["attempt = attempt + 1", "state = 'stored'"])
 @pytest.mark.usefixtures("method")
 def test_a_copy_that_changes_between_look_and_claim(site, change):

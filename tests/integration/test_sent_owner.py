@@ -91,6 +91,7 @@ def test_an_inbox_that_leaves_no_time(site):
     assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
 
 
+@pytest.mark.postgres
 def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
     """Only Sent is left to be made, and each time nearly half of the deadline has passed before it is claimed."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
@@ -112,6 +113,7 @@ def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
     assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
 
 
+@pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_a_sent_copy_alone_that_is_held_elsewhere_says_so(site):
     """Only Sent is left to be made, and somebody else takes the lock after its claim."""
@@ -218,6 +220,7 @@ def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
     assert site.count(lisa, "Sent") == 1
 
 
+@pytest.mark.postgres
 def test_a_duplicate_that_cannot_be_recorded_comes_again(site):
     """Otherwise its delivery would stay open in the record for ever."""
     scuba = site.account()

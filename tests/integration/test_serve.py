@@ -158,11 +158,11 @@ def test_a_socket_that_is_no_longer_ours_stays(site):
 
 def test_sessions_are_kept_from_connection_to_connection(site):
     scuba = site.account("scuba")
-    imap, database = site.imap_proxy(), site.database_proxy()
+    imap, database = site.imap_proxy(), site.database_proxy_if_any()
     service = Service(site, workers=1)
     for _ in range(4):
         stored(service.deliver(message(), scuba)[0])
-    assert (imap.accepted, database.accepted) == (1, 1)
+    assert imap.accepted == 1 and (database is None or database.accepted == 1)
     assert site.count(scuba) == 4
 
 
@@ -171,7 +171,7 @@ def test_sessions_are_kept_from_connection_to_connection(site):
 def test_a_kept_session_that_was_lost_defers_nothing(site, how):
     """The database was restarted, or has ended the idle session, or the IMAP server has."""
     scuba = site.account("scuba")
-    imap, database = site.imap_proxy(), site.database_proxy()
+    imap, database = site.imap_proxy(), site.database_proxy_if_any()
     if how == "idle":
         site.settings["database.conninfo"] += " options='-c idle_session_timeout=300ms'"
     service = Service(site, workers=1)
@@ -188,7 +188,8 @@ def test_a_kept_session_that_was_lost_defers_nothing(site, how):
     client.close()
     stored(service.deliver(message(), scuba)[0])
     assert site.count(scuba) == 3
-    assert (imap.accepted, database.accepted) == ((2, 1) if how == "imap" else (1, database.accepted))
+    assert imap.accepted == (2 if how == "imap" else 1)
+    assert how != "imap" or database is None or database.accepted == 1
 
 
 # Workers that end

@@ -338,9 +338,10 @@ def test_the_figures_are_those_of_a_full_scan(site, seed):
     assert 0 < purged < 100 and counted(site) > 0
     check_figures(site)
     fill(site, seed + 50, 200, age=0)
-    site.sql("INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid)"
-             " SELECT message, 'later', 'INBOX', 'inbox', 'stored', 1, min(id), 'h', 1 FROM oncedrop.delivery"
-             " WHERE message % 3 = 0 GROUP BY message")
+    site.sql("INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid,"
+             " first_at, attempt_at)"
+             " SELECT message, 'later', 'INBOX', 'inbox', 'stored', 1, min(id), 'h', 1, %s, %s FROM oncedrop.delivery"
+             " WHERE message %% 3 = 0 GROUP BY message", [site.ledger.now()] * 2)
     check_figures(site)
     known = counted(site)
     for days in (25, 20):

@@ -48,6 +48,7 @@ def resume(site, account, mail):
 # Complete
 
 
+@pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_a_second_try_that_is_killed_leaves_the_mark(raw):
     """Nobody has checked the reader of its answer; but the first try had."""
@@ -90,7 +91,7 @@ def at_the_claim(site, act):
     site.database_proxy(lambda _connection, side, data: (side == CLIENT and locks.CLAIM in data and act()) or data)
 
 
-@pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
+@pytest.mark.parametrize("when", [pytest.param(at_the_claim, marks=pytest.mark.postgres), at_the_go_ahead])
 def test_a_second_try_without_a_reader_leaves_the_mark(raw, when):
     """It may have been incomplete; but the recorded bytes are those of the first try."""
     scuba, mail = raw.account(), message()
@@ -104,7 +105,7 @@ def test_a_second_try_without_a_reader_leaves_the_mark(raw, when):
     resume(raw, scuba, mail)
 
 
-@pytest.mark.parametrize("when", [at_the_claim, at_the_go_ahead])
+@pytest.mark.parametrize("when", [pytest.param(at_the_claim, marks=pytest.mark.postgres), at_the_go_ahead])
 def test_a_reader_that_goes(raw, when):
     """While the message is claimed, or right before the APPEND: it may be incomplete, and is never resumed."""
     scuba = raw.account()

@@ -8,14 +8,28 @@ coming out; bytes have hex(). No casts, no arithmetic with moments, no rows from
 import collections
 import contextlib
 import datetime
+import fcntl
 import functools
+import glob
+import json
+import os
+import re
+import shutil
+import sqlite3
+import threading
 
 import psycopg2
 
 from . import lab as lab_module, ledgers
 from .process import wait_until
 
+POSTGRES, SQLITE = "postgres", "sqlite"
 UNITS = ("days", "hours", "minutes", "seconds")
+
+
+def engine():
+    """Which the tests' sites have."""
+    return os.environ.get("ONCEDROP_ENGINE") or POSTGRES
 
 
 def rows_with(values):
@@ -163,3 +177,181 @@ class PostgresLedger(Ledger):
                  " 'BEGIN NEW.claim = NEW.claim + 1; RETURN NEW; END'")
         self.sql(f"CREATE TRIGGER take_over BEFORE {event} ON oncedrop.copy FOR EACH ROW WHEN ({condition})"
                  " EXECUTE FUNCTION public.take_over()")
+
+    def close(self):
+        pass    # the server's sessions stay, for the next site
+
+
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+def to_sqlite(value):
+    if isinstance(value, datetime.datetime):
+        return (value - EPOCH) // MICROSECOND
+    if isinstance(value, datetime.timedelta):
+        return value // MICROSECOND
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def from_sqlite(name, value):
+    """The value of a column, or of a function of it, by that name."""
+    column = re.search(r'(\w*)"?\)*$', name)[1]
+    if isinstance(value, int) and (column.endswith("_at") or column in ("at", "date")) and not name.startswith("count("):
+        return EPOCH + value * MICROSECOND
+    if isinstance(value, int) and name in ("doubt", "whole", "honoured"):
+        return bool(value)
+    return json.loads(value) if isinstance(value, str) and name == "references" else value
+
+
+class SqliteLedger(Ledger):
+    """A ledger in a file. Its connection is open until the site's end: so it is never the last one while the program is
+    used, which would write the log back and delete it."""
+
+    KEY_BITS = (1 << 62) - 1    # as lite_lock.c has them
+    WRITER = 1 << 62
+
+    def __init__(self, path):
+        self.path = path
+        self.connection = self.lock_file = None
+        self.mutex = threading.RLock()
+
+    def settings(self, _role):
+        return {"database.conninfo": f"sqlite:{self.path}"}
+
+    def open(self):
+        """The file itself is called oncedrop in SQL, as PostgreSQL's schema is."""
+        connection = sqlite3.connect(":memory:", timeout=60, isolation_level=None, check_same_thread=False, uri=True)
+        try:
+            connection.execute(f"ATTACH 'file:{self.path}?mode=rw' AS oncedrop")
+            connection.execute("PRAGMA oncedrop.synchronous = OFF")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def lock(self, at, kind=fcntl.LOCK_EX):
+        """Waits for a byte of the lock file; that stays open, since closing it would drop all locks of this process."""
+        if self.lock_file is None:
+            self.lock_file = os.open(self.path + "-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        fcntl.lockf(self.lock_file, kind, 1, at)
+
+    @contextlib.contextmanager
+    def writing(self):
+        """With the lock that all who write have."""
+        with self.mutex:
+            self.lock(self.WRITER)
+            try:
+                yield
+            finally:
+                self.lock(self.WRITER, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def held(self, key):
+        """With the lock of a message."""
+        self.lock(key & self.KEY_BITS)
+        try:
+            yield
+        finally:
+            self.lock(key & self.KEY_BITS, fcntl.LOCK_UN)
+
+    def sql(self, query, parameters=None):
+        """Runs one statement; rows are named tuples."""
+        if parameters is not None:
+            query = query.replace("%s", "?").replace("%%", "%")
+        with self.mutex if query.split()[0] in ("SELECT", "WITH") else self.writing():
+            if self.connection is None:
+                self.connection = self.open()
+            cursor = self.connection.execute(query, [to_sqlite(value) for value in parameters or ()])
+            rows = cursor.fetchall()
+        names = [column[0] for column in cursor.description or ()]
+        # As PostgreSQL calls them: a function's result has the function's name.
+        row = row_type(tuple(re.match(r"\w*", name)[0] or "_" for name in names))
+        return [row(*map(from_sqlite, names, values)) for values in rows]
+
+    def now(self):
+        return datetime.datetime.now(datetime.timezone.utc)
+
+    def put_back(self, table, columns, time, where, parameters):
+        changes = ", ".join(f"{column} = {column} - %s" for column in columns)
+        self.sql(f"UPDATE oncedrop.{table} SET {changes}{where}", [*[time] * len(columns), *parameters])
+
+    def trust(self, server):
+        """This IMAP server is known to look at the account that is named."""
+        try:
+            self.sql("INSERT INTO oncedrop.server VALUES (%s, 1, %s, %s) ON CONFLICT DO NOTHING",
+                     (server, self.now(), self.now()))
+        except sqlite3.Error:
+            pass    # no file, or none with this table
+
+    def create_table(self, name, columns):
+        """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
+        self.sql(f"CREATE TABLE oncedrop.site_{name} ({columns})")
+        return f"site_{name}"
+
+    def columns(self):
+        """{table: [column]}."""
+        found = collections.defaultdict(list)
+        for table, column in self.sql("""
+                SELECT m.name, c.name FROM oncedrop.sqlite_schema m, pragma_table_info(m.name, 'oncedrop') c
+                 WHERE m.type = 'table' ORDER BY m.name, c.name"""):
+            found[table].append(column)
+        return dict(found)
+
+    def sessions(self):
+        """How many sessions other processes have: each has the file open."""
+        count = 0
+        for link in glob.glob("/proc/[0-9]*/fd/*"):
+            with contextlib.suppress(OSError):
+                count += link.split("/")[2] != str(os.getpid()) and os.readlink(link) == self.path
+        return count
+
+    def locked_bytes(self, suffix):
+        """Where locks begin on the file with this suffix, as far as others have them."""
+        node = os.stat(self.path + suffix).st_ino
+        with open("/proc/locks", encoding="ascii") as file:
+            locks = [line.split() for line in file]
+        return [int(lock[-2]) for lock in locks
+                if lock[-3].endswith(f":{node}") and "->" not in lock and lock[-4] != str(os.getpid())]
+
+    def busy_sessions(self):
+        """How many have a transaction open: each has a lock on the log's index (sqlite.org/walformat.html)."""
+        return sum(120 <= at <= 127 for at in self.locked_bytes("-shm"))
+
+    def locked(self):
+        """The keys of messages in the ledger that are locked by others."""
+        at = self.locked_bytes("-lock")
+        return [key for key, in self.sql("SELECT lock_key FROM oncedrop.message") if key & self.KEY_BITS in at]
+
+    def take_over(self, event, condition):
+        """From now on another delivery claims each copy again, as soon as an INSERT or UPDATE makes NEW fulfil this."""
+        self.sql(f"CREATE TRIGGER oncedrop.take_over AFTER {event} ON copy WHEN {condition}"
+                 " BEGIN UPDATE copy SET claim = claim + 1 WHERE id = NEW.id; END")
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+        if self.lock_file is not None:
+            os.close(self.lock_file)
+        self.connection = self.lock_file = None
+
+
+class SqliteLedgers:
+    """Files with an empty ledger, as Ledgers of lab/ledgers.py: copies of one that nobody has open."""
+
+    def __init__(self, lab, template):
+        self.lab, self.template = lab, template
+        connection = sqlite3.connect(template)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()      # the last one: that deletes the log
+
+    def take(self):
+        path = os.path.join(self.lab.new_directory("ledger"), "ledger.db")
+        shutil.copy(self.template, path)
+        return path
+
+    @staticmethod
+    def give_back(path):
+        shutil.rmtree(os.path.dirname(path))

@@ -13,7 +13,7 @@ import threading
 import time
 
 from . import dovecot, lab as lab_module, locks
-from .ledger import PostgresLedger
+from .ledger import POSTGRES, SQLITE, PostgresLedger, SqliteLedger, SqliteLedgers, engine
 from .ledgers import Ledgers
 from .proxy import Proxy
 
@@ -78,6 +78,7 @@ class Site:
         self.directory = lab.new_directory("site")
         self.number = os.path.basename(self.directory)[len("site"):]
         self.database = database
+        self.file = None
         self.closing = []
         self.running = []
         self.trusting = True
@@ -216,6 +217,11 @@ class Site:
 
     @property
     def ledger(self):
+        if engine() == SQLITE:
+            path = self.database or os.path.join(self.directory, "no-ledger.db")
+            if self.file is None or self.file.path != path:
+                self.file = SqliteLedger(path)
+            return self.file
         return PostgresLedger(self.lab.postgres, self.database)
 
     def sql(self, query, parameters=None):
@@ -238,6 +244,10 @@ class Site:
                                                                         port=proxy.port)
         return proxy
 
+    def database_proxy_if_any(self, watch=None):
+        """Likewise, or None: nothing can be put between the program and a file."""
+        return self.database_proxy(watch) if engine() == POSTGRES else None
+
     def use(self, thing):
         """Closes it when the test is over."""
         self.closing.append(thing)
@@ -258,12 +268,15 @@ class Site:
         for process in self.running:
             process.stop()
         self.close_used()
+        self.ledger.close()
         if self.ledgers:
             self.ledgers.give_back(self.lent)
 
 
 def install_schema(lab):
     """Lets the program itself install the schema in a database, and returns Ledgers that are copied from it."""
+    if engine() == SQLITE:
+        return install_sqlite(lab)
     database = lab.postgres.create_database(lab_module.OWNER)
     site = Site(lab, database)
     site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)
@@ -273,6 +286,16 @@ def install_schema(lab):
     lab.postgres.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
     lab.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
     return Ledgers(lab.postgres, database)
+
+
+def install_sqlite(lab):
+    path = os.path.join(lab.new_directory("ledger"), "template.db")
+    site = Site(lab, path)
+    site.trusting = False   # which would open the file
+    done = site.run("schema", "install")
+    if done.exit:
+        raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
+    return SqliteLedgers(lab, path)
 
 
 def new_site(lab, ledgers):

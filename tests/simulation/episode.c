@@ -18,7 +18,7 @@
 #define MARGIN (8 * SECOND) /* in the hold-off, for replicas' clocks */
 
 bool job_off[JOBS];
-enum lock_method episode_method = SIMULATED_METHODS;
+enum lock_method episode_method = LOCK_METHODS;
 
 static void make_settings(struct dice *dice)
 {
@@ -36,8 +36,8 @@ static void make_settings(struct dice *dice)
     config->imap.sessions = dice_percent(dice, 50) ? dice_between(dice, 1, 3) : 100;
     config->imap.idle = dice_percent(dice, 50) ? 30000 : 1000000;
     config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
-    config->lock.method = (enum lock_method)dice_below(dice, SIMULATED_METHODS);
-    if (episode_method != SIMULATED_METHODS)
+    config->lock.method = (enum lock_method)dice_below(dice, LOCK_METHODS);
+    if (episode_method != LOCK_METHODS)
         config->lock.method = episode_method;
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
     config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;

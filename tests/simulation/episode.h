@@ -9,7 +9,7 @@
 
 /* Jobs to leave out (shrink.h). */
 extern bool job_off[JOBS];
-/* The lock method of every episode; SIMULATED_METHODS: each draws its own. Everything else is drawn the same either way. */
+/* The lock method of every episode; LOCK_METHODS: each draws its own. Everything else is drawn the same either way. */
 extern enum lock_method episode_method;
 
 /* False: a check failed, see world.violation. */

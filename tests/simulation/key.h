@@ -8,10 +8,6 @@
 
 #include "base/config.h"
 
-/* A lock that survives the COMMIT and ends with its session; no engine has it yet. It takes the flow of a lease. */
-#define LOCK_METHOD_SESSION LOCK_METHODS
-#define SIMULATED_METHODS (LOCK_METHODS + 1)
-
 #define KEY_ROWS 3
 
 static inline uint64_t key_first_bytes(const unsigned char *bytes)

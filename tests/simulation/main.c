@@ -32,11 +32,11 @@ static const char usage[] =
     "  --strict                 also check for known open issues (checker.h)\n";
 
 /* By enum lock_method; the last: each episode draws its own. */
-static const char *const method_names[SIMULATED_METHODS + 1] = {"advisory", "row", "lease", "session", "any"};
+static const char *const method_names[LOCK_METHODS + 1] = {"advisory", "row", "lease", "session", "any"};
 
 static bool set_method(const char *name)
 {
-    for (episode_method = 0; episode_method < SIMULATED_METHODS; episode_method++)
+    for (episode_method = 0; episode_method < LOCK_METHODS; episode_method++)
         if (strcmp(name, method_names[episode_method]) == 0)
             return true;
     return false;

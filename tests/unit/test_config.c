@@ -307,7 +307,7 @@ static const struct refusal values[] = {
     {"", "imap.tls=ssl", "[imap] tls = ssl: must be imaps, starttls or none"},
     {"", "imap.tls=IMAPS", "must be imaps, starttls or none"},
     {"", "log.to=", "[log] to = : must be syslog or stderr"},
-    {"", "lock.method=table", "[lock] method = table: must be advisory, row or lease;"},
+    {"", "lock.method=table", "[lock] method = table: must be advisory, row, lease or session;"},
     {"", "delivery.rejected=defer", "[delivery] rejected = defer: must be bounce or quarantine"},
     {"", "database.conninfo=", "[database] conninfo: must not be empty"},
     {"", "database.conninfo=password=tell\nx", "[database] conninfo: contains a control character"},
@@ -629,6 +629,7 @@ static void test_print_hides_passwords(void **state)
         {"postgresql://h/db?user=u&pass%77ord=hunter2", "postgresql://h/db?user=u&pass%77ord=***"},
         {"postgresql://h/db?password&a=b", "postgresql://h/db?password&a=b"},
         {"postgresql:///db?x&sslpassword=hunter2", "postgresql:///db?x&sslpassword=***"},
+        {"sqlite:/var/lib/a b/password=x.db", "sqlite:/var/lib/a b/password=x.db"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char *override OD_CLEANUP(base_free) = base_printf("database.conninfo=%s", cases[i].conninfo);

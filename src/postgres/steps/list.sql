@@ -5,7 +5,7 @@
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
 -- index can be used. Postfix's time has whole seconds
 -- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
--- gives: at state queue_id account delay mailbox subject from sender message_id uid role recipients attempt error
+-- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(r.at)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 round(extract(epoch FROM @delay@)::numeric, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
 c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d
@@ -46,7 +46,7 @@ AS oldest_unfinished FROM @schema@.delivery WHERE finished_at IS NULL) d,
 
 -- hours: a row for each recent hour in which something was stored in a recipient's mailbox
 -- takes: hours
--- gives: hour stored bytes retried p50 p95 p99
+-- gives: hour stored bytes retried p50:number p95:number p99:number
 SELECT @utc(hour)@ AS hour, stored, bytes, retried, round(p[1]::numeric, 3) AS p50,
 round(p[2]::numeric, 3) AS p95, round(p[3]::numeric, 3) AS p99 FROM (
 SELECT date_trunc('hour', c.stored_at, 'UTC') AS hour, count(*) AS stored, sum(m.size) AS bytes,

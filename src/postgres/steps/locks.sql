@@ -39,7 +39,8 @@ SELECT * FROM all_of_them ORDER BY max(age) OVER (PARTITION BY key) DESC NULLS L
 -- locks_advisory: claims in progress and locks that are held. pg_locks shows a bigint key as two halves with objsubid 1. Our
 -- keys are hashes, which are practically never as small as the numbers that people and programs choose
 -- takes: claim_ms
--- gives: key message_id account mailbox state host pid age lock session ours backend user client held hidden waiting
+-- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
+-- gives: waiting:json
 WITH locks AS (SELECT @key_of(l)@ AS place, @session_columns@
 FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.objsubid = 1
@@ -52,7 +53,8 @@ OR m.id IS NOT NULL OR h.place NOT BETWEEN -4294967296 AND 4294967296)
 -- locks_row: a locked row is known by the transaction in its xmax: that one holds the lock of its own number, which others
 -- wait for; behind the first of those they wait for the row itself
 -- takes: claim_ms
--- gives: key message_id account mailbox state host pid age lock session ours backend user client held hidden waiting
+-- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
+-- gives: waiting:json
 WITH locks AS (WITH now AS MATERIALIZED (SELECT * FROM pg_catalog.pg_locks)
 SELECT l.place, @session_columns@
 FROM (SELECT s.slot::bigint AS place, n.* FROM now n
@@ -67,7 +69,8 @@ CROSS JOIN (SELECT NULL::text AS message_id) m WHERE c.key IS NOT NULL OR h.ours
 
 -- locks_lease: those that have not expired
 -- takes: claim_ms
--- gives: key message_id account mailbox state host pid age lock session ours backend user client held hidden waiting
+-- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
+-- gives: waiting:json
 WITH locks AS (SELECT key AS place, true AS granted, NULL::integer AS backend, NULL::timestamptz AS waitstart, "user" AS usename,
 session, session LIKE 'oncedrop %' AS ours, taken_at AS since, NULL::text AS client, false AS hidden
 FROM @schema@.lease WHERE expires_at > @now@),

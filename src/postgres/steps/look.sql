@@ -14,7 +14,7 @@ AND c.attempt_at > @ago(:hold_off_ms)@) LIMIT 1
 
 -- look_copies: the message's copies in all mailboxes of these accounts
 -- takes: identity digest accounts
--- gives: account mailbox state doubt attempt attempt_age_ms first_age_ms owner owner_finished uidvalidity uid role
+-- gives: account mailbox state doubt:truth attempt attempt_age_ms first_age_ms owner owner_finished:truth uidvalidity uid role
 SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @age_ms(c.attempt_at)@, @age_ms(c.first_at)@,
 d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role
 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id

@@ -68,7 +68,7 @@ FROM due WHERE due.id = c.message AND c.state IN ('pending', 'appending'))
 
 -- message_is_open: whether a message has anything unfinished
 -- takes: message
--- gives: open
+-- gives: open:truth
 SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = :message::bigint AND finished_at IS NULL)
 OR EXISTS (SELECT FROM @schema@.copy WHERE message = :message::bigint AND state IN ('pending', 'appending'))
 

@@ -1,7 +1,7 @@
 -- server_read: what is known about an IMAP server, and whether it is time to look again. What was found good is valid for
 -- honoured_ms, what was not for refused_ms
 -- takes: server honoured_ms refused_ms
--- gives: honoured look
+-- gives: honoured:truth look:truth
 SELECT honoured,
 (honoured AND checked_at < @ago(:honoured_ms)@ OR NOT honoured AND checked_at < @ago(:refused_ms)@) AND
 tried_at < @ago(:refused_ms)@ FROM @schema@.server WHERE server = :server

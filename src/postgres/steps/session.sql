@@ -1,6 +1,9 @@
 -- begin: begins a transaction
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
+-- begin_look: begins one in which the lock is tried and what is known is read, and nothing else
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
+
 -- word settings: all SET LOCAL in one statement, in which every name is qualified. If a site has lowered
 -- synchronous_commit, mail could be lost after an answer that was not yet durable, here and on a synchronous standby; that
 -- the wait for that was given up is said by a WARNING (pg_connect.c). idle_in_transaction_session_timeout lets the server

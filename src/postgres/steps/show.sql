@@ -1,6 +1,6 @@
 -- find_messages: messages by identity, digest, or any queue id they were tried under, each of which may be none
 -- takes: identity digest queue_id
--- gives: id message_id digest lock_key sender from subject date size in_reply_to references received_at
+-- gives: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
 SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, "from", subject,
 @utc(date)@ AS date, size, in_reply_to, to_jsonb("references") AS "references",
 @utc(received_at)@ AS received_at FROM @schema@.message WHERE id IN (
@@ -39,7 +39,7 @@ ORDER BY array_position(ARRAY['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'], 
 
 -- show_deliveries: of a message
 -- takes: message
--- gives: recipient original_recipient account mailbox outcome reason tries queue_id host first_at last_at finished_at whole
+-- gives: recipient original_recipient account mailbox outcome reason tries queue_id host first_at last_at finished_at whole:truth
 SELECT recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host,
 @utc(first_at)@ AS first_at, @utc(last_at)@ AS last_at,
 @utc(finished_at)@ AS finished_at, whole
@@ -47,7 +47,7 @@ FROM @schema@.delivery WHERE message = :message::bigint ORDER BY id
 
 -- show_tries: of a message
 -- takes: message
--- gives: at outcome recipient queue_id reason queued read lock database imap host pid ended_at
+-- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
 round(extract(epoch FROM t.started_at - t.queued_at)::numeric) AS queued,
 round(t.read_ms / 1000.0, 3) AS read, round(t.lock_ms / 1000.0, 3) AS lock,
@@ -72,7 +72,7 @@ WHERE d.message = :message::bigint AND t.span_id IS NOT NULL ORDER BY t.started_
 
 -- show_copies: of a message
 -- takes: message
--- gives: account mailbox role state doubt uid uidvalidity attempt repeated first_at attempt_at stored_at host pid
+-- gives: account mailbox role state doubt:truth uid uidvalidity attempt repeated first_at attempt_at stored_at host pid
 -- gives: claimed_by error
 SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.attempt, c.repeated,
 @utc(c.first_at)@ AS first_at, @utc(c.attempt_at)@ AS attempt_at,

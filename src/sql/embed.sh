@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 #
-# Writes the schema's SQL files, named on the command line as NNN-what.sql, as a C table for pg_schema.c.
+# Writes the schema's SQL files, named on the command line as NNN-what.sql, as a C table for an engine.
 set -eu
 
-echo '/* Made by src/postgres/schema/embed.sh; edit the SQL files instead. */'
+echo '/* Made by src/sql/embed.sh; edit the SQL files instead. */'
 echo 'static const struct schema_file { int version; const char *name; const char *text; } schema_files[] = {'
 for file; do
     name=${file##*/}

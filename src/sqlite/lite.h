@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A session with a ledger in a file (SQLite). A step is executed when it is added, and its rows are kept until they are
+ * taken; when one has failed, those behind it in the batch are not executed. Functions that have their like in sql_engine.h
+ * do what is said there, or in sql.h. */
+#ifndef ONCEDROP_LITE_H
+#define ONCEDROP_LITE_H
+
+#include <glib.h>
+#include <sqlite3.h>
+
+#include "sql/sql.h"
+#include "sql/sql_engine.h"
+#include "sql/sql_text.h"
+
+struct sql_session {
+    sqlite3 *db;
+    char *path;             /* of the file; in a fault's text */
+    GHashTable *statements; /* prepared on this connection: text -> struct prepared */
+    GPtrArray *results;     /* of the batch: struct sql_rows by mark; NULL: taken, or not executed */
+    size_t added;           /* to the batch: steps, executed or not */
+    bool failed;            /* a step of the batch has; the fault says why, and results ends there */
+    bool told;              /* the caller has the fault */
+    struct fault fault;
+    bool writes;     /* the session has the writer's lock */
+    GArray *unlocks; /* int64_t: bytes of locks that go with the COMMIT of the transaction */
+    bool lost;       /* what is on the disk is not known: not to be used any more */
+    int log_pages;   /* pages in the write-ahead log after the last COMMIT */
+};
+
+/* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
+bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
+
+/* lite_open.c */
+
+/* The path of the file that conninfo names. */
+const char *lite_path(const struct config *config) OD_MUST;
+
+struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
+void lite_close(struct sql_session *lite);
+
+/* Creates the file, empty, readable and writable by its owner, and readable by its group; one that is there stays as it
+ * is. False with the fault set if that fails. */
+bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
+
+/* lite_batch.c */
+
+/* Prepares lite->statements and lite->results for a new connection. */
+void lite_batch_begin(struct sql_session *lite);
+
+/* gives: NULL for a text of the site's own, which must be one statement that only reads. */
+void lite_add(struct sql_session *lite, const char *sql, const char *gives, size_t count,
+              const struct sql_value *values);
+bool lite_send(struct sql_session *lite, struct fault *fault) OD_MUST;
+size_t lite_mark(const struct sql_session *lite) OD_MUST;
+struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct fault *fault) OD_MUST;
+bool lite_passed(struct sql_session *lite, size_t mark, struct fault *fault) OD_MUST;
+bool lite_finish(struct sql_session *lite);
+bool lite_script(struct sql_session *lite, const char *sql, struct fault *fault) OD_MUST;
+
+/* lite_rows.c: steps the statement to its end; NULL with the fault set. gives: as struct sql_step_text has it. */
+struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *gives,
+                          struct fault *fault) OD_MUST;
+
+/* Binds the values to the parameters $1 ... that the statement has. */
+bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values) OD_MUST;
+
+/* lite_lock.c: bytes of the lock file, which lies beside the ledger and is opened once in a process: closing it would drop
+ * all locks that the process has on it (fcntl(2)). A lock ends with its process, however that ends. */
+
+/* Opens it, if this process has not; false with the fault set. */
+bool lite_lock_open(const char *path, struct fault *fault) OD_MUST;
+
+/* Waits for the writer's lock. Every transaction that writes and every checkpoint has it: SQLite up to 3.51.2 can lose
+ * pages if a COMMIT and a checkpoint of two connections meet (sqlite.org/wal.html), and its own waiting is no queue. */
+bool lite_lock_writer(struct sql_session *lite, struct fault *fault) OD_MUST;
+void lite_unlock_writer(struct sql_session *lite);
+
+/* The locks of messages, by their keys, as functions in SQL: oncedrop_lock, _locked, _unlock, _holder. */
+bool lite_lock_functions(struct sql_session *lite, struct fault *fault) OD_MUST;
+
+/* At the end of a transaction: drops the locks that were given back in it; those stay that it has not committed. */
+void lite_unlock_given_back(struct sql_session *lite, bool committed);
+
+/* Drops all that the session has. */
+void lite_unlock_all(struct sql_session *lite);
+
+/* lite_schema.c */
+
+int lite_schema_needed(void) OD_MUST;
+char *lite_schema_sql(const struct config *config, int from) OD_MUST;
+const char *lite_schema_begin(bool alone) OD_MUST;
+
+#endif

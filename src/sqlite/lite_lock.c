@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The lock file. Classic locks (F_SETLK), not those of an open file description: a child that was forked would keep those
+ * alive, and they do not name their holder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sqlite/lite.h"
+
+#define KEY_BITS INT64_C(0x3fffffffffffffff)     /* of a key: where its byte is */
+#define WRITER (INT64_C(0x3fffffffffffffff) + 1) /* the byte behind those */
+
+/* Of this process: one file, since it has one ledger. */
+static int lock_file = -1;
+static char *lock_path;
+static struct sql_session *writer; /* which session has the writer's lock; the kernel does not tell sessions apart */
+static GHashTable *held;           /* locks of messages: the key's byte -> the session */
+
+bool lite_lock_open(const char *path, struct fault *fault)
+{
+    char *name OD_CLEANUP(base_free) = base_printf("%s-lock", path);
+    if (lock_path != NULL && strcmp(lock_path, name) == 0)
+        return true;
+    if (lock_path != NULL)
+        return fault_set(fault, "database: this process has another ledger, %s, already", lock_path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (fd < 0)
+        return fault_set(fault, "database: %s: %m", name);
+    lock_file = fd;
+    lock_path = g_steal_pointer(&name);
+    held = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    return true;
+}
+
+static struct flock byte_at(int64_t at, short type)
+{
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+}
+
+bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
+{
+    struct flock lock = byte_at(WRITER, F_WRLCK);
+    if (lite->writes)
+        return true;
+    if (writer != NULL) /* it would never end */
+        return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
+    while (fcntl(lock_file, F_SETLKW, &lock) != 0)
+        if (errno != EINTR)
+            return fault_set(fault, "database: %s: %m", lock_path);
+    writer = lite;
+    return lite->writes = true;
+}
+
+static void unlock(int64_t at)
+{
+    struct flock lock = byte_at(at, F_UNLCK);
+    (void)fcntl(lock_file, F_SETLK, &lock);
+}
+
+void lite_unlock_writer(struct sql_session *lite)
+{
+    if (!lite->writes)
+        return;
+    unlock(WRITER);
+    writer = NULL;
+    lite->writes = false;
+}
+
+static int64_t byte_of(sqlite3_value *key)
+{
+    return sqlite3_value_int64(key) & KEY_BITS;
+}
+
+/* oncedrop_lock(key): whether it is ours now. */
+static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct sql_session *lite = sqlite3_user_data(context);
+    int64_t at = byte_of(values[0]);
+    struct flock lock = byte_at(at, F_WRLCK);
+    (void)count;
+    struct sql_session *owner = g_hash_table_lookup(held, &at);
+    if (owner == NULL && fcntl(lock_file, F_SETLK, &lock) == 0) {
+        g_hash_table_insert(held, g_memdup2(&at, sizeof(at)), lite);
+        owner = lite;
+    } else if (owner == NULL && errno != EAGAIN && errno != EACCES) {
+        sqlite3_result_error(context, strerror(errno), -1);
+        return;
+    }
+    sqlite3_result_int(context, owner == lite);
+}
+
+/* oncedrop_locked(key): whether it is ours still. */
+static void sql_locked(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    int64_t at = byte_of(values[0]);
+    (void)count;
+    sqlite3_result_int(context, g_hash_table_lookup(held, &at) == sqlite3_user_data(context));
+}
+
+static void unlock_message(struct sql_session *lite, int64_t at)
+{
+    if (g_hash_table_lookup(held, &at) != lite)
+        return;
+    unlock(at);
+    g_hash_table_remove(held, &at);
+}
+
+void lite_unlock_given_back(struct sql_session *lite, bool committed)
+{
+    for (guint i = 0; committed && i < lite->unlocks->len; i++)
+        unlock_message(lite, g_array_index(lite->unlocks, int64_t, i));
+    g_array_set_size(lite->unlocks, 0);
+}
+
+/* Of a session. */
+static void give_back_all(struct sql_session *lite)
+{
+    GHashTableIter iter;
+    gpointer at, owner;
+    g_hash_table_iter_init(&iter, held);
+    while (g_hash_table_iter_next(&iter, &at, &owner))
+        if (owner == lite)
+            g_array_append_val(lite->unlocks, *(int64_t *)at);
+}
+
+void lite_unlock_all(struct sql_session *lite)
+{
+    lite_unlock_writer(lite);
+    if (held != NULL)
+        give_back_all(lite);
+    lite_unlock_given_back(lite, true);
+}
+
+/* oncedrop_unlock(key): gives it back with the COMMIT, or at once if there is no transaction; NULL: all that are ours. */
+static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct sql_session *lite = sqlite3_user_data(context);
+    int64_t at = byte_of(values[0]);
+    (void)count;
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+        give_back_all(lite);
+    else
+        g_array_append_val(lite->unlocks, at);
+    if (sqlite3_get_autocommit(lite->db))
+        lite_unlock_given_back(lite, true);
+}
+
+/* oncedrop_holder(key): the process that has it; NULL: none, or this one. */
+static void sql_holder(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct flock lock = byte_at(byte_of(values[0]), F_WRLCK);
+    (void)count;
+    if (fcntl(lock_file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        sqlite3_result_int64(context, lock.l_pid);
+}
+
+bool lite_lock_functions(struct sql_session *lite, struct fault *fault)
+{
+    static const struct {
+        const char *name;
+        void (*function)(sqlite3_context *context, int count, sqlite3_value **values);
+    } functions[] = {
+        {"oncedrop_lock", sql_lock},
+        {"oncedrop_locked", sql_locked},
+        {"oncedrop_unlock", sql_unlock},
+        {"oncedrop_holder", sql_holder},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
+        int error = sqlite3_create_function_v2(lite->db, functions[i].name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, lite,
+                                               functions[i].function, NULL, NULL, NULL);
+        if (error != SQLITE_OK)
+            return lite_fail(lite, error, fault);
+    }
+    return true;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Opening the file, so that a COMMIT is durable, and nothing is written behind our back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sqlite/lite.h"
+
+const char *lite_path(const struct config *config)
+{
+    return config->database.conninfo + strlen(CONFIG_SQLITE);
+}
+
+/* Between hosts neither the locks hold nor the shared memory that SQLite's log needs (sqlite.org/wal.html). */
+static bool check_file_system(const char *path, struct fault *fault)
+{
+    static const struct {
+        unsigned long magic;
+        const char *name;
+    } refused[] = {
+        {NFS_SUPER_MAGIC, "NFS"},   {0xff534d42, "CIFS"},     {SMB2_SUPER_MAGIC, "SMB"},  {0x01021997, "9p"},
+        {CEPH_SUPER_MAGIC, "Ceph"}, {AFS_SUPER_MAGIC, "AFS"}, {CODA_SUPER_MAGIC, "Coda"}, {0x7461636f, "OCFS2"},
+        {0x01161970, "GFS2"},       {0x0bd00bd0, "Lustre"},
+    };
+    struct statfs status;
+    if (statfs(path, &status) != 0)
+        return fault_set(fault, "database: %s: %m", path);
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++)
+        if ((unsigned long)status.f_type == refused[i].magic)
+            return fault_set(fault,
+                             "database: %s is on %s, a file system that several hosts share: there a file cannot keep"
+                             " deliveries apart; put it on a local disk, or use PostgreSQL",
+                             path, refused[i].name);
+    return true;
+}
+
+static void sql_now(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct timespec now;
+    (void)count;
+    (void)values;
+    clock_gettime(CLOCK_REALTIME, &now);
+    sqlite3_result_int64(context, (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+}
+
+/* oncedrop_sha256(a, b): of both, one after the other. */
+static void sql_sha256(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    guint8 digest[32];
+    gsize size = sizeof(digest);
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    for (int i = 0; i < count; i++) {
+        const guchar *data = sqlite3_value_blob(values[i]);
+        g_checksum_update(checksum, data, sqlite3_value_bytes(values[i]));
+    }
+    g_checksum_get_digest(checksum, digest, &size);
+    sqlite3_result_blob(context, digest, (int)size, SQLITE_TRANSIENT);
+}
+
+static int note_log(void *context, sqlite3 *db, const char *name, int pages)
+{
+    struct sql_session *lite = context;
+    (void)db;
+    (void)name;
+    lite->log_pages = pages;
+    return SQLITE_OK;
+}
+
+/* No checkpoint on close: the next process would have to create the log anew. FULL: else a COMMIT is not durable. */
+static bool set_up(struct sql_session *lite, struct fault *fault)
+{
+    static const char pragmas[] =
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
+        "PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0";
+    int error = sqlite3_db_config(lite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_busy_timeout(lite->db, SQL_TIMEOUT_MS); /* while another process recovers the log */
+    if (error == SQLITE_OK)
+        error = sqlite3_exec(lite->db, pragmas, NULL, NULL, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_create_function_v2(lite->db, "oncedrop_now", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, sql_now,
+                                           NULL, NULL, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_create_function_v2(lite->db, "oncedrop_sha256", 2,
+                                           SQLITE_UTF8 | SQLITE_DIRECTONLY | SQLITE_DETERMINISTIC, NULL, sql_sha256,
+                                           NULL, NULL, NULL);
+    if (error != SQLITE_OK)
+        return lite_fail(lite, error, fault);
+    sqlite3_wal_hook(lite->db, note_log, lite);
+    return lite_lock_functions(lite, fault);
+}
+
+struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault)
+{
+    struct sql_session *lite = base_alloc(sizeof(*lite));
+    (void)application;
+    lite->path = base_strdup(lite_path(config));
+    lite_batch_begin(lite);
+    if (access(lite->path, F_OK) != 0 && errno == ENOENT)
+        fault_set(fault, "database: there is no %s; run: oncedrop schema install", lite->path);
+    else if (check_file_system(lite->path, fault) && lite_lock_open(lite->path, fault)) {
+        int error = sqlite3_open_v2(lite->path, &lite->db,
+                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+        if (error == SQLITE_OK ? set_up(lite, fault) : lite_fail(lite, error, fault))
+            return lite;
+    }
+    lite_close(lite);
+    return NULL;
+}
+
+void lite_close(struct sql_session *lite)
+{
+    g_ptr_array_unref(lite->results);
+    g_hash_table_destroy(lite->statements);
+    (void)sqlite3_close(lite->db); /* before the locks go: it rolls an open transaction back */
+    lite_unlock_all(lite);
+    g_array_unref(lite->unlocks);
+    base_free(&lite->path);
+    base_free(&lite);
+}
+
+bool lite_create(const struct config *config, struct fault *fault)
+{
+    const char *path = lite_path(config);
+    sqlite3 *db = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return errno == EEXIST || fault_set(fault, "database: %s: %m", path);
+    (void)close(fd);
+    int error = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    if (error != SQLITE_OK)
+        fault_set(fault, "database: %s: %s", path, sqlite3_errmsg(db));
+    (void)sqlite3_close(db);
+    return error == SQLITE_OK;
+}

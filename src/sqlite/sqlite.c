@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The engine: its steps, and what it has of sql.h. */
+#include <string.h>
+
+#include "module_build.h"
+#include "sqlite/lite.h"
+#include "sqlite_steps.h"
+
+/* Both are read by module_load. */
+extern const struct sql_engine sqlite_engine;
+extern const char sqlite_engine_build[];
+const char sqlite_engine_build[] = MODULE_BUILD;
+
+static bool engine_usable(const struct sql_session *lite)
+{
+    return !lite->lost;
+}
+
+static bool engine_in_transaction(const struct sql_session *lite)
+{
+    return !sqlite3_get_autocommit(lite->db);
+}
+
+static void engine_look(struct sql_session *lite)
+{
+    (void)lite; /* nothing can have ended it */
+}
+
+static void engine_set_timeout(struct sql_session *lite, int64_t ms)
+{
+    (void)lite;
+    (void)ms;
+}
+
+static void engine_receive_any(struct sql_session *lite)
+{
+    (void)lite;
+}
+
+static const char *engine_secured(const struct sql_session *lite, bool *ret_good)
+{
+    (void)lite;
+    *ret_good = true;
+    return "a file of this host";
+}
+
+static void engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
+{
+    struct sql_value ordered[SQL_VALUES_MAX];
+    size_t order[SQL_VALUES_MAX], count;
+    char *sql OD_CLEANUP(base_free) = sql_text_render(steps[step].text, values, order, &count);
+    for (size_t i = 0; i < count; i++)
+        ordered[i] = values[order[i]];
+    lite_add(lite, sql, steps[step].gives, count, ordered);
+}
+
+static void engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
+{
+    lite_add(lite, text, NULL, 1, &value);
+}
+
+static bool engine_committed(struct sql_session *lite, size_t mark, struct fault *fault)
+{
+    return lite_passed(lite, mark + 1, fault);
+}
+
+static char *engine_nth_host(const struct config *config, size_t n, char **ret_name)
+{
+    (void)config;
+    (void)n;
+    (void)ret_name;
+    return NULL;
+}
+
+/* The files belong to service.user. */
+static bool engine_login_is_service(const struct config *config)
+{
+    (void)config;
+    return true;
+}
+
+static void engine_add_remedy(const struct config *config, const char *role, struct fault *fault)
+{
+    (void)role;
+    const struct fault was = *fault;
+    if (strstr(fault->text, "no such table") != NULL)
+        fault_set(fault, "%s (run: oncedrop schema install)", was.text);
+    else if (strstr(fault->text, "no such column") != NULL)
+        fault_set(fault, "%s (run: oncedrop schema upgrade)", was.text);
+    else if (strcmp(fault->code, "READONLY") == 0 || strcmp(fault->code, "CANTOPEN") == 0)
+        fault_set(fault, "%s (the file, its directory, and the files beside it must belong to %s)", was.text,
+                  config->service.user);
+    memcpy(fault->code, was.code, sizeof(was.code));
+}
+
+static enum sql_failure engine_failure(const struct fault *fault)
+{
+    return strcmp(fault->code, "BUSY") == 0                                           ? SQL_FAILURE_LOCK_TIMEOUT
+           : strcmp(fault->code, "PERM") == 0 || strcmp(fault->code, "READONLY") == 0 ? SQL_FAILURE_REFUSED
+                                                                                      : SQL_FAILURE_OTHER;
+}
+
+static char *engine_show_holders(const struct config *config)
+{
+    (void)config;
+    return base_strdup("");
+}
+
+const struct sql_engine sqlite_engine = {
+    .name = "SQLite",
+    .steps = steps,
+    .pool_hint = "",
+    .open = lite_open,
+    .close = lite_close,
+    .usable = engine_usable,
+    .in_transaction = engine_in_transaction,
+    .look = engine_look,
+    .set_timeout = engine_set_timeout,
+    .receive_any = engine_receive_any,
+    .secured = engine_secured,
+    .add = engine_add,
+    .add_text = engine_add_text,
+    .send = lite_send,
+    .mark = lite_mark,
+    .take = lite_take,
+    .passed = lite_passed,
+    .committed = engine_committed,
+    .finish = lite_finish,
+    .script = lite_script,
+    .create = lite_create,
+    .nth_host = engine_nth_host,
+    .login_is_service = engine_login_is_service,
+    .add_remedy = engine_add_remedy,
+    .failure = engine_failure,
+    .show_holders = engine_show_holders,
+    .schema_needed = lite_schema_needed,
+    .schema_sql = lite_schema_sql,
+    .schema_begin = lite_schema_begin,
+    .schema_end = "COMMIT",
+};

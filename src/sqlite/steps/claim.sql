@@ -1,0 +1,46 @@
+-- answer: records the recipient's delivery, and this try of it
+-- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
+-- takes: queued_at trace read_ms lock_ms database_ms imap_ms
+INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
+queue_id, host, outcome, reason, first_at, last_at, finished_at, whole)
+SELECT id, :recipient, :original, :account, :mailbox, :queue_id, :host,
+:outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_whole
+FROM @schema@.message WHERE identity = :identity AND digest = :digest
+ON CONFLICT (message, recipient) DO UPDATE SET
+original_recipient = coalesce(excluded.original_recipient, d.original_recipient),
+account = excluded.account, mailbox = excluded.mailbox,
+queue_id = coalesce(excluded.queue_id, d.queue_id), host = excluded.host,
+outcome = excluded.outcome, reason = excluded.reason, tries = d.tries + 1,
+last_at = excluded.last_at,
+finished_at = coalesce(CASE WHEN d.outcome <> 'abandoned' THEN d.finished_at END, excluded.finished_at),
+whole = d.whole OR excluded.whole
+-- then
+INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
+SELECT d.id, :claim, @now@ - (:read_ms + :lock_ms + :database_ms + :imap_ms) * 1000,
+CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, :queued_at * 1000000, :host, :pid, :outcome, :reason,
+:read_ms, :lock_ms, :database_ms, :imap_ms,
+CASE WHEN :trace THEN substr(oncedrop_sha256(:identity, :digest), 1, 16) END,
+CASE WHEN :trace THEN substr(oncedrop_sha256(:claim, :recipient), 1, 8) END
+FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
+WHERE m.identity = :identity AND m.digest = :digest ON CONFLICT DO NOTHING
+
+-- claim_copy: claims a copy, if nobody claimed it since it was looked at
+-- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
+INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at,
+attempt_at)
+SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@
+FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
+WHERE m.identity = :identity AND m.digest = :digest
+ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
+doubt = excluded.doubt, attempt = c.attempt + 1, attempt_at = excluded.attempt_at,
+claim = excluded.claim, claimed_by = excluded.claimed_by, host = excluded.host,
+pid = excluded.pid, error = NULL, repeated = c.repeated + :again
+WHERE c.attempt = :attempt_before AND (c.state = 'stored') = :again
+
+-- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's
+-- takes: identity digest accounts mailboxes claim
+-- gives: state transaction
+SELECT c.state, 0 FROM @schema@.message m CROSS JOIN @schema@.copy c ON c.message = m.id
+WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim
+AND c.account IN (SELECT value FROM json_each(:accounts)) AND c.mailbox IN (SELECT value FROM json_each(:mailboxes))

@@ -1,0 +1,96 @@
+-- word expired: of messages m that are to be abandoned. :older_ms: minimum milliseconds since the last try; :appending_ms:
+-- since an APPEND that may still be in progress; :upto: the last message
+m.id <= :upto AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL
+UNION SELECT message FROM @schema@.copy WHERE state <> 'stored' AND state IN ('pending', 'appending'))
+AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL
+AND d.last_at >= @ago(:older_ms)@)
+AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
+AND c.attempt_at >= @ago(CASE c.state WHEN 'appending' THEN :appending_ms ELSE :older_ms END)@)
+
+-- word old: of messages m that arrived long enough ago, and have nothing unfinished. last_at is checked because replayed
+-- messages arrived long ago but may have been recorded today
+m.received_at < @ago(:older_ms)@
+AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
+AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
+
+-- word open: what column says of the unfinished deliveries of a message m, each text once
+(SELECT group_concat({}, ', ') FROM (SELECT DISTINCT {} FROM @schema@.delivery
+WHERE message = m.id AND finished_at IS NULL ORDER BY {}))
+
+-- word report: of messages m that are due
+SELECT m.id, coalesce((SELECT @utc(max(last_at))@ FROM @schema@.delivery WHERE message = m.id AND finished_at IS NULL),
+(SELECT @utc(max(attempt_at))@ FROM @schema@.copy WHERE message = m.id)) AS last_at, @open(queue_id)@ AS queue_id,
+(SELECT group_concat(recipient, ', ') FROM (SELECT recipient FROM @schema@.delivery
+WHERE message = m.id AND finished_at IS NULL ORDER BY id)) AS recipients, m.message_id,
+(SELECT group_concat(reason, '; ') FROM (SELECT DISTINCT reason FROM @schema@.delivery
+WHERE message = m.id AND finished_at IS NULL ORDER BY reason)) AS reason FROM @schema@.message m
+
+-- read_agreed: on which method of locking the hosts have agreed
+-- gives: lock_method
+SELECT lock_method FROM @schema@.agreed
+
+-- find_expired: the next messages to be abandoned, not locked yet
+-- takes: older_ms appending_ms upto after most
+-- gives: id lock_key
+SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after AND @expired@
+ORDER BY m.id LIMIT :most
+
+-- find_old: the next messages to be deleted, not locked yet
+-- takes: older_ms after most
+-- gives: id lock_key
+SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after AND @old@
+ORDER BY m.id LIMIT :most
+
+-- lock_messages: which of these are there: nobody else writes
+-- takes: ids
+-- gives: id
+SELECT id FROM @schema@.message WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- preview_expired: what abandon_expired would abandon, for people
+-- takes: older_ms appending_ms upto after
+-- gives: last_at queue_id recipients message_id reason
+SELECT last_at, queue_id, recipients, message_id, reason FROM (@report@ WHERE m.id > :after AND @expired@) ORDER BY id
+
+-- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people
+-- takes: older_ms appending_ms upto ids
+-- gives: last_at queue_id recipients message_id reason
+CREATE TEMPORARY TABLE IF NOT EXISTS due (id INTEGER PRIMARY KEY, last_at, queue_id, recipients, message_id, reason)
+-- then
+DELETE FROM temp.due
+-- then
+INSERT INTO temp.due @report@ WHERE m.id IN (SELECT value FROM json_each(:ids)) AND @expired@
+-- then
+UPDATE @schema@.delivery SET outcome = 'abandoned', finished_at = @now@
+WHERE finished_at IS NULL AND message IN (SELECT id FROM temp.due)
+-- then
+UPDATE @schema@.copy SET doubt = doubt OR state = 'appending', state = 'abandoned'
+WHERE state IN ('pending', 'appending') AND message IN (SELECT id FROM temp.due)
+-- then
+SELECT last_at, queue_id, recipients, message_id, reason FROM temp.due ORDER BY id
+
+-- message_is_open: whether a message has anything unfinished
+-- takes: message
+-- gives: open:truth
+SELECT EXISTS (SELECT 1 FROM @schema@.delivery WHERE message = :message AND finished_at IS NULL)
+OR EXISTS (SELECT 1 FROM @schema@.copy WHERE message = :message AND state IN ('pending', 'appending'))
+
+-- count_old: how many messages would be deleted once unfinished ones are abandoned
+-- takes: older_ms abandon_ms
+-- gives: messages
+SELECT count(*) FROM @schema@.message m WHERE m.received_at < @ago(:older_ms)@
+AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:abandon_ms)@))
+AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
+AND c.attempt_at >= @ago(:abandon_ms)@)
+
+-- delete_leases: there are none
+SELECT 0
+
+-- delete_old: deletes those of these messages that are still to be deleted; what they have in other tables goes with them,
+-- and triggers subtract them from what was counted
+-- takes: older_ms ids
+-- gives: deleted
+DELETE FROM @schema@.message AS m WHERE m.id IN (SELECT value FROM json_each(:ids)) AND @old@
+-- then
+SELECT changes()

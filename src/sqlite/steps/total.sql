@@ -1,0 +1,98 @@
+-- word le: the upper bound of the histogram's bucket for a time in milliseconds; 0: it is above all
+CASE WHEN {} IS NULL THEN NULL WHEN {} <= 5 THEN 5 WHEN {} <= 10 THEN 10 WHEN {} <= 25 THEN 25 WHEN {} <= 50 THEN 50
+WHEN {} <= 100 THEN 100 WHEN {} <= 250 THEN 250 WHEN {} <= 500 THEN 500 WHEN {} <= 1000 THEN 1000 WHEN {} <= 2500 THEN 2500
+WHEN {} <= 5000 THEN 5000 WHEN {} <= 10000 THEN 10000 WHEN {} <= 30000 THEN 30000 WHEN {} <= 60000 THEN 60000
+WHEN {} <= 300000 THEN 300000 WHEN {} <= 1800000 THEN 1800000 WHEN {} <= 7200000 THEN 7200000 ELSE 0 END
+
+-- word bounds: of all buckets
+'[5,10,25,50,100,250,500,1000,2500,5000,10000,30000,60000,300000,1800000,7200000,0]'
+
+-- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
+coalesce((SELECT value FROM @schema@.total WHERE name = 'counted_until'), 0)
+
+-- word counted_tries: tries t of deliveries d, as they are counted. If an outcome can mean both deferral and bounce, it
+-- counts as a bounce in the try that finished the delivery
+SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
+WHEN t.outcome IN ('stored', 'quarantined', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'
+OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'
+ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN ('stored', 'quarantined')
+AND t.queued_at IS NOT NULL THEN max(coalesce((t.ended_at - t.queued_at + 500) / 1000, 0), 0) END
+AS delay_ms
+FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery
+
+-- word is_over: a try that cannot change any more: its process has settled everything that it claimed, or has certainly died
+(t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM @schema@.copy WHERE state <> 'stored' AND state = 'appending')
+OR t.outcome = 'claimed' AND t.started_at < @now@ - 3600000000)
+
+-- word phase: one of the times of the tries
+UNION ALL SELECT 'phase', '{}', @le({}_ms)@, count(*) FROM tries WHERE status <> 'died' GROUP BY 3
+UNION ALL SELECT 'phase_ms', '{}', 0, sum({}_ms) FROM tries WHERE status <> 'died' HAVING count(*) > 0
+
+-- word counts: of the tries
+SELECT 'deliveries' AS name, status AS label, 0 AS le, count(*) AS value FROM tries GROUP BY status
+UNION ALL SELECT 'deferrals', outcome, 0, count(*) FROM tries WHERE status = 'deferred' GROUP BY outcome
+@phase(read)@ @phase(lock)@ @phase(database)@ @phase(imap)@
+UNION ALL SELECT 'delay', '', @le(delay_ms)@, count(*) FROM tries WHERE status <> 'died' AND delay_ms IS NOT NULL GROUP BY 3
+UNION ALL SELECT 'delay_ms', '', 0, sum(delay_ms) FROM tries WHERE status <> 'died' HAVING count(delay_ms) > 0
+
+-- word events: of a table of them
+UNION ALL SELECT k.column1, k.column2, 0, sum(e.count) FROM {} CROSS JOIN (VALUES ('deliveries', 'deferred', 'held'),
+('deferrals', 'held', 'held'), ('searches', '', 'search')) AS k ON k.column3 = e.name GROUP BY 1, 2
+
+-- word zeros: what is counted even if there is none
+UNION ALL SELECT column1, column2, 0, 0 FROM (VALUES ('deliveries', 'stored'), ('deliveries', 'quarantined'),
+('deliveries', 'duplicate'), ('deliveries', 'deferred'), ('deliveries', 'bounced'), ('deliveries', 'died'),
+('deferrals', 'held'), ('deferrals', 'database'), ('deferrals', 'mailbox'), ('deferrals', 'overquota'),
+('deferrals', 'refused'), ('deferrals', 'trouble'), ('searches', ''), ('phase_ms', 'read'), ('phase_ms', 'lock'),
+('phase_ms', 'database'), ('phase_ms', 'imap'), ('delay_ms', ''))
+UNION ALL SELECT k.column1, k.column2, b.value, 0 FROM (VALUES ('phase', 'read'), ('phase', 'lock'),
+('phase', 'database'), ('phase', 'imap'), ('delay', '')) AS k CROSS JOIN json_each(@bounds@) AS b
+
+-- word counting_until: until which moment count_tries adds up
+(SELECT value FROM @schema@.total WHERE name = 'counting_until')
+
+-- totals_ever: counters that never decrease
+-- gives: name label le value
+WITH tries AS (@counted_tries@ WHERE t.started_at >= @counted_until@ AND @is_over@)
+SELECT name, label, le, sum(value) AS value FROM (@counts@ @events(@schema@.event e)@ @zeros@
+UNION ALL SELECT name, label, le, value FROM @schema@.total WHERE name <> 'counted_until'
+) AS counts GROUP BY name, label, le ORDER BY name, label, le = 0, le
+
+-- lock_total: makes sure that there is a row of the moment; nobody else writes
+INSERT INTO @schema@.total AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)
+ON CONFLICT (name, label, le) DO UPDATE SET value = t.value
+
+-- lock_tally: nothing: nobody else writes
+SELECT 0
+
+-- count_tally: messages and copies. No transaction lasts an hour: what got a number before a row that is older is there, or
+-- will never be
+UPDATE @schema@.tally AS t SET last_message = s.message, last_copy = s.copy,
+messages = t.messages + (SELECT count(*) FROM @schema@.message WHERE id > t.last_message AND id <= s.message),
+bytes = t.bytes + (SELECT coalesce(sum(size), 0) FROM @schema@.message WHERE id > t.last_message AND id <= s.message),
+copies = t.copies + (SELECT count(*) FROM @schema@.copy WHERE id > t.last_copy AND id <= s.copy)
+FROM (SELECT o.copy, max(o.last_message, coalesce((SELECT max(message) FROM @schema@.copy
+WHERE id > o.copy - 1000 AND id <= o.copy), 0)) AS message FROM (SELECT t.last_message, coalesce((SELECT id FROM @schema@.copy
+WHERE id > t.last_copy AND first_at < @now@ - 3600000000 ORDER BY id DESC LIMIT 1), t.last_copy) AS copy
+FROM @schema@.tally t) AS o) AS s
+
+-- count_tries: adds up those that are older than an hour
+INSERT INTO @schema@.total (name, label, le, value)
+SELECT 'counting_until', '', 0, max((@now@ - 3600000000) / 1000000 * 1000000, @counted_until@) WHERE true
+ON CONFLICT (name, label, le) DO UPDATE SET value = excluded.value
+-- then
+INSERT INTO @schema@.total AS o (name, label, le, value)
+WITH tries AS (@counted_tries@ WHERE t.started_at >= @counted_until@ AND t.started_at < @counting_until@),
+old AS (SELECT name, count FROM @schema@.event WHERE at < @counting_until@)
+SELECT name, label, le, sum(value) FROM (@counts@ @events(old e)@) AS counts WHERE true GROUP BY name, label, le
+ON CONFLICT (name, label, le) DO UPDATE SET value = o.value + excluded.value
+-- then
+DELETE FROM @schema@.event WHERE at < @counting_until@
+-- then
+UPDATE @schema@.total SET value = @counting_until@ WHERE name = 'counted_until'
+-- then
+DELETE FROM @schema@.total WHERE name = 'counting_until'
+
+-- total_is_due: a row if there is much to add up, and it has not been done lately
+SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
+AND @counted_until@ < @now@ - 7200000000

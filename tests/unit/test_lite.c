@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A session with a file, and its locks. Seen to fail with: locks that a lost session keeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "sqlite/lite.h"
+
+static char directory[] = "/tmp/test_lite.XXXXXX", conninfo[64];
+static struct config config = {.database.conninfo = conninfo};
+
+static int make_file(void **state)
+{
+    struct fault fault;
+    (void)state;
+    if (mkdtemp(directory) == NULL)
+        return -1;
+    snprintf(conninfo, sizeof(conninfo), CONFIG_SQLITE "%s/ledger.db", directory);
+    return lite_create(&config, &fault) ? 0 : -1;
+}
+
+static int remove_file(void **state)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-lock"};
+    (void)state;
+    for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+        char *path OD_CLEANUP(base_free) = base_printf("%s/ledger.db%s", directory, ends[i]);
+        (void)unlink(path);
+    }
+    return rmdir(directory);
+}
+
+static struct sql_session *open_session(void)
+{
+    struct fault fault;
+    struct sql_session *lite = lite_open(&config, "", &fault);
+    assert_non_null(lite);
+    return lite;
+}
+
+/* A batch of one statement. */
+static bool execute(struct sql_session *lite, const char *sql)
+{
+    struct fault fault;
+    lite_add(lite, sql, "", 0, NULL);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &fault);
+    (void)lite_finish(lite);
+    return rows != NULL;
+}
+
+static bool has_lock(struct sql_session *lite)
+{
+    struct fault fault;
+    lite_add(lite, "SELECT oncedrop_lock(7)", "t", 0, NULL);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &fault);
+    assert_non_null(rows);
+    bool has = sql_truth(rows, 0, 0);
+    (void)lite_finish(lite);
+    return has;
+}
+
+/* Whoever has it may not use it again, or close it, for long: a process that serves LMTP. */
+static void test_lost_has_no_lock(void **state)
+{
+    struct sql_session *lost = open_session(), *other = open_session();
+    (void)state;
+    assert_true(has_lock(lost));
+    assert_false(has_lock(other));
+    assert_true(execute(lost, "CREATE TABLE a (id INTEGER PRIMARY KEY)"));
+    assert_true(execute(lost, "CREATE TABLE b (a INTEGER REFERENCES a DEFERRABLE INITIALLY DEFERRED)"));
+    assert_true(execute(lost, "BEGIN IMMEDIATE"));
+    assert_true(execute(lost, "INSERT INTO b VALUES (1)"));
+    assert_false(execute(lost, "COMMIT"));
+    assert_true(lost->lost);
+    assert_true(has_lock(other));
+    assert_true(execute(other, "INSERT INTO a VALUES (1)"));
+    lite_close(lost);
+    assert_true(has_lock(other));
+    lite_close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lost_has_no_lock),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
