@@ -23,18 +23,19 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
-PKGS := glib-2.0 gnutls jansson
+PKGS := glib-2.0 jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gmime-3.0 libseccomp libpq sqlite3))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gnutls gmime-3.0 libseccomp libpq sqlite3))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
+TLS_LIBS = $(eval TLS_LIBS := $(shell $(PKG_CONFIG) --libs gnutls) -letpan)$(TLS_LIBS)
 DECODE_LIBS = $(eval DECODE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(DECODE_LIBS)
 SQLITE_LIBS = $(eval SQLITE_LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 glib-2.0))$(SQLITE_LIBS)
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
-LIBS = $(PKG_LIBS) -letpan
+LIBS = $(PKG_LIBS)
 # With what is a module elsewhere.
-TEST_LIBS = $(LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS)
+TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -54,7 +55,7 @@ STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/words.sql) \
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
-MODULES := oncedrop-decode.so $(ENGINES:%=oncedrop-%.so)
+MODULES := oncedrop-tls.so oncedrop-decode.so $(ENGINES:%=oncedrop-%.so)
 
 all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES))
 
@@ -63,15 +64,18 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 
 # What module.h says about modules.
 DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_message.o decode_part.o decode_words.o)
+TLS_OBJECTS := $(BUILD)/imap/imap_tls.o
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
 SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
-MODULE_OBJECTS := $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS)
+MODULE_OBJECTS := $(TLS_OBJECTS) $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS)
 MODULE_SYMBOLS := src/base/modules.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--dynamic-list=$(MODULE_SYMBOLS) $(LDFLAGS) -o $@ \
 	  $(filter %.o,$^) $(LIBS)
 
+$(BUILD)/oncedrop-tls.so: $(TLS_OBJECTS)
+$(BUILD)/oncedrop-tls.so: THEIR_LIBS = $(TLS_LIBS)
 $(BUILD)/oncedrop-decode.so: $(DECODE_OBJECTS)
 $(BUILD)/oncedrop-decode.so: THEIR_LIBS = $(DECODE_LIBS)
 $(BUILD)/oncedrop-postgres.so: $(POSTGRES_OBJECTS)
@@ -84,12 +88,12 @@ $(addprefix $(BUILD)/,$(MODULES)):
 $(MODULE_OBJECTS): PIC := -fPIC
 
 # Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/module_build.h: $(sort $(wildcard src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) Makefile
+$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) Makefile
 	@mkdir -p $(@D)
 	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
 
-$(BUILD)/base/module.o $(BUILD)/decode/decode_message.o $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o): $(BUILD)/module_build.h
+$(BUILD)/base/module.o $(TLS_OBJECTS) $(BUILD)/decode/decode_message.o $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o): $(BUILD)/module_build.h
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -148,9 +152,9 @@ FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-poi
 # What a target replaces.
 comma := ,
 FUZZ_WRAP_decode := internet_address_list_parse
-FUZZ_WRAP_imap := mailstream_socket_open_timeout imap_connect imap_tls_start
+FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write
 FUZZ_WRAP_lmtp := read poll
-FUZZ_WRAP_search := mailstream_socket_open_timeout imap_connect
+FUZZ_WRAP_search := imap_connect imap_socket_read imap_socket_write
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -30,6 +30,7 @@ echo 'live' >"$live"
 install install
 expect_mode /usr/local/bin/oncedrop 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-decode.so 755
+expect_mode /usr/local/libexec/oncedrop/oncedrop-tls.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-postgres.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-main 755
 expect_mode /etc/oncedrop/oncedrop.conf.sample 640

@@ -17,6 +17,7 @@
 #include "base/privilege.h"
 #include "base/terminal.h"
 #include "decode/decode_module.h"
+#include "mailbox/mailbox.h"
 
 void cmd_clear_environment(void)
 {
@@ -182,9 +183,9 @@ int cmd_open_as_service(struct cmd *cmd, bool reads_all)
     int status = cmd_open(cmd);
     if (status != 0)
         return status;
-    if (geteuid() == 0)
-        (void)!decode_module_load(&cmd->fault); /* where root alone may read it; if it fails, so will decoding */
-    if (!ledger_load(cmd->config, &cmd->fault))
+    if (geteuid() == 0) /* where root alone may read it; if it fails, so will decoding */
+        (void)!decode_module_load(&cmd->fault);
+    if (!ledger_load(cmd->config, &cmd->fault) || !mailbox_load(cmd->config, &cmd->fault))
         return cmd_fault(EX_UNAVAILABLE, cmd);
     if (!ledger_login_is_service(cmd->config) || privilege_become(cmd->config->service.user, reads_all, &cmd->fault))
         return 0;

@@ -40,11 +40,12 @@ static bool become_user(const char *user, struct fault *fault)
     return privilege_become(user, false, fault);
 }
 
-/* The socket is made and the decoder loaded first, since only root may do so everywhere. The configuration is read again
+/* The socket is made and the modules are loaded first, since only root may do so everywhere. The configuration is read again
  * as the user who will read it at a reload. */
 static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
     if (decode_module_load(fault) == NULL || !ledger_load(service->config, fault) ||
+        !mailbox_load(service->config, fault) ||
         !lmtp_service_socket_open(service->config->service.socket, &service->socket, fault))
         return false;
     if (geteuid() != 0)

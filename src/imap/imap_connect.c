@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The socket. libetpan's own connect reports neither why it failed nor which address it reached. */
+ * The socket. */
 #include "imap/imap_connect.h"
 
 #include <arpa/inet.h>

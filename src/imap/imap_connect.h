@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The socket: connected to a server, or to a command that is one; TLS over it. */
+ * The socket: connected to a server, or to a command that is one. */
 #ifndef ONCEDROP_IMAP_CONNECT_H
 #define ONCEDROP_IMAP_CONNECT_H
 
@@ -8,15 +8,6 @@
 
 #include "base/base.h"
 #include "base/config.h"
-
-/* The certificate that a server presented, accepted or not. */
-struct imap_certificate {
-    bool shown;        /* there was one: */
-    bool accepted;     /* chain, validity and host name are accepted */
-    char subject[256]; /* names as in RFC 4514 */
-    char issuer[256];
-    int64_t ends; /* earliest expiry in the chain presented, seconds since 1970: then the chain is invalid */
-};
 
 /* Returns a connected, non-blocking socket (TCP, unix), or -1 with the fault set, which begins with `where`; all
  * addresses of the host share this many milliseconds. *ret_local: the peer is a loopback address or a unix socket. */
@@ -32,10 +23,5 @@ int imap_spawn(const struct config *config, const char *account, pid_t *ret_chil
 /* Waits up to a second for the child to end (its input is closed), then kills it. Sets *child to 0. Returns its status
  * as of waitpid(2); -1 if it had to be killed, or there was none. */
 int imap_spawn_reap(pid_t *child);
-
-/* imap_tls.c: starts TLS over the plain stream, then verifies the certificate (imap->certificate). False with the fault
- * set: the stream must not be used, only closed. */
-struct imap;
-bool imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault) OD_MUST;
 
 #endif

@@ -44,7 +44,10 @@ static int get_socket(struct imap *imap, const struct config *config, const char
 
 static bool start_tls(struct imap *imap, const struct config *config, struct fault *fault)
 {
-    if (imap_tls_start(imap, config, fault))
+    bool early = imap_stream_unread(imap); /* whoever is in between may have sent it */
+    if (early)
+        fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
+    if (!early && imap_stream_secure(imap, config, fault))
         return true;
     imap->ended = !imap_stream_connected(imap); /* as Courier does where there are too many already */
     imap_stream_drop(imap);                     /* nothing is sent over it */
@@ -90,8 +93,10 @@ bool imap_setup(struct imap *imap, const struct config *config, const char *acco
     bool is_command = *config->imap.command != '\0';
     enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
     int fd = get_socket(imap, config, account, fault);
-    if (fd < 0 || !imap_stream_open(imap, fd, fault) || (tls == IMAP_TLS_IMAPS && !start_tls(imap, config, fault)) ||
-        !is_greeted(imap, fault))
+    if (fd < 0)
+        return false;
+    imap_stream_open(imap, fd);
+    if ((tls == IMAP_TLS_IMAPS && !start_tls(imap, config, fault)) || !is_greeted(imap, fault))
         return false;
     imap->logged_in = imap->reply.status == STATUS_PREAUTH;
     if (imap->logged_in && !is_command) /* it is unknown whose mailboxes these are, and too late for STARTTLS */

@@ -5,7 +5,6 @@
 #include "imap/imap_connect.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
 #include <signal.h>
 #include <spawn.h>
@@ -86,10 +85,6 @@ int imap_spawn(const struct config *config, const char *account, pid_t *ret_chil
     }
     int ours OD_CLEANUP(base_close) = pair[0];
     int theirs OD_CLEANUP(base_close) = pair[1];
-    if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0) { /* libetpan sends without MSG_DONTWAIT after its select(2) */
-        fault_set(fault, "fcntl: %s", strerror(errno));
-        return -1;
-    }
     int error = start_command(words, theirs, ret_child);
     if (error != 0) {
         fault_set(fault, "imap.command: cannot run %s: %s", words[0], strerror(error));

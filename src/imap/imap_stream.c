@@ -4,57 +4,69 @@
 #include "imap/imap_stream.h"
 
 #include <errno.h>
-#include <libetpan/mailstream_socket.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* libetpan's timeouts per stream are whole seconds; 0 there means this variable. */
-static void set_patience(int64_t ms)
+#include "imap/imap_socket.h"
+#include "imap/imap_tls.h"
+
+struct imap_stream {
+    int fd;
+    const struct imap_tls_module *tls; /* NULL: bytes go in the clear; else */
+    void *tls_session;
+    size_t in_from, in_to; /* of in: arrived, and not taken yet */
+    size_t out_size;       /* of out: not sent yet */
+    char in[8192];
+    char out[8192];
+};
+
+void imap_stream_open(struct imap *imap, int fd)
 {
-    mailstream_network_delay.tv_sec = ms / 1000;
-    mailstream_network_delay.tv_usec = ms % 1000 * 1000;
+    imap->stream = base_alloc(sizeof(*imap->stream));
+    imap->stream->fd = fd;
 }
 
-bool imap_stream_open(struct imap *imap, int fd, struct fault *fault)
+bool imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault)
 {
-    set_patience(imap->timeout);
-    if (fd < FD_SETSIZE - 8) /* libetpan waits with select(2), also on descriptors of its own */
-        imap->stream = mailstream_socket_open_timeout(fd, 0);
-    if (imap->stream != NULL)
-        return true;
-    fault_set(fault, "%s: out of memory, or too many descriptors are open", imap->where);
-    close(fd);
-    return false;
-}
-
-static int socket_of(const struct imap *imap)
-{
-    return mailstream_low_get_fd(mailstream_get_low(imap->stream));
+    struct imap_stream *stream = imap->stream;
+    const struct imap_tls_module *tls = imap_tls_load(fault);
+    if (tls == NULL || !tls->begin(stream->fd, config, imap->where, imap->timeout, &stream->tls_session, fault))
+        return false;
+    stream->tls = tls;
+    return tls->verify(stream->tls_session, config, imap->where, &imap->certificate, fault);
 }
 
 bool imap_stream_connected(const struct imap *imap)
 {
     if (imap->stream == NULL)
         return false;
-    struct pollfd waited = {.fd = socket_of(imap), .events = POLLRDHUP};
+    struct pollfd waited = {.fd = imap->stream->fd, .events = POLLRDHUP};
     return poll(&waited, 1, 0) == 0;
+}
+
+bool imap_stream_unread(const struct imap *imap)
+{
+    return imap->stream->in_from < imap->stream->in_to;
 }
 
 void imap_stream_discard_unsent(struct imap *imap, bool on)
 {
     struct linger linger = {.l_onoff = on, .l_linger = 0};
-    (void)setsockopt(socket_of(imap), SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+    (void)setsockopt(imap->stream->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
 void imap_stream_drop(struct imap *imap)
 {
-    if (imap->stream != NULL)
-        mailstream_close(imap->stream);
-    imap->stream = NULL;
+    if (imap->stream == NULL)
+        return;
+    if (imap->stream->tls != NULL)
+        imap->stream->tls->end(imap->stream->tls_session);
+    else
+        close(imap->stream->fd);
+    base_free(&imap->stream);
 }
 
 bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why)
@@ -67,8 +79,8 @@ bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why
     return false;
 }
 
-/* After a failed read or write, which began at `started`: finds the reason, and gives up. libetpan does not report it, but
- * leaves errno alone after a timeout; it was 0 before. */
+/* After a failed read or write, which began at `started`: finds the reason, and gives up. TLS may not report it; errno was
+ * 0 before. */
 static bool explain_stream_failure(struct imap *imap, int64_t started, struct fault *fault)
 {
     int error = errno;
@@ -91,37 +103,73 @@ static int64_t time_left(const struct imap *imap)
     return left < 1 ? 1 : left < imap->timeout ? left : imap->timeout;
 }
 
+static ssize_t read_bytes(struct imap_stream *stream, int64_t ms)
+{
+    errno = 0;
+    return stream->tls != NULL ? stream->tls->read(stream->tls_session, stream->in, sizeof(stream->in), ms)
+                               : imap_socket_read(stream->fd, stream->in, sizeof(stream->in), ms);
+}
+
 size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault)
 {
-    if (imap->stream == NULL)
+    struct imap_stream *stream = imap->stream;
+    if (stream == NULL)
         return imap_stream_give_up(imap, fault, "the connection was lost earlier");
-    mailstream *stream = imap->stream;
     int64_t started = base_now_ms();
-    ssize_t n = (ssize_t)stream->read_buffer_len;
-    if (n == 0) {
-        set_patience(time_left(imap));
-        errno = 0;
-        n = mailstream_feed_read_buffer(stream);
-        set_patience(imap->timeout);
-        if (n > 0)
-            imap->until_ms = 0; /* it speaks */
+    if (stream->in_from == stream->in_to) {
+        ssize_t n = read_bytes(stream, time_left(imap));
+        imap->ended = n == 0;
+        if (n < 0)
+            return explain_stream_failure(imap, started, fault);
+        if (n == 0)
+            return imap_stream_give_up(imap, fault, "the server closed the connection");
+        imap->until_ms = 0; /* it speaks */
+        stream->in_from = 0;
+        stream->in_to = (size_t)n;
     }
-    *ret = stream->read_buffer;
-    imap->ended = n == 0;
-    if (n < 0)
-        return explain_stream_failure(imap, started, fault);
-    return n > 0 ? stream->read_buffer_len : imap_stream_give_up(imap, fault, "the server closed the connection");
+    imap->ended = false;
+    *ret = stream->in + stream->in_from;
+    return stream->in_to - stream->in_from;
 }
 
 void imap_stream_take(struct imap *imap, void *to, size_t n)
 {
-    mailstream_read(imap->stream, to, n);
+    memcpy(to, imap->stream->in + imap->stream->in_from, n);
+    imap->stream->in_from += n;
 }
 
+static bool send_bytes(struct imap *imap, const char *bytes, size_t size)
+{
+    const struct imap_stream *stream = imap->stream;
+    while (size > 0) {
+        ssize_t n = stream->tls != NULL ? stream->tls->write(stream->tls_session, bytes, size, imap->timeout)
+                                        : imap_socket_write(stream->fd, bytes, size, imap->timeout);
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool flush(struct imap *imap)
+{
+    size_t size = imap->stream->out_size;
+    imap->stream->out_size = 0;
+    return send_bytes(imap, imap->stream->out, size);
+}
+
+/* What is large is sent as it is. */
 static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
 {
-    set_patience(imap->timeout);
-    return mailstream_write(imap->stream, bytes, size) == (ssize_t)size;
+    struct imap_stream *stream = imap->stream;
+    if (size > sizeof(stream->out) - stream->out_size && !flush(imap))
+        return false;
+    if (size > sizeof(stream->out))
+        return send_bytes(imap, bytes, size);
+    memcpy(stream->out + stream->out_size, bytes, size);
+    stream->out_size += size;
+    return true;
 }
 
 bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count)
@@ -130,7 +178,7 @@ bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t cou
         if (!write_bytes(imap, pieces[i].iov_base, pieces[i].iov_len))
             return false;
     }
-    return write_bytes(imap, "\r\n", 2) && mailstream_flush(imap->stream) == 0;
+    return write_bytes(imap, "\r\n", 2) && flush(imap);
 }
 
 bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)

@@ -2,13 +2,7 @@
  *
  * A connection to an IMAP server, and its bytes.
  *
- * libetpan provides the stream: buffered reads and writes on a descriptor of ours, each with a time limit, and TLS that
- * can be started in the middle, with the name for SNI and the chain that the server presented (imap_tls.c). It makes
- * TCP, a unix socket and a command's socketpair look the same to the layers above, with or without TLS; that is why we
- * use it. The price is one time limit for the whole process, select(2)'s FD_SETSIZE, and errors reported only by errno.
- * Everything above the stream is our own. libetpan's IMAP does not distinguish "refused" from "lost", waits for ever
- * after an untagged line before a '+', reads lines without limit, takes a truncated line for a whole one, and sends
- * mailbox names unencoded; it does not verify certificates. */
+ * A socket, buffers, and TLS that can be started in the middle (imap_tls.h). */
 #ifndef ONCEDROP_IMAP_STREAM_H
 #define ONCEDROP_IMAP_STREAM_H
 
@@ -16,14 +10,14 @@
 #include <sys/uio.h>
 
 #include "base/base.h"
-#include "imap/imap_connect.h"
 #include "imap/imap_reply.h"
+#include "imap/imap_tls.h"
 
 /* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
 typedef void imap_body(void *context, const void *bytes, size_t size);
 
 struct imap {
-    void *stream;        /* libetpan's mailstream; NULL: not connected, lost, or closed by us */
+    struct imap_stream *stream; /* NULL: not connected, lost, or closed by us */
     char *where;         /* "IMAP server mail.example.org:993"; every fault begins with it */
     int64_t timeout;     /* per read and write, ms */
     int64_t until_ms;    /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
@@ -53,8 +47,15 @@ struct imap {
 
 #define IMAP_RESPONSE_MAX ((size_t)128 * 1024)
 
-/* Opens a stream over a connected socket, which it then owns. False with the fault set: the socket is closed. */
-bool imap_stream_open(struct imap *imap, int fd, struct fault *fault) OD_MUST;
+/* Opens a stream over a connected, non-blocking socket, which it then owns. */
+void imap_stream_open(struct imap *imap, int fd);
+
+/* Starts TLS, and verifies the certificate, which imap->certificate shows. False with the fault set: the stream must not be
+ * used, only closed. */
+bool imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault) OD_MUST;
+
+/* Whether something has arrived and was not taken. */
+bool imap_stream_unread(const struct imap *imap) OD_MUST;
 
 /* Whether there is a connection, and the other side has not closed it, as far as the kernel knows. */
 bool imap_stream_connected(const struct imap *imap) OD_MUST;

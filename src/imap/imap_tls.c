@@ -4,14 +4,28 @@
  * the chain is fetched and verified here, before any of the dialogue and long before a credential. */
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
+#include <libetpan/mailstream_socket.h>
 #include <libetpan/mailstream_ssl.h>
 #include <libetpan/mmapstring.h>
 #include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
 
-#include "imap/imap_connect.h"
-#include "imap/imap_stream.h"
+#include "imap/imap_tls.h"
+#include "module_build.h"
+
+/* Both are read by module_load. */
+extern const char imap_tls_module_build[];
+const char imap_tls_module_build[] = MODULE_BUILD;
 
 #define CHAIN_MAX 16 /* as in GnuTLS itself */
+
+/* libetpan's timeouts of a connection are whole seconds; 0 there means this variable. */
+static void set_patience(int64_t ms)
+{
+    mailstream_network_delay.tv_sec = ms / 1000;
+    mailstream_network_delay.tv_usec = ms % 1000 * 1000;
+}
 
 struct chain {
     gnutls_x509_crt_t certificates[CHAIN_MAX];
@@ -69,9 +83,9 @@ static void note_certificate(gnutls_x509_crt_t certificate, struct imap_certific
     ret->shown = true;
 }
 
-static void get_chain(mailstream *stream, struct chain *ret, struct imap_certificate *ret_leaf)
+static void get_chain(mailstream_low *session, struct chain *ret, struct imap_certificate *ret_leaf)
 {
-    carray *array = mailstream_get_certificate_chain(stream);
+    carray *array = mailstream_low_get_certificate_chain(session);
     ret->count = 0;
     for (unsigned i = 0; array != NULL && i < carray_count(array) && ret->count < CHAIN_MAX; i++) {
         MMAPString *der = carray_get(array, i);
@@ -145,21 +159,52 @@ static bool verify(const struct config *config, const char *where, struct peer *
     return false;
 }
 
-bool imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault)
+static bool tls_begin(int fd, const struct config *config, const char *where, int64_t ms, void **ret,
+                      struct fault *fault)
+{
+    struct peer peer = expected_peer(config);
+    if (fd >= FD_SETSIZE - 8) /* libetpan waits with select(2), also on descriptors of its own */
+        return fault_set(fault, "%s: too many descriptors are open for TLS", where);
+    set_patience(ms);
+    mailstream_low *low = mailstream_low_tls_open_with_callback_timeout(fd, 0, set_server_name, &peer);
+    if (low == NULL)
+        return fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", where);
+    *ret = low;
+    return true;
+}
+
+static bool tls_verify(void *session, const struct config *config, const char *where, struct imap_certificate *ret,
+                       struct fault *fault)
 {
     struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     struct peer peer = expected_peer(config);
-    mailstream *stream = imap->stream;
-    mailstream_low *plain = mailstream_get_low(stream);
-    if (stream->read_buffer_len > 0)
-        return fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
-    mailstream_low *low =
-        mailstream_low_tls_open_with_callback_timeout(mailstream_low_get_fd(plain), 0, set_server_name, &peer);
-    if (low == NULL)
-        return fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", imap->where);
-    mailstream_low_free(plain);
-    mailstream_set_low(stream, low);
-    get_chain(stream, &chain, &imap->certificate);
-    imap->certificate.accepted = verify(config, imap->where, &peer, &chain, fault);
-    return imap->certificate.accepted;
+    get_chain(session, &chain, ret);
+    ret->accepted = verify(config, where, &peer, &chain, fault);
+    return ret->accepted;
 }
+
+static ssize_t tls_read(void *session, void *to, size_t size, int64_t ms)
+{
+    set_patience(ms);
+    return mailstream_low_read(session, to, size);
+}
+
+static ssize_t tls_write(void *session, const void *bytes, size_t size, int64_t ms)
+{
+    set_patience(ms);
+    return mailstream_low_write(session, bytes, size);
+}
+
+static void tls_end(void *session)
+{
+    (void)mailstream_low_close(session);
+    mailstream_low_free(session);
+}
+
+const struct imap_tls_module imap_tls_module = {
+    .begin = tls_begin,
+    .verify = tls_verify,
+    .read = tls_read,
+    .write = tls_write,
+    .end = tls_end,
+};

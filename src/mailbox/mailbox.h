@@ -8,9 +8,13 @@
 
 #include "base/base.h"
 #include "base/config.h"
-#include "imap/imap_connect.h"
+#include "imap/imap_tls.h"
 
 struct mailbox;
+
+/* Loads what sessions with this configuration need besides the program: TLS, unless imap.tls is none (module_load). False
+ * with the fault set. Else the first session does so, and fails. */
+bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 
 /* Codes of the fault of mailbox_open. CROWDED: perhaps there are too many sessions, since the server closed the
  * connection, said BYE, or refused the login with [LIMIT], [UNAVAILABLE] or [INUSE]. LATE: the time was over. */

@@ -8,6 +8,11 @@
 #include "imap/imap_connect.h"
 #include "mailbox/mailbox_session.h"
 
+bool mailbox_load(const struct config *config, struct fault *fault)
+{
+    return *config->imap.command != '\0' || config->imap.tls == IMAP_TLS_NONE || imap_tls_load(fault) != NULL;
+}
+
 /* If the command has ended, its status explains more than its silence. */
 static void explain_command(struct imap *imap, struct fault *fault)
 {

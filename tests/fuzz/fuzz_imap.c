@@ -115,11 +115,10 @@ static void check_credential(void)
         FUZZ_CHECK(is_in(said, dialogue.said_before[dialogue.last_command], "+"));
 }
 
-static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
+static ssize_t low_write(const void *bytes, size_t size)
 {
     size_t before = sent->len;
 
-    (void)low;
     g_string_append_len(sent, bytes, (gssize)size);
     /* what the server said first is no secret, and may be in a mailbox's name */
     if (strstr(sent->str + sent_checked, credential->str) != NULL && strstr(said->str, credential->str) == NULL) {
@@ -136,12 +135,11 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
 }
 
 /* At most a line, since the server cannot know our next command. */
-static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
+static ssize_t low_read(void *buffer, size_t size)
 {
     const uint8_t *end = server.size > 0 ? memchr(server.bytes, '\n', server.size) : NULL;
     size_t n = end != NULL ? (size_t)(end - server.bytes) + 1 : server.size;
 
-    (void)low;
     n = fuzz_cut(&server_cuts, n < size ? n : size);
     if (n == 0)
         return 0;
@@ -159,17 +157,15 @@ static void low_opened(void)
     dialogue.tls_begun = false;
 }
 
-bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault);
+bool __wrap_imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault);
 
-bool __wrap_imap_tls_start(struct imap *imap, const struct config *config, struct fault *fault)
+bool __wrap_imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault)
 {
-    const mailstream *stream = imap->stream;
     (void)config;
+    FUZZ_CHECK(!imap_stream_unread(imap));
     dialogue.tls_begun = true;
     dialogue.said_before_tls = said->len;
-    if (!dialogue.tls_refused && stream->read_buffer_len == 0)
-        return true;
-    return fault_set(fault, "the certificate is not accepted");
+    return !dialogue.tls_refused || fault_set(fault, "the certificate is not accepted");
 }
 
 static bool wanted(void *context)

@@ -333,9 +333,8 @@ static void serve(const char *line)
     say("%.*s %s Done", (int)tag, line, good ? "OK" : "BAD");
 }
 
-static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
+static ssize_t low_write(const void *bytes, size_t size)
 {
-    (void)low;
     g_string_append_len(asked, bytes, (gssize)size);
     for (char *end; (end = strstr(asked->str, "\r\n")) != NULL; g_string_erase(asked, 0, end + 2 - asked->str)) {
         *end = '\0';
@@ -344,11 +343,10 @@ static ssize_t low_write(mailstream_low *low, const void *bytes, size_t size)
     return (ssize_t)size;
 }
 
-static ssize_t low_read(mailstream_low *low, void *buffer, size_t size)
+static ssize_t low_read(void *buffer, size_t size)
 {
     size_t left = answer->len - answer_read, n = fuzz_cut(&cuts, left < size ? left : size);
 
-    (void)low;
     memcpy(buffer, answer->str + answer_read, n);
     answer_read += n;
     return (ssize_t)n;

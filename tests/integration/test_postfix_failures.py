@@ -110,7 +110,7 @@ def without_library(path, library):
 
 def library_missing(postfix):
     """The loader's exit status is 127, which bounces without the status filters."""
-    return without_library(postfix.full_program, b"libetpan.so")
+    return without_library(postfix.full_program, b"libjansson.so")
 
 
 def library_of_a_module_missing(postfix):

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/module.h"
+#include "imap/imap_tls.h"
+
+/* NULL unless it is linked to the program. */
+#pragma weak imap_tls_module
+
+const struct imap_tls_module *imap_tls_load(struct fault *fault)
+{
+    static const struct imap_tls_module *loaded = &imap_tls_module;
+    static const struct module module = {
+        .file = "oncedrop-tls.so",
+        .table = "imap_tls_module",
+        .what = "TLS for IMAP",
+        .from = "make install",
+    };
+    if (loaded == NULL)
+        loaded = module_load(&module, fault);
+    return loaded;
+}
