@@ -18,11 +18,11 @@ typedef void imap_body(void *context, const void *bytes, size_t size);
 
 struct imap {
     struct imap_stream *stream; /* NULL: not connected, lost, or closed by us */
-    char *where;         /* "IMAP server mail.example.org:993"; every fault begins with it */
-    int64_t timeout;     /* per read and write, ms */
-    int64_t until_ms;    /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
-    pid_t child;         /* imap.command, or 0 */
-    unsigned tag_number; /* of the current command, ... */
+    char *where;                /* "IMAP server mail.example.org:993"; every fault begins with it */
+    int64_t timeout;            /* per read and write, ms */
+    int64_t until_ms;           /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
+    pid_t child;                /* imap.command, or 0 */
+    unsigned tag_number;        /* of the current command, ... */
     char tag[16];
     char command[16];        /* ... and its name */
     const char *step;        /* the same, or what else is being done, for faults */

@@ -22,10 +22,11 @@ struct sql_session {
     bool failed;            /* a step of the batch has; the fault says why, and results ends there */
     bool told;              /* the caller has the fault */
     struct fault fault;
-    bool writes;     /* the session has the writer's lock */
-    GArray *unlocks; /* int64_t: bytes of locks that go with the COMMIT of the transaction */
-    bool lost;       /* what is on the disk is not known: not to be used any more */
-    int log_pages;   /* pages in the write-ahead log after the last COMMIT */
+    bool writes;           /* the session has the writer's lock */
+    GArray *unlocks;       /* int64_t: bytes of locks that go with the COMMIT of the transaction */
+    bool lost;             /* what is on the disk is not known: not to be used any more */
+    uint64_t transactions; /* that could write, so far */
+    int log_pages;         /* pages in the write-ahead log after the last COMMIT */
 };
 
 /* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */

@@ -6,7 +6,11 @@
 
 #include "sqlite/lite.h"
 
-#define LOG_PAGES 150 /* with more in the write-ahead log, it is written back: each opening of the file reads it */
+/* With more pages in the write-ahead log it is written back, for whoever opens the file reads all of it, unless somebody has
+ * the file open: a session that is kept. */
+#define LOG_PAGES 150
+#define LOG_PAGES_KEPT 1000
+#define KEPT_AFTER 16 /* transactions: then a session is one that is kept */
 
 struct prepared {
     sqlite3_stmt *statement;
@@ -55,7 +59,7 @@ static const struct prepared *prepare(struct sql_session *lite, const char *sql,
 /* Writes what the log has back into the file. If that fails, the log only grows, and the next COMMIT tries again. */
 static void write_back(struct sql_session *lite)
 {
-    if (lite->log_pages > LOG_PAGES)
+    if (lite->log_pages > (lite->transactions > KEPT_AFTER ? LOG_PAGES_KEPT : LOG_PAGES))
         (void)sqlite3_wal_checkpoint_v2(lite->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     lite->log_pages = 0;
 }
@@ -65,6 +69,7 @@ static void end_writing(struct sql_session *lite)
 {
     if (!lite->writes || !sqlite3_get_autocommit(lite->db))
         return;
+    lite->transactions++;
     write_back(lite);
     lite_unlock_writer(lite);
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Chain, validity and host name are verified before any credential is sent."""
 
+import glob
+
 import expect
 import pytest
 from lab import certificates
@@ -115,3 +117,17 @@ def test_a_real_server(site, tls):
         site.settings["imap.port"] = site.lab.dovecot.port
     expect.stored(site.deliver(message(), scuba))
     assert site.count(scuba) == 1
+
+
+@pytest.mark.parametrize("tls", ["none", "imaps"])
+def test_the_library_is_loaded_only_if_it_is_needed(site, tls):
+    """Loading it takes longer than a delivery's whole dialogue."""
+    scuba = site.account("scuba")
+    if tls == "none":
+        site.settings.update({"imap.tls": tls, "imap.port": site.lab.dovecot.port})
+    else:
+        site.settings["imap.tls"] = tls
+    done = site.deliver(message(), scuba, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": f"{site.directory}/loaded"})
+    expect.stored(done)
+    loaded = "".join(open(path, encoding="utf-8", errors="replace").read() for path in glob.glob(f"{site.directory}/loaded.*"))
+    assert "libglib" in loaded and ("libetpan" in loaded) == (tls == "imaps")

@@ -45,7 +45,7 @@ CREATE TABLE @schema@.part (
     sha256      BLOB NOT NULL,
     text        TEXT,
     PRIMARY KEY (message, path)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE @schema@.raw (
     message INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
@@ -74,7 +74,6 @@ CREATE TABLE @schema@.delivery (
 ) STRICT;
 CREATE INDEX @schema@.delivery_unfinished ON delivery (message) WHERE finished_at IS NULL;
 CREATE INDEX @schema@.delivery_duplicate ON delivery (id) WHERE outcome = 'duplicate';
-CREATE INDEX @schema@.delivery_queue_id ON delivery (queue_id);
 CREATE INDEX @schema@.delivery_recipient ON delivery (recipient, message);
 
 CREATE TABLE @schema@.try (
@@ -109,7 +108,7 @@ CREATE TABLE @schema@.copy (
     attempt     INTEGER NOT NULL DEFAULT 1,
     attempt_at  INTEGER NOT NULL,
     claim       INTEGER NOT NULL,
-    claimed_by  INTEGER NOT NULL REFERENCES delivery ON DELETE CASCADE,
+    claimed_by  INTEGER NOT NULL, -- a delivery of the message, with which both go
     host        TEXT NOT NULL,
     pid         INTEGER NOT NULL,
     first_at    INTEGER NOT NULL,
@@ -120,7 +119,6 @@ CREATE TABLE @schema@.copy (
     repeated    INTEGER NOT NULL DEFAULT 0,
     UNIQUE (message, account, mailbox)
 ) STRICT;
-CREATE INDEX @schema@.copy_claimed_by ON copy (claimed_by);
 CREATE INDEX @schema@.copy_not_stored ON copy (state, id) WHERE state <> 'stored';
 CREATE INDEX @schema@.copy_account ON copy (account, message);
 

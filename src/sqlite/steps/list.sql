@@ -41,7 +41,7 @@ AND c.id IN (SELECT id FROM @schema@.copy WHERE account = :recipient UNION SELEC
 CROSS JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox -- if recipient
 WHERE d.recipient = :recipient) -- if recipient
 AND lower(:sender) IN (lower(m.sender), lower(m."from")) -- if sender
-AND c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id UNION SELECT d.message -- if queue_id
+AND c.message IN (SELECT d.message -- if queue_id
 FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = :queue_id) -- if queue_id
 AND @delay@ >= :delay_ms * 1000 -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit) f

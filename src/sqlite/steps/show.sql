@@ -10,7 +10,6 @@ SELECT id, message_id, lower(hex(digest)) AS digest, lock_key, sender, "from", s
 @utc(received_at)@ AS received_at FROM @schema@.message WHERE id IN (
 SELECT id FROM @schema@.message WHERE identity = :identity UNION
 SELECT id FROM @schema@.message WHERE digest = :digest UNION -- if digest
-SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id UNION
 SELECT d.message FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery
 WHERE t.queue_id = :queue_id) ORDER BY id
 
