@@ -16,7 +16,8 @@
 
 #include "sqlite/lite.h"
 
-#define MIB 1048576
+#define MIB UINT64_C(1048576)
+#define GIB (1024 * MIB)
 #define FREE_BAD (16 * MIB)       /* some large messages may not be recorded any more */
 #define FREE_DOUBTFUL (256 * MIB) /* time to look */
 
@@ -248,7 +249,8 @@ static enum sql_proof prove_room(const struct config *config, struct fault *ret)
     }
     uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
     enum sql_proof proof = room < FREE_BAD ? SQL_PROOF_BAD : room < FREE_DOUBTFUL ? SQL_PROOF_DOUBTFUL : SQL_PROOF_GOOD;
-    fault_set(ret, "%llu MiB are free in %s%s", (unsigned long long)(room / MIB), directory,
+    fault_set(ret, "%llu %s are free in %s%s", (unsigned long long)(room / (room < 10 * GIB ? MIB : GIB)),
+              room < 10 * GIB ? "MiB" : "GiB", directory,
               proof == SQL_PROOF_GOOD ? "" : ": when it is full, all mail is deferred; make room, or run: oncedrop purge");
     return proof;
 }
