@@ -37,7 +37,7 @@ struct config_password {
 /* Strings are never NULL ("" when empty) and belong to the struct; times are milliseconds, sizes bytes. */
 struct config {
     struct {
-        char *conninfo;        /* libpq connection string or URI */
+        char *conninfo;        /* CONFIG_SQLITE and a path; or a connection string or URI of libpq */
         enum database_tls tls; /* what a connection to another machine must prove */
         char *schema;          /* contains all our tables */
     } database;
@@ -69,6 +69,7 @@ struct config {
     struct {
         char *account;       /* template */
         char *account_query; /* SQL; "": the template decides */
+        char *account_file;  /* of SQLite, which the query reads; "": it reads the database of the ledger */
         char *inbox;         /* a name; a template if config_is_shared */
         char *sent;          /* the same, or \Sent: found by SPECIAL-USE (RFC 6154) */
         enum route_sent_copy sent_copy;

@@ -41,21 +41,48 @@ static bool valid_schema(const struct config_loading *it)
     return true;
 }
 
-/* What only one of the engines has. */
+static bool valid_path(const struct config_loading *it)
+{
+    const char *path = it->config->database.conninfo + strlen(CONFIG_SQLITE);
+    return (*path == '/' && path[strlen(path) - 1] != '/') ||
+           refuse_value(it, &it->config->database.conninfo,
+                        "behind " CONFIG_SQLITE " comes the path of a file, from / on, such as %s",
+                        config_table_find("database", "conninfo")->text);
+}
+
+/* With a ledger in a file. Always false. */
+static bool refuse_foreign(const struct config_loading *it, const void *field)
+{
+    return refuse_value(it, field,
+                        "belongs to PostgreSQL, but the ledger is the file of [database] conninfo = %s; remove this"
+                        " setting, or set conninfo to a database of PostgreSQL",
+                        it->config->database.conninfo);
+}
+
+/* Of the settings that belong to PostgreSQL none is set. */
+static bool valid_file(const struct config_loading *it)
+{
+    if (it->config->lock.method != LOCK_METHOD_SESSION)
+        return refuse_foreign(it, &it->config->lock.method);
+    for (size_t row = 0; row < config_table_size; row++) {
+        const struct setting *setting = &config_table[row];
+        char *value OD_CLEANUP(base_free) = config_value_text(it->config, setting);
+        if ((setting->flags & SETTING_POSTGRES) && it->set_by[row] != NULL && *value)
+            return refuse_foreign(it, (const char *)it->config + setting->offset);
+    }
+    return true;
+}
+
 static bool valid_engine(const struct config_loading *it)
 {
     const struct config *config = it->config;
-    if (!config_is_file(config) && config->lock.method == LOCK_METHOD_SESSION)
-        return refuse_value(it, &config->lock.method, "belongs to SQLite");
-    if (!config_is_file(config))
-        return true;
-    if (config->lock.method != LOCK_METHOD_SESSION)
-        return refuse_value(it, &config->lock.method, "belongs to PostgreSQL; with SQLite it is session");
-    if (config->record.notify[0] != '\0')
-        return refuse_value(it, &config->record.notify, "belongs to PostgreSQL: SQLite notifies nobody");
-    if (config->database.conninfo[strlen(CONFIG_SQLITE)] != '/')
-        return refuse_value(it, &config->database.conninfo, "behind " CONFIG_SQLITE " comes the file's path, from /");
-    return true;
+    if (config_is_file(config))
+        return valid_path(it) && valid_file(it);
+    if (config->lock.method == LOCK_METHOD_SESSION)
+        return refuse_value(it, &config->lock.method, "belongs to SQLite; PostgreSQL has advisory, row and lease");
+    return !*config->route.account_file ||
+           refuse_value(it, &config->route.account_file,
+                        "belongs to SQLite; with PostgreSQL account_query reads tables of the database");
 }
 
 static bool valid_times(const struct config_loading *it)
@@ -82,7 +109,8 @@ static bool is_loopback(const char *host)
 /* The working directory is Postfix's queue directory, or that of any caller. */
 static bool valid_paths(const struct config_loading *it)
 {
-    char *const *paths[] = {&it->config->imap.ca_file, &it->config->imap.password_file};
+    char *const *paths[] = {&it->config->imap.ca_file, &it->config->imap.password_file,
+                            &it->config->route.account_file};
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         if (**paths[i] && **paths[i] != '/')
             return refuse_value(it, paths[i], "must be an absolute path");

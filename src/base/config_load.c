@@ -202,8 +202,8 @@ static void derive_hold_off(const struct config_loading *it)
 /* Each kind of ledger has a method of its own, which need not be set. */
 static void derive_method(const struct config_loading *it)
 {
-    if (config_is_file(it->config) && origin_of(it, "lock", "method") == NULL)
-        it->config->lock.method = LOCK_METHOD_SESSION;
+    if (!config_is_file(it->config) && origin_of(it, "lock", "method") == NULL)
+        it->config->lock.method = LOCK_METHOD_ADVISORY;
 }
 
 /* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has

@@ -32,6 +32,8 @@ static char *hide_secrets(const char *conninfo)
 void config_print(FILE *out, const struct config *config, enum config_print which)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
+        if (which != CONFIG_PRINT_DEFAULTS && config_is_file(config) && (setting->flags & SETTING_POSTGRES))
+            continue; /* it is not in force */
         char *value OD_CLEANUP(base_free) = which == CONFIG_PRINT_DEFAULTS ? base_strdup(setting->text)
                                                                            : config_value_text(config, setting);
         if (which == CONFIG_PRINT_NON_DEFAULT && strcmp(value, setting->text) == 0)

@@ -25,12 +25,15 @@
  * instead of deferring it; with sent_retry or reject_after near maximal_queue_lifetime (5 days) Postfix would send the
  * bounce; a size_limit of a few bytes is probably a missing unit, and would bounce all mail. */
 const struct setting config_table[] = {
-    STRING(database, conninfo, "dbname=oncedrop", SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET,
-           "how to connect to the database"),
-    CHOICE(database, tls, "verify", "what a connection to another machine must prove", "verify", "conninfo"),
-    STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD, "the schema that contains all tables"),
+    STRING(database, conninfo, CONFIG_SQLITE "/var/lib/oncedrop/ledger.db",
+           SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET, "where the ledger is"),
+    ROW(database, tls, CHOICE, "verify", .flags = SETTING_POSTGRES,
+        .help = "what a connection to another machine must prove",
+        .choices = (const char *const[]){"verify", "conninfo", NULL}),
+    STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD | SETTING_POSTGRES,
+           "the schema that contains all tables"),
 
-    CHOICE(lock, method, "advisory", "how deliveries of one message exclude each other", "advisory", "row", "lease",
+    CHOICE(lock, method, "session", "how deliveries of one message exclude each other", "advisory", "row", "lease",
            "session"),
     RANGE(lock, wait, DURATION, "0s", 0, 15 * MINUTE, "how long to wait for a lock that is held"),
     STRING(lock, namespace, "oncedrop", SETTING_REQUIRED, "a name that separates the lock keys of several systems"),
@@ -54,6 +57,7 @@ const struct setting config_table[] = {
 
     STRING(route, account, "%{address}", SETTING_REQUIRED, "the account an address leads to"),
     STRING(route, account_query, "", SETTING_HASH, "the query for the account an address leads to"),
+    STRING(route, account_file, "", 0, "the file of yours that account_query reads"),
     STRING(route, inbox, "INBOX", SETTING_REQUIRED, "the mailbox for incoming mail"),
     STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of sent mail"),
     CHOICE(route, sent_copy, "authenticated", "which senders get a copy of their mail", "authenticated", "from", "off"),
@@ -74,7 +78,7 @@ const struct setting config_table[] = {
     ROW(identity, ignore, FIELDS, "", .help = "header fields that do not count as content"),
 
     CHOICE(record, level, "text", "how much of each message to record", "envelope", "headers", "text", "raw"),
-    STRING(record, notify, "", 0, "the channel to notify of new mail"),
+    STRING(record, notify, "", SETTING_POSTGRES, "the channel to notify of new mail"),
     RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
           "how long after its last try to abandon an unfinished message"),
     YES_NO(record, trace, "no", "whether to record each try as a span of a trace"),

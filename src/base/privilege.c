@@ -3,12 +3,14 @@
  * The user and the environment. */
 #include "base/privilege.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <paths.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,6 +45,15 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
         return fault_set(fault, "root cannot become user %s (service.user): %m", user);
     setenv("HOME", found->pw_dir, 1); /* where libpq looks for passwords */
     return true;
+}
+
+bool privilege_must_become(const char *user, bool reads_all, struct fault *fault)
+{
+    errno = 0;
+    if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL)
+        return fault_set(fault, "there is no user %s (service.user)%s%s; create it, or set service.user to another", user,
+                         errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
+    return privilege_become(user, reads_all, fault);
 }
 
 void privilege_clear_environment(const char *const *keep)

@@ -14,6 +14,9 @@
  * False with the fault set if the kernel refuses. The change may then be incomplete, so the process must end. */
 bool privilege_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;
 
+/* The same, but false with the fault set also if there is no such user. */
+bool privilege_must_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;
+
 /* Clears the environment except for these names (NULL-terminated), and sets PATH to the system default: libpq, SASL and
  * GLib read dozens of variables, and one of them would send our password to a server of the caller's choice. */
 void privilege_clear_environment(const char *const *keep);

@@ -117,6 +117,23 @@ static void step_lock(struct check *check)
     base_free(&lock.left_out);
 }
 
+/* What the engine proves by itself; the first that is bad is likely to be the reason for all others. */
+static void step_engine(struct check *check)
+{
+    struct fault text;
+    const char *name;
+    enum sql_proof proof = SQL_PROOF_GOOD;
+    for (size_t n = 0; proof != SQL_PROOF_BAD; n++) {
+        proof = ledger_check_proof(check->cmd->config, check->connected, n, &name, &text);
+        if (proof == SQL_PROOF_NONE)
+            return;
+        if (proof == SQL_PROOF_DOUBTFUL)
+            check_warning(name, "%s", text.text);
+        else
+            check_item(proof == SQL_PROOF_GOOD, name, "%s", text.text);
+    }
+}
+
 static void step_ledger(struct check *check)
 {
     struct fault fault;
@@ -251,6 +268,7 @@ static const struct {
 } steps[] = {
     {"decoder", 10000, "loading it takes too long", step_decoder},
     {"database", 10000, "it accepts connections but does not answer", step_database},
+    {"files", 15000, "another process does not stop writing to the ledger", step_engine},
     /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
     {"ledger", 8000, "the database does not answer, or a table is locked", step_ledger},

@@ -17,7 +17,6 @@
 #include "base/privilege.h"
 #include "base/terminal.h"
 #include "decode/decode_module.h"
-#include "mailbox/mailbox.h"
 
 void cmd_clear_environment(void)
 {
@@ -169,27 +168,43 @@ int cmd_open(struct cmd *cmd)
     return cmd->config != NULL ? 0 : cmd_fault(EX_CONFIG, cmd);
 }
 
-int cmd_connect(struct cmd *cmd)
+bool cmd_become_owner(const struct config *config, bool reads_all, struct fault *fault)
 {
-    int status = cmd_open(cmd);
-    if (status != 0)
-        return status;
-    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
-    return cmd->ledger != NULL ? 0 : cmd_fault(EX_UNAVAILABLE, cmd);
+    return !config_is_file(config) || privilege_must_become(config->service.user, reads_all, fault);
+}
+
+/* Loads what only root may be able to read; if the decoder cannot be loaded, decoding will fail. */
+static int become_service(struct cmd *cmd, bool reads_all)
+{
+    const char *user = cmd->config->service.user;
+    if (geteuid() == 0)
+        (void)!decode_module_load(&cmd->fault);
+    if (!ledger_load(cmd->config, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    bool became = cmd_become_owner(cmd->config, reads_all, &cmd->fault) &&
+                  (!ledger_login_is_service(cmd->config) || privilege_become(user, reads_all, &cmd->fault));
+    return became ? 0 : cmd_fault(EX_OSERR, cmd);
 }
 
 int cmd_open_as_service(struct cmd *cmd, bool reads_all)
 {
     int status = cmd_open(cmd);
+    return status != 0 ? status : become_service(cmd, reads_all);
+}
+
+int cmd_open_as_owner(struct cmd *cmd)
+{
+    int status = cmd_open(cmd);
+    return status != 0 || !config_is_file(cmd->config) ? status : become_service(cmd, false);
+}
+
+int cmd_connect(struct cmd *cmd)
+{
+    int status = cmd_open_as_owner(cmd);
     if (status != 0)
         return status;
-    if (geteuid() == 0) /* where root alone may read it; if it fails, so will decoding */
-        (void)!decode_module_load(&cmd->fault);
-    if (!ledger_load(cmd->config, &cmd->fault) || !mailbox_load(cmd->config, &cmd->fault))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
-    if (!ledger_login_is_service(cmd->config) || privilege_become(cmd->config->service.user, reads_all, &cmd->fault))
-        return 0;
-    return cmd_fault(EX_OSERR, cmd);
+    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    return cmd->ledger != NULL ? 0 : cmd_fault(EX_UNAVAILABLE, cmd);
 }
 
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret)

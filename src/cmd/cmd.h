@@ -88,6 +88,14 @@ int cmd_connect(struct cmd *cmd) OD_MUST;
  * database user. reads_all: keep root's right to read any file. */
 int cmd_open_as_service(struct cmd *cmd, bool reads_all) OD_MUST;
 
+/* As cmd_open, for the others that open the ledger: root becomes service.user for good if the ledger is a file, whose owner
+ * that is. cmd_connect does so. */
+int cmd_open_as_owner(struct cmd *cmd) OD_MUST;
+
+/* If the ledger is a file, root becomes service.user for good: nothing beside that file may belong to root. False with the
+ * fault set if there is no such user, or the kernel refuses. */
+bool cmd_become_owner(const struct config *config, bool reads_all, struct fault *fault) OD_MUST;
+
 /* Finds where an address leads to, as a delivery does; cmd->ledger is open if route.account_query needs it. */
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret) OD_MUST;
 

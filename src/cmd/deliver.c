@@ -2,6 +2,7 @@
  *
  * deliver: run by Postfix, once for each recipient. Every unexpected failure ends with status 75 and one line of
  * output. */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "delivery/envelope.h"
+#include "ledger/ledger_schema.h"
 
 /* On the deadline, or a signal that asks us to end. The ledger keeps track of what was begun: a claim ends with its
  * hold-off. */
@@ -113,6 +115,12 @@ static bool is_reader_gone(void *context)
     return output_reader_gone();
 }
 
+/* Whoever may not open what deliveries need, as a recipient as whom mailbox_command runs, needs the service. */
+static void name_service(struct fault *fault)
+{
+    fault_set(fault, "%s; for this user the service delivers: start it (oncedrop serve)", fault->text);
+}
+
 /* Everything between reading the message and its report. */
 static void deliver_message(struct cmd *cmd, const struct envelope *envelope, const struct message *message,
                             int64_t started_ms, struct report *report)
@@ -127,6 +135,8 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
     delivery_spent(&delivery, PHASE_READ);
     delivery_begin(&delivery, &cmd->fault);
     cmd->ledger = delivery.ledger = ledger_open(cmd->config, envelope->queue_id, &cmd->fault);
+    if (delivery.ledger == NULL && config_is_file(cmd->config) && ledger_is_refused(cmd->config, &cmd->fault))
+        name_service(&cmd->fault);
     if (delivery.ledger == NULL)
         delivery_refuse(&delivery, OUTCOME_DATABASE, cmd->fault.text);
     else
@@ -142,7 +152,9 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
 static bool begin_delivery(struct cmd *cmd, int log_fd, struct report *report)
 {
     cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
-    if (cmd->config == NULL) {
+    if (cmd->config == NULL && access(cmd->config_file, R_OK) != 0 && errno == EACCES)
+        name_service(&cmd->fault);
+    if (cmd->config == NULL || !cmd_become_owner(cmd->config, false, &cmd->fault)) {
         report_set(report, OUTCOME_CONFIG, "%s", cmd->fault.text);
         return false;
     }

@@ -107,7 +107,7 @@ int cmd_schema(struct cmd *cmd)
         cmd_wrong(cmd, "%.80s: must be " WORDS, cmd->operands[0]);
         return CMD_USAGE;
     }
-    int status = cmd_open(cmd);
+    int status = actions[i].run == print_sql ? cmd_open(cmd) : cmd_open_as_owner(cmd);
     if (status != 0)
         return status;
     if (!ledger_load(cmd->config, &cmd->fault))

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * serve: the resident service. lmtp: one session on standard input and output, as spawn(8) and inetd start it. */
-#include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
-#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -30,16 +27,6 @@ static struct config *load_again(void *context, struct fault *fault)
     return cmd_config_load(context, STDERR_FILENO, fault);
 }
 
-/* Root becomes service.user; it stays root only if that is what the configuration says. */
-static bool become_user(const char *user, struct fault *fault)
-{
-    errno = 0;
-    if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL)
-        return fault_set(fault, "there is no user %s (service.user)%s%s", user, errno != 0 ? ": " : "",
-                         errno != 0 ? strerror(errno) : "");
-    return privilege_become(user, false, fault);
-}
-
 /* The socket is made and the modules are loaded first, since only root may do so everywhere. The configuration is read again
  * as the user who will read it at a reload. */
 static bool begin_service(struct lmtp_service *service, struct fault *fault)
@@ -50,7 +37,7 @@ static bool begin_service(struct lmtp_service *service, struct fault *fault)
         return false;
     if (geteuid() != 0)
         return true;
-    if (!become_user(service->config->service.user, fault))
+    if (!privilege_must_become(service->config->service.user, false, fault))
         return false;
     struct config *config = service->load(service->context, fault);
     if (config == NULL)
@@ -96,7 +83,7 @@ int cmd_lmtp(struct cmd *cmd)
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }
     struct config *config = cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
-    if (config == NULL) {
+    if (config == NULL || !cmd_become_owner(config, false, &cmd->fault)) {
         struct report report;
         char line[1024];
         report_set(&report, OUTCOME_CONFIG, "%s", cmd->fault.text);

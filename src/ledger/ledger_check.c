@@ -15,6 +15,12 @@ const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
     return sql_secured(ledger->sql, ret_good);
 }
 
+enum sql_proof ledger_check_proof(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                  struct fault *ret)
+{
+    return sql_engine_of(config)->prove(config, connects, n, ret_name, ret);
+}
+
 /* Within the transaction that ledger_look has opened: writes the record, as much as record.level asks for, claims a
  * copy, and settles it. */
 static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,

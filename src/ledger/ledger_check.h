@@ -5,6 +5,7 @@
 #define ONCEDROP_LEDGER_CHECK_H
 
 #include "ledger/ledger.h"
+#include "sql/sql_engine.h"
 
 /* How the connection to the database is secured, a phrase. *ret_good: there is nothing to improve. */
 const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good) OD_MUST;
@@ -19,6 +20,11 @@ struct ledger_check_lock {
  * is trouble: a transaction is refused, or cannot begin while another is open. The fault names a method that works, if
  * there is one. Time: usually milliseconds, at most 4 s for each answer. */
 bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct fault *fault) OD_MUST;
+
+/* As sql_engine.h has it, of the ledger's engine: the n-th of those things that no session can show by itself. To be called
+ * by a process that has no ledger open. */
+enum sql_proof ledger_check_proof(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                  struct fault *ret) OD_MUST;
 
 /* Tests whether a delivery can be recorded: does all the locking, reading and writing of a delivery, in a transaction
  * that is rolled back. False with the fault set if not. */

@@ -58,6 +58,18 @@ static char *engine_nth_host(const struct config *config, size_t n, char **ret_n
     return pg_conninfo_host(config->database.conninfo, n, ret_name);
 }
 
+/* The server answers for itself. */
+static enum sql_proof engine_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                   struct fault *ret)
+{
+    (void)connects;
+    (void)config;
+    (void)n;
+    (void)ret_name;
+    (void)ret;
+    return SQL_PROOF_NONE;
+}
+
 static enum sql_failure engine_failure(const struct fault *fault)
 {
     static const struct {
@@ -107,6 +119,7 @@ const struct sql_engine postgres_engine = {
     .script = pg_script,
     .create = engine_create,
     .nth_host = engine_nth_host,
+    .prove = engine_prove,
     .login_is_service = pg_login_is_service,
     .add_remedy = pg_add_remedy,
     .failure = engine_failure,

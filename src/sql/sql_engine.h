@@ -19,6 +19,9 @@ struct sql_step_text {
 /* The engine's session, which each engine defines for itself. */
 struct sql_session;
 
+/* Whether something holds that deliveries rely on. */
+enum sql_proof { SQL_PROOF_NONE, SQL_PROOF_GOOD, SQL_PROOF_DOUBTFUL, SQL_PROOF_BAD };
+
 /* Why a step failed, as far as callers decide by it. */
 enum sql_failure {
     SQL_FAILURE_OTHER,
@@ -67,6 +70,13 @@ struct sql_engine {
 
     /* Adds to the fault of a step what an administrator can do about it, if that is known. role: what the step needs. */
     void (*add_remedy)(const struct config *config, const char *role, struct fault *fault);
+
+    /* Proves the n-th of those things that no session can show by its steps. To be called by a process that has no session;
+     * takes milliseconds, or as long as another process writes. connects: a session can be opened; else only what needs
+     * none is proved. *ret_name: what it is, a word; ret: what was seen, and unless that is good, what to do.
+     * SQL_PROOF_NONE: there are no more. */
+    enum sql_proof (*prove)(const struct config *config, bool connects, size_t n, const char **ret_name,
+                            struct fault *ret);
 
     enum sql_failure (*failure)(const struct fault *fault);
 

@@ -22,11 +22,12 @@ struct sql_session {
     bool failed;            /* a step of the batch has; the fault says why, and results ends there */
     bool told;              /* the caller has the fault */
     struct fault fault;
-    bool writes;           /* the session has the writer's lock */
-    GArray *unlocks;       /* int64_t: bytes of locks that go with the COMMIT of the transaction */
-    bool lost;             /* what is on the disk is not known: not to be used any more */
-    uint64_t transactions; /* that could write, so far */
-    int log_pages;         /* pages in the write-ahead log after the last COMMIT */
+    bool writes;                    /* the session has the writer's lock */
+    GArray *unlocks;                /* int64_t: bytes of locks that go with the COMMIT of the transaction */
+    bool lost;                      /* what is on the disk is not known: not to be used any more */
+    uint64_t transactions;          /* that could write, so far */
+    int log_pages;                  /* pages in the write-ahead log after the last COMMIT */
+    struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
 
 /* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
@@ -43,6 +44,21 @@ void lite_close(struct sql_session *lite);
 /* Creates the file, empty, readable and writable by its owner, and readable by its group; one that is there stays as it
  * is. False with the fault set if that fails. */
 bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
+
+/* Why the user of this process may not open the file, if errno is EACCES. Always false. */
+bool lite_refuse_user(const struct config *config, const char *path, struct fault *fault);
+
+/* lite_accounts.c: the site's own file, route.account_file, which is only read, and by a connection of its own: so it is
+ * never part of a transaction of the ledger, and a lock on it delays nobody. */
+struct lite_accounts *lite_accounts_new(const struct config *config) OD_MUST;
+void lite_accounts_free(struct lite_accounts **accounts);
+
+/* A session with the file that has the name now. NULL with the fault set. */
+struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fault *fault) OD_MUST;
+
+/* lite_prove.c: as in sql_engine.h. */
+enum sql_proof lite_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
+                          struct fault *ret) OD_MUST;
 
 /* lite_batch.c */
 
@@ -76,6 +92,9 @@ bool lite_lock_open(const char *path, struct fault *fault) OD_MUST;
  * pages if a COMMIT and a checkpoint of two connections meet (sqlite.org/wal.html), and its own waiting is no queue. */
 bool lite_lock_writer(struct sql_session *lite, struct fault *fault) OD_MUST;
 void lite_unlock_writer(struct sql_session *lite);
+
+/* Whether nobody else has the writer's lock now; it is not taken. */
+bool lite_writer_is_free(void) OD_MUST;
 
 /* The locks of messages, by their keys, as functions in SQL: oncedrop_lock, _locked, _unlock, _holder. */
 bool lite_lock_functions(struct sql_session *lite, struct fault *fault) OD_MUST;

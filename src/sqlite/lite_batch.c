@@ -133,6 +133,15 @@ static bool is_query(struct sql_session *lite, const char *sql, struct fault *fa
     return sqlite3_stmt_readonly(prepared->statement) || fault_set(fault, "database: a statement that writes");
 }
 
+/* A text of the site's own, which reads the file of the site's own, if there is one. */
+static struct sql_rows *run_query(struct sql_session *lite, const char *sql, size_t count,
+                                  const struct sql_value *values, struct fault *fault)
+{
+    struct sql_session *session = lite->accounts != NULL ? lite_accounts_open(lite->accounts, fault) : lite;
+    return session != NULL && is_query(session, sql, fault) ? execute_all(session, sql, "", count, values, fault)
+                                                            : NULL;
+}
+
 /* gives: NULL for a text of the site's own. */
 static struct sql_rows *run(struct sql_session *lite, const char *sql, const char *gives, size_t count,
                             const struct sql_value *values, struct fault *fault)
@@ -141,9 +150,8 @@ static struct sql_rows *run(struct sql_session *lite, const char *sql, const cha
         fault_set(fault, "database: %s cannot be used any more", lite->path);
         return NULL;
     }
-    struct sql_rows *rows = gives != NULL                ? execute_all(lite, sql, gives, count, values, fault)
-                            : is_query(lite, sql, fault) ? execute_all(lite, sql, "", count, values, fault)
-                                                         : NULL;
+    struct sql_rows *rows = gives != NULL ? execute_all(lite, sql, gives, count, values, fault)
+                                          : run_query(lite, sql, count, values, fault);
     if (rows == NULL) {
         lite->lost = lite->lost || strcmp(sql, "COMMIT") == 0; /* what is on the disk is not known */
         give_up(lite);

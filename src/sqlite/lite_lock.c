@@ -60,6 +60,15 @@ static void unlock(int64_t at)
     (void)fcntl(lock_file, F_SETLK, &lock);
 }
 
+bool lite_writer_is_free(void)
+{
+    struct flock lock = byte_at(WRITER, F_WRLCK);
+    bool is_free = fcntl(lock_file, F_SETLK, &lock) == 0;
+    if (is_free)
+        unlock(WRITER);
+    return is_free;
+}
+
 void lite_unlock_writer(struct sql_session *lite)
 {
     if (!lite->writes)

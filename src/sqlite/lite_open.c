@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -96,15 +97,49 @@ static bool set_up(struct sql_session *lite, struct fault *fault)
     return lite_lock_functions(lite, fault);
 }
 
+bool lite_refuse_user(const struct config *config, const char *path, struct fault *fault)
+{
+    int error = errno;
+    const struct passwd *user = getpwuid(geteuid());
+    const char *name = user != NULL ? user->pw_name : "without a name", *owner = config->service.user;
+    const char *why = strerror(error);
+    if (error != EACCES)
+        return fault_set(fault, "database: %s: %s", path, why);
+    if (strcmp(name, owner) == 0)
+        fault_set(fault, "database: %s: %s: it, its directory and the files beside it must belong to %s", path, why,
+                  owner);
+    else
+        fault_set(fault, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,
+                  owner);
+    g_strlcpy(fault->code, "PERM", sizeof(fault->code));
+    return false;
+}
+
+/* By a symbolic link, processes would have lock files of two names. What root makes beside the file, its owner could not
+ * open any more. */
+static bool check_file(const struct config *config, const char *path, struct fault *fault)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0)
+        return errno == ENOENT ? fault_set(fault, "database: there is no %s; run: oncedrop schema install", path)
+                               : lite_refuse_user(config, path, fault);
+    if (!S_ISREG(status.st_mode))
+        return fault_set(fault, "database: %s is no regular file; name the file itself", path);
+    if (geteuid() == 0 && status.st_uid != 0)
+        return fault_set(fault, "database: %s does not belong to root, as whom this runs; set service.user to its owner",
+                         path);
+    return access(path, R_OK | W_OK) == 0 || lite_refuse_user(config, path, fault);
+}
+
 struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault)
 {
     struct sql_session *lite = base_alloc(sizeof(*lite));
     (void)application;
     lite->path = base_strdup(lite_path(config));
     lite_batch_begin(lite);
-    if (access(lite->path, F_OK) != 0 && errno == ENOENT)
-        fault_set(fault, "database: there is no %s; run: oncedrop schema install", lite->path);
-    else if (check_file_system(lite->path, fault) && lite_lock_open(lite->path, fault)) {
+    lite->accounts = lite_accounts_new(config);
+    if (check_file(config, lite->path, fault) && check_file_system(lite->path, fault) &&
+        lite_lock_open(lite->path, fault)) {
         int error = sqlite3_open_v2(lite->path, &lite->db,
                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
         if (error == SQLITE_OK ? set_up(lite, fault) : lite_fail(lite, error, fault))
@@ -118,6 +153,7 @@ void lite_close(struct sql_session *lite)
 {
     g_ptr_array_unref(lite->results);
     g_hash_table_destroy(lite->statements);
+    lite_accounts_free(&lite->accounts);
     (void)sqlite3_close(lite->db); /* before the locks go: it rolls an open transaction back */
     lite_unlock_all(lite);
     g_array_unref(lite->unlocks);
@@ -125,13 +161,24 @@ void lite_close(struct sql_session *lite)
     base_free(&lite);
 }
 
+/* Why the file cannot be created. Always false. */
+static bool refuse_directory(const struct config *config, struct fault *fault)
+{
+    g_autofree char *directory = g_path_get_dirname(lite_path(config));
+    if ((errno != ENOENT && errno != EACCES) || config->service.user[0] == '\0')
+        return fault_set(fault, "database: %s: %m", lite_path(config));
+    return fault_set(fault, "database: %s: %m" FAULT_REMEDY "install -d -m 750 -o %s %s", lite_path(config),
+                     config->service.user, directory);
+}
+
 bool lite_create(const struct config *config, struct fault *fault)
 {
     const char *path = lite_path(config);
     sqlite3 *db = NULL;
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return errno == EEXIST || fault_set(fault, "database: %s: %m", path);
+        return errno == EEXIST || refuse_directory(config, fault);
+    (void)fchmod(fd, 0640);
     (void)close(fd);
     int error = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (error == SQLITE_OK)

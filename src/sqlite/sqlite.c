@@ -130,6 +130,7 @@ const struct sql_engine sqlite_engine = {
     .script = lite_script,
     .create = lite_create,
     .nth_host = engine_nth_host,
+    .prove = lite_prove,
     .login_is_service = engine_login_is_service,
     .add_remedy = engine_add_remedy,
     .failure = engine_failure,

@@ -89,7 +89,7 @@ def new_file(directory):
     conninfo, configuration = f"sqlite:{directory}/ledger.db", os.path.join(directory, "oncedrop.conf")
     with open(configuration, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)
-        file.write(f"[database]\nconninfo={conninfo}\n[imap]\ncommand=true\n")
+        file.write(f"[database]\nconninfo={conninfo}\n[imap]\ncommand=true\n[service]\nuser=\n")
     subprocess.run([lab_module.program(), "-c", configuration, "schema", "install"], check=True, stdout=subprocess.DEVNULL)
     return conninfo
 

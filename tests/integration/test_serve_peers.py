@@ -139,6 +139,7 @@ class Unprivileged(Service):
     def __init__(self, site, **settings):
         self.gid = pwd.getpwnam(USER).pw_gid
         self.give(site.password_file)
+        site.ledger.give_to(pwd.getpwnam(USER))
         super().__init__(site, settings={"service.user": USER, **settings})
 
     def give(self, path):
@@ -169,7 +170,8 @@ def test_root_becomes_the_service_user(site, users):
 
 
 def test_a_configuration_that_it_could_not_read_again_is_refused(site):
-    path = site.write("private.conf", site.configuration() + f"[service]\nuser={USER}\nsocket={site.directory}/socket\n")
+    site.settings.update({"service.user": USER, "service.socket": f"{site.directory}/socket"})
+    path = site.write("private.conf", site.configuration())
     done = site.run("serve", options=["-c", path], config=False)
     assert done.exit == 69 and "private.conf" in done.err, done
 

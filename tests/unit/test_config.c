@@ -126,9 +126,9 @@ static void test_defaults(void **state)
     (void)state;
     struct config *c OD_CLEANUP(config_free) = config_defaults();
 
-    assert_string_equal(c->database.conninfo, "dbname=oncedrop");
+    assert_string_equal(c->database.conninfo, "sqlite:/var/lib/oncedrop/ledger.db");
     assert_string_equal(c->database.schema, "oncedrop");
-    assert_int_equal(c->lock.method, LOCK_METHOD_ADVISORY);
+    assert_int_equal(c->lock.method, LOCK_METHOD_SESSION);
     assert_int_equal(c->lock.wait, 0);
     assert_string_equal(c->lock.namespace, "oncedrop");
     assert_string_equal(c->imap.host, "localhost");
@@ -325,8 +325,10 @@ static const struct refusal values[] = {
     {"", "identity.ignore=X-\xc3\xa4", "is not a header field name"},
 };
 
+#define POSTGRES "[database]\nconninfo = dbname=x\n"
+
 static const struct refusal together[] = {
-    {"", "database.schema=Mail", "-o: [database] schema = Mail: must be at most 63 letters"},
+    {POSTGRES, "database.schema=Mail", "-o: [database] schema = Mail: must be at most 63 letters"},
     {"", "database.schema=1a", "must be at most 63 letters"},
     {"", "database.schema=a-b", "must be at most 63 letters"},
     {"", "database.schema=a\"b", "must be at most 63 letters"},
@@ -353,7 +355,24 @@ static const struct refusal together[] = {
     {"[imap]\nmaster_user = m\nauth = login\n", NULL, "FILE: [imap] auth = login: master_user needs auth = plain"},
     {"", "route.inbox=\\Inbox", "[route] inbox = \\Inbox: must be the name of a mailbox"},
     {"", "route.sent=\\\\Sent", "[route] sent = \\\\Sent: must be the name of a mailbox, or \\Sent"},
-    {"", "record.notify=" SIXTY_FOUR, "longer than the 63 bytes"},
+    {POSTGRES, "record.notify=" SIXTY_FOUR, "longer than the 63 bytes"},
+    {"", "database.conninfo=sqlite:", "-o: [database] conninfo = sqlite:: behind sqlite: comes the path of a file, from / on"},
+    {"", "database.conninfo=sqlite:a.db", "such as sqlite:/var/lib/oncedrop/ledger.db"},
+    {"", "database.conninfo=sqlite: /a.db", "comes the path of a file"},
+    {"", "database.conninfo=sqlite:/var/lib/oncedrop/", "comes the path of a file"},
+    {"[database]\ntls = verify\n", NULL,
+     "FILE: [database] tls = verify: belongs to PostgreSQL, but the ledger is the file of [database] conninfo ="
+     " sqlite:/var/lib/oncedrop/ledger.db; remove this setting, or set conninfo to a database of PostgreSQL"},
+    {"[database]\nschema = oncedrop\n", "database.conninfo=sqlite:/a",
+     "FILE: [database] schema = oncedrop: belongs to PostgreSQL, but the ledger is the file of [database] conninfo ="
+     " sqlite:/a;"},
+    {"", "record.notify=mail", "-o: [record] notify = mail: belongs to PostgreSQL, but"},
+    {"[lock]\nmethod = advisory\n", NULL, "FILE: [lock] method = advisory: belongs to PostgreSQL, but"},
+    {"[lock]\nmethod = row\n", NULL, "FILE: [lock] method = row: belongs to PostgreSQL, but"},
+    {"[lock]\nmethod = lease\n", NULL, "FILE: [lock] method = lease: belongs to PostgreSQL, but"},
+    {POSTGRES "[lock]\nmethod = session\n", NULL, "FILE: [lock] method = session: belongs to SQLite; PostgreSQL has"},
+    {POSTGRES, "route.account_file=/a.db", "-o: [route] account_file = /a.db: belongs to SQLite; with PostgreSQL"},
+    {"", "route.account_file=a.db", "-o: [route] account_file = a.db: must be an absolute path"},
 };
 
 static void check_refusals(const struct refusal *refusals, size_t count)
@@ -402,6 +421,10 @@ static void test_accepted(void **state)
         const char *override;
     } cases[] = {
         {"", NULL},
+        {POSTGRES "tls = conninfo\nschema = mail\n[lock]\nmethod = lease\n[record]\nnotify = mail\n", NULL},
+        {POSTGRES "[lock]\nmethod = row\n", NULL},
+        {"[database]\nconninfo = sqlite:/a b.db\n[lock]\nmethod = session\n[record]\nnotify =\n", NULL},
+        {"", "route.account_file=/a.db"},
         {"\n# nothing\n", NULL},
         {"[imap]\n", NULL},
         {"[imap]\ntls = none\n", NULL},
@@ -419,8 +442,8 @@ static void test_accepted(void **state)
         {"", "delivery.sent_retry=0"},
         {"", "delivery.deadline=15m"},
         {"", "lock.wait=119s"},
-        {"", "database.schema=_a1"},
-        {"", "record.notify=mail.new"},
+        {POSTGRES, "database.schema=_a1"},
+        {POSTGRES, "record.notify=mail.new"},
         {"", "identity.ignore=,; "},
         {"", "identity.ignore=X-#1"},
         {"[route]\naccount_query = # odd, but SQL\n", NULL},
@@ -577,8 +600,24 @@ static void test_print(void **state)
     struct config *fresh OD_CLEANUP(config_free) = config_defaults();
     char *fresh_all OD_CLEANUP(base_free) = printed(fresh, CONFIG_PRINT_ALL);
     char *fresh_different OD_CLEANUP(base_free) = printed(fresh, CONFIG_PRINT_NON_DEFAULT);
-    assert_string_equal(defaults, fresh_all);
+    assert_non_null(strstr(defaults, "\ndatabase.tls = verify\n"));
+    assert_null(strstr(fresh_all, "database.tls"));     /* which is not in force */
+    assert_null(strstr(fresh_all, "database.schema"));
+    for (char *save = NULL, *line = strtok_r(fresh_all, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+        assert_non_null(strstr(defaults, line));
     assert_string_equal(fresh_different, "");
+}
+
+/* Each kind of ledger has a method of its own. */
+static void test_method_follows_conninfo(void **state)
+{
+    (void)state;
+    struct config *embedded OD_CLEANUP(config_free) = must_load("", "database.conninfo=sqlite:/a", NULL);
+    struct config *server OD_CLEANUP(config_free) = must_load(POSTGRES, NULL, NULL);
+    char *text OD_CLEANUP(base_free) = printed(server, CONFIG_PRINT_NON_DEFAULT);
+    assert_int_equal(embedded->lock.method, LOCK_METHOD_SESSION);
+    assert_int_equal(server->lock.method, LOCK_METHOD_ADVISORY);
+    assert_non_null(strstr(text, "database.conninfo = dbname=x\nlock.method = advisory\n"));
 }
 
 static void test_print_round_trip(void **state)
@@ -658,6 +697,7 @@ int main(void)
         cmocka_unit_test(test_file_access),      cmocka_unit_test(test_file_kinds),
         cmocka_unit_test(test_password),         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_round_trip), cmocka_unit_test(test_print_hides_passwords),
+        cmocka_unit_test(test_method_follows_conninfo),
     };
     return cmocka_run_group_tests_name("config", tests, make_files, remove_files);
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A session with the site's own file. It is opened again when another file has taken its name: so can an administrator make
+ * a new one, and rename it. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sqlite/lite.h"
+
+struct lite_accounts {
+    char *path;
+    struct sql_session *session; /* NULL: not open */
+    dev_t device;                /* which file the session has */
+    ino_t node;
+};
+
+struct lite_accounts *lite_accounts_new(const struct config *config)
+{
+    struct lite_accounts *accounts;
+    if (config->route.account_file == NULL || config->route.account_file[0] == '\0')
+        return NULL;
+    accounts = base_alloc(sizeof(*accounts));
+    accounts->path = base_strdup(config->route.account_file);
+    return accounts;
+}
+
+static void end(struct lite_accounts *accounts)
+{
+    if (accounts->session != NULL)
+        lite_close(accounts->session);
+    accounts->session = NULL;
+}
+
+void lite_accounts_free(struct lite_accounts **accounts)
+{
+    if (*accounts == NULL)
+        return;
+    end(*accounts);
+    base_free(&(*accounts)->path);
+    base_free(accounts);
+}
+
+/* In SQL the file may be called site. Read-only: even what a crash of its writer left is for others to put right. */
+static bool begin(struct lite_accounts *accounts, struct fault *fault)
+{
+    struct sql_session *session = base_alloc(sizeof(*session));
+    session->path = base_strdup(accounts->path);
+    lite_batch_begin(session);
+    accounts->session = session;
+    int error = sqlite3_open_v2(session->path, &session->db,
+                                SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_db_config(session->db, SQLITE_DBCONFIG_MAINDBNAME, "site");
+    if (error == SQLITE_OK)
+        error = sqlite3_busy_timeout(session->db, SQL_TIMEOUT_MS);
+    if (error == SQLITE_OK)
+        return true;
+    lite_fail(session, error, fault);
+    end(accounts);
+    return false;
+}
+
+struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fault *fault)
+{
+    struct stat status;
+    if (stat(accounts->path, &status) != 0) {
+        fault_set(fault, "account_file: %s: %m", accounts->path);
+        return NULL;
+    }
+    if (status.st_mode & S_IWOTH) {
+        fault_set(fault, "account_file: others may write to it; remedy: chmod o-w %s", accounts->path);
+        return NULL;
+    }
+    if (accounts->session != NULL && (accounts->session->lost || status.st_dev != accounts->device ||
+                                      status.st_ino != accounts->node))
+        end(accounts);
+    if (accounts->session == NULL && !begin(accounts, fault))
+        return NULL;
+    accounts->device = status.st_dev;
+    accounts->node = status.st_ino;
+    return accounts->session;
+}

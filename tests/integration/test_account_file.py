@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: ISC
+"""route.account_file: with a ledger in a file, account_query reads a file of the site's own, and only reads it.
+
+Seen to fail with: the file opened for writing; opened once for ever; the ledger read in its place; a file that others may
+write to taken."""
+
+import os
+import sqlite3
+
+import expect
+import pytest
+from lab import embedded as embedded_module, service as service_module
+from lab.messages import message
+
+QUERY = "SELECT account, inbox, sent FROM accounts WHERE address = $1"
+
+
+def make_file(path, *rows):
+    """As oncedrop.conf(5) shows it; a new file in the place of an old one."""
+    with sqlite3.connect(path + ".new") as connection:
+        connection.execute("CREATE TABLE accounts (address TEXT PRIMARY KEY COLLATE NOCASE, account TEXT NOT NULL, inbox TEXT,"
+                           " sent TEXT)")
+        connection.executemany("INSERT INTO accounts VALUES (?, ?, ?, ?)", rows)
+    connection.close()
+    os.rename(path + ".new", path)
+
+
+@pytest.fixture
+def embedded(site):
+    new = embedded_module.Embedded(site).install()
+    site.settings.update({"route.account_file": os.path.join(site.directory, "my accounts?.db"), "route.sent_copy": "off",
+                          "route.account_query": QUERY})
+    return new
+
+
+@pytest.fixture
+def path(embedded):
+    return embedded.site.settings["route.account_file"]
+
+
+def deliver(embedded, recipient):
+    return embedded.run("deliver", "-d", recipient, stdin=message())
+
+
+def test_addresses_lead_where_the_file_says(embedded, path):
+    lisa = embedded.site.account("lisa")
+    make_file(path, ("Info@Example.org", lisa, None, None), ("sales@example.org", lisa, "Sales", None))
+    expect.stored(deliver(embedded, "info@example.org"))
+    expect.stored(deliver(embedded, "sales@example.org"), "Sales")
+    expect.bounced(deliver(embedded, "nobody@example.org"), 67, "5.1.1", "nobody@example.org")
+    assert (embedded.site.count(lisa), embedded.site.count(lisa, "Sales")) == (1, 1)
+    embedded.site.settings["route.account_query"] = QUERY.replace(" accounts ", " site.accounts ")
+    assert f"account: {lisa} " in embedded.run("route", "INFO@example.org").out
+
+
+def test_the_service_sees_each_change(embedded, path):
+    lisa, doug = embedded.site.account("lisa"), embedded.site.account("doug")
+    make_file(path, ("info@example.org", lisa, None, None))
+    service = service_module.Service(embedded.site, workers=1)
+    seen = []
+    for account, change in ((lisa, None), (doug, lambda: update(path, doug)),
+                            (lisa, lambda: make_file(path, ("info@example.org", lisa, None, None))),
+                            (doug, lambda: update(path, doug))):
+        if change:
+            change()
+        [reply] = service.deliver(message(), "info@example.org")
+        assert reply.code == 250, reply
+        seen.append(account)
+        assert embedded.site.count(account) == seen.count(account)
+
+
+def update(path, account):
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE accounts SET account = ?", (account,))
+    connection.close()
+
+
+@pytest.mark.parametrize("query", ["DELETE FROM accounts WHERE address = $1", "SELECT 1; SELECT $1", "DROP TABLE accounts",
+                                   "UPDATE accounts SET account = 'x' WHERE address = $1 RETURNING account",
+                                   "SELECT lock_key FROM message WHERE $1 <> ''", "SELECT nonsense"])
+def test_a_query_that_writes_or_fails_defers(embedded, path, query):
+    make_file(path, ("info@example.org", "lisa", None, None))
+    with open(path, "rb") as file:
+        before = file.read()
+    embedded.site.settings["route.account_query"] = query
+    expect.deferred(deliver(embedded, "info@example.org"), r"4\.3\.0", "[route] account_query")
+    with open(path, "rb") as file:
+        assert file.read() == before
+
+
+@pytest.mark.parametrize("spoil,said", [
+    (os.unlink, "No such file"), (lambda path: os.chmod(path, 0o646), "others may write to it; remedy: chmod o-w "),
+    (lambda path: os.truncate(path, 100), "malformed")], ids=["missing", "open", "damaged"])
+def test_a_file_that_cannot_be_relied_on_defers(embedded, path, spoil, said):
+    make_file(path, ("info@example.org", "lisa", None, None))
+    spoil(path)
+    done = deliver(embedded, "info@example.org")
+    expect.deferred(done, r"4\.3\.0", said)
+    assert path in done.out, done
+
+
+def test_a_writer_of_the_file_is_waited_for(embedded, path):
+    lisa = embedded.site.account("lisa")
+    make_file(path, ("info@example.org", lisa, None, None))
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    path_of_configuration = embedded.configuration()
+    running = embedded.site.start("deliver", "-d", "info@example.org", config=False, stdin=message(),
+                                  options=["-c", path_of_configuration])
+    assert running.process.poll() is None
+    writer.execute("ROLLBACK")
+    writer.close()
+    expect.stored(running.finish())

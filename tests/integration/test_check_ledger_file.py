@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: ISC
+"""What `oncedrop check` proves of a ledger in a file: to whom it belongs, room on the disk, locks between processes, and a
+COMMIT that outlives its process.
+
+Seen to fail with: each condition of judge_file turned round; the limits of room at 0; a lock that is granted twice; the lock
+kept by a process that lives; ROLLBACK in place of COMMIT."""
+
+import json
+import os
+import pwd
+
+import pytest
+from lab import embedded as embedded_module, small_disk, user as ordinary
+
+USER = ordinary.USER
+PROOFS = ["files", "room", "processes", "survival"]
+
+
+def check(embedded):
+    """Item → (status, text)."""
+    done = embedded.run("check", "--json")
+    return {item["item"]: (item["status"], item["text"]) for item in json.loads(done.out)}
+
+
+@pytest.fixture
+def embedded(site):
+    new = embedded_module.Embedded(site).install()
+    os.chmod(new.directory, 0o750)
+    return new
+
+
+def test_all_is_well(embedded):
+    said = check(embedded)
+    assert [said[proof][0] for proof in PROOFS] == ["ok"] * 4, said
+    assert embedded.path in said["files"][1] and embedded.directory in said["room"][1], said
+    assert embedded.ledger().value("SELECT count(*) FROM oncedrop.message") == 0
+
+
+def test_it_can_be_repeated(embedded):
+    """Each time another number is committed."""
+    for _ in range(2):
+        assert check(embedded)["survival"][0] == "ok"
+    assert embedded.ledger().value("PRAGMA oncedrop.user_version") == 2
+
+
+@pytest.mark.parametrize("end,mode", [("", 0o660), ("", 0o644), ("-wal", 0o666), ("-shm", 0o646), ("-lock", 0o620),
+                                      ("-lock", 0o700)])
+def test_a_file_that_is_open_to_others(embedded, end, mode):
+    os.chmod(embedded.path + end, mode)
+    said = check(embedded)
+    assert said["files"][0] == "failed", said
+    for word in (f"{embedded.path}{end} has mode 0{mode:o}", f"type: chmod u=rw,g-wx,o= {embedded.path}*"):
+        assert word in said["files"][1], said
+    assert set(said).isdisjoint(PROOFS[1:]), said
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o752, 0o1777])
+def test_a_directory_in_which_others_write(embedded, mode):
+    os.chmod(embedded.directory, mode)
+    status, text = check(embedded)["files"]
+    assert status == "failed" and f"mode {mode:04o}" in text and f"type: chmod go-w {embedded.directory}" in text
+
+
+def test_a_second_name(embedded):
+    os.link(embedded.path, embedded.path + ".copy")
+    status, text = check(embedded)["files"]
+    assert status == "failed" and "hard link" in text
+
+
+def test_a_symbolic_link(embedded):
+    link = os.path.join(embedded.directory, "link.db")
+    os.symlink(embedded.path, link)
+    embedded.site.settings["database.conninfo"] = f"sqlite:{link}"
+    status, text = check(embedded)["database"]
+    assert status == "failed" and "name the file itself" in text
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-lock", None], ids=str)
+def test_a_file_of_root(site, end):
+    embedded = embedded_module.Embedded(site, USER).install()
+    path = embedded.directory if end is None else embedded.path + end
+    os.chown(path, 0, 0)
+    status, text = check(embedded)["files"]
+    assert status == "failed", text
+    assert f"{path} does not belong to {USER} (service.user); remedy, type: chown {USER} {embedded.directory}" in text
+    os.chown(path, pwd.getpwnam(USER).pw_uid, 0)
+    assert check(embedded)["files"][0] == "ok"
+
+
+@pytest.mark.skipif(not small_disk.available(), reason="only root may mount, and not in every container")
+@pytest.mark.parametrize("size,status", [("300m", "ok"), ("250m", "warning"), ("15m", "failed")])
+def test_room(site, size, status):
+    embedded = embedded_module.Embedded(site)
+    site.use(small_disk.SmallDisk(embedded.directory, size))
+    embedded.install()
+    said, text = check(embedded)["room"]
+    assert said == status and "MiB are free in" in text and ("oncedrop purge" in text) == (status != "ok"), text
+
+
+def test_nothing_stays_locked(embedded):
+    """The process that had both locks for the proof is gone."""
+    assert check(embedded)["processes"][0] == "ok"
+    with open("/proc/locks", encoding="ascii") as file:
+        node = os.stat(embedded.path + "-lock").st_ino
+        assert not [line for line in file if f":{node} " in line]
