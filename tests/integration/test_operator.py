@@ -25,6 +25,7 @@ import expect
 import psycopg2
 import pytest
 from lab import lab as lab_module, locks
+from lab.ledger import POSTGRES, engine
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 from lab.site import new_site
