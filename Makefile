@@ -434,8 +434,8 @@ FORCE:
 #:                  applications, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
 #:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
-#: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, for the Debian it is
-#:                  run on; SOURCE=yes (the source package, too, in build/deb)
+#: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, with one for each kind
+#:                  of ledger, for the Debian it is run on; SOURCE=yes (the source package, too, in build/deb)
 #: make deb-check   that on a fresh Debian in a chroot, as root: lintian, two builds that must be the same, and from `apt
 #:                  install` to the first message by README: RELEASE=trixie (or bookworm)
 #: make dist        the release in build/dist: the tarball, its SHA-256, and an SBOM (SPDX)
