@@ -328,10 +328,11 @@ soak:
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/soak/soak $(if $(SECONDS),--seconds $(SECONDS)) \
 	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED))
 
+# ENGINE=sqlite or postgres
 lab:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/servers
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_ENGINE=$(or $(ENGINE),sqlite) $(PYTHON) -B tests/servers
 
 postfix:
 	@tests/install-packages check
@@ -387,10 +388,10 @@ FORCE:
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
 #: make             build/oncedrop, and build/oncedrop-main, which it executes
-#: make demo        installs missing Debian packages, builds, and delivers a message to two people at once, with its own
-#:                  PostgreSQL and Dovecot
-#: make lab         runs private PostgreSQL, PgBouncer, Dovecot and Postfix servers (all three ways in) until Ctrl-C; shows
-#:                  how to send a message, read a mailbox and query the record
+#: make demo        installs missing Debian packages, builds, and delivers to two people at once, and once more after a crash,
+#:                  with a ledger in a file, and then on two hosts with PostgreSQL; it has its own servers
+#: make lab         runs private Dovecot and Postfix servers (by pipe, LMTP, and the service) until Ctrl-C; shows how to send a
+#:                  message, read a mailbox and query the record: ENGINE=sqlite (or postgres, with PostgreSQL and PgBouncer)
 #: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
 #:                  commit, in five minutes; touches no system service
 #: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
@@ -433,8 +434,8 @@ FORCE:
 #:                  applications, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
 #:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
-#: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, for the Debian it is
-#:                  run on; SOURCE=yes (the source package, too, in build/deb)
+#: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, with one for each kind
+#:                  of ledger, for the Debian it is run on; SOURCE=yes (the source package, too, in build/deb)
 #: make deb-check   that on a fresh Debian in a chroot, as root: lintian, two builds that must be the same, and from `apt
 #:                  install` to the first message by README: RELEASE=trixie (or bookworm)
 #: make dist        the release in build/dist: the tarball, its SHA-256, and an SBOM (SPDX)

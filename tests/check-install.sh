@@ -32,6 +32,7 @@ expect_mode /usr/local/bin/oncedrop 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-decode.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-tls.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-postgres.so 755
+expect_mode /usr/local/libexec/oncedrop/oncedrop-sqlite.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-main 755
 expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do

@@ -36,6 +36,11 @@ package=$(sed -n '/^Build-Depends:/,/^[^ ]/s/^ \([^ ,]*\).*/\1/p' conf/debian/co
     grep -v '^debhelper-compat\|^dh-\|^libcmocka-dev' | sort | tr '\n' ' ')
 same 'Build-Depends and tests/install-packages' "$package" "$compile"
 
+# An engine, a package.
+engines=$(sed -n 's/^ENGINES := //p' Makefile)
+same 'ENGINES of Makefile and of conf/debian/rules' "$engines" "$(sed -n 's/^ENGINES := //p' conf/debian/rules)"
+same 'ENGINES and conf/debian/control' "$engines" "$(sed -n 's/^Package: oncedrop-//p' conf/debian/control | xargs)"
+
 # Everything that `make install` installs has its place in the package: folders of share/oncedrop, and units.
 for file in conf/systemd/*; do
     case ${file##*/} in

@@ -41,7 +41,8 @@ const void *module_load(const struct module *module, struct fault *fault)
     char *path OD_CLEANUP(base_free) = find_file(module);
     if (stat(path, &status) != 0) {
         if (errno == ENOENT)
-            fault_set(fault, "cannot load %s: there is no %s; it comes with %s", module->what, path, module->from);
+            fault_set(fault, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",
+                      module->what, path, module->package);
         else
             fault_set(fault, "cannot load %s: %s: %m", module->what, path);
         return NULL;

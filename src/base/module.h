@@ -8,10 +8,10 @@
 #include "base/base.h"
 
 struct module {
-    const char *file;  /* "oncedrop-decode.so" */
-    const char *table; /* the object that it offers; beside it stands one named TABLE_build, with MODULE_BUILD */
-    const char *what;  /* for people: "the decoder" */
-    const char *from;  /* where it comes from: "make install" */
+    const char *file;    /* "oncedrop-decode.so" */
+    const char *table;   /* the object that it offers; beside it stands one named TABLE_build, with MODULE_BUILD */
+    const char *what;    /* for people: "the decoder" */
+    const char *package; /* of Debian, that has it: "oncedrop" */
 };
 
 /* Loads it: from the program's own directory, or from the one that `make install` puts it into. Refused is a module of

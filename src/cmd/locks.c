@@ -55,6 +55,10 @@ static void print_holder(const struct ledger_table *table, size_t row)
     char session[CELL], user[CELL], since[TIMES_SIZE];
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
+    if (ledger_cell(table, row, LOCKS_USER)[0] == '\0') { /* of a ledger in a file */
+        terminal_print(stdout, INDENT, "    held     by %s", name);
+        return;
+    }
     bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
     const char *process = ledger_cell(table, row, LOCKS_BACKEND);
     bool lease = process[0] == '\0';

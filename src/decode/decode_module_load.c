@@ -12,7 +12,7 @@ const struct decode_module *decode_module_load(struct fault *fault)
         .file = "oncedrop-decode.so",
         .table = "decode_module",
         .what = "the decoder",
-        .from = "make install",
+        .package = "oncedrop",
     };
     if (loaded == NULL)
         loaded = module_load(&module, fault);

@@ -12,7 +12,7 @@ const struct imap_tls_module *imap_tls_load(struct fault *fault)
         .file = "oncedrop-tls.so",
         .table = "imap_tls_module",
         .what = "TLS for IMAP",
-        .from = "make install",
+        .package = "oncedrop",
     };
     if (loaded == NULL)
         loaded = module_load(&module, fault);

@@ -17,8 +17,12 @@ static struct engine {
     const struct sql_engine *engine;
     struct module module;
 } engines[] = {
-    {CONFIG_SQLITE, &sqlite_engine, {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "make install"}},
-    {"", &postgres_engine, {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL", "make install"}},
+    {CONFIG_SQLITE,
+     &sqlite_engine,
+     {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite"}},
+    {"",
+     &postgres_engine,
+     {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL", "oncedrop-postgres"}},
 };
 
 static struct engine *engine_of(const struct config *config)

@@ -38,7 +38,7 @@ def copy_program(directory, path=None):
     path of the copy."""
     path = path or program()
     copy = os.path.join(directory, "oncedrop")
-    for part in ("", "-main", "-decode.so", "-postgres.so", "-sqlite.so"):
+    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so"):
         if os.path.exists(path + part):
             shutil.copy(path + part, copy + part)
             os.chmod(copy + part, 0o755)

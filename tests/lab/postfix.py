@@ -80,8 +80,9 @@ class Postfix(process.Server):
             os.mkdir(self.path(name), 0o755)
         make_directories(queue_directory=self.path("queue"), data_directory=self.path("data"))
         os.chown(self.path("outside"), user.pw_uid, -1)
+        site.ledger.give_to(user)
         self.program = self.install_program()
-        site.settings.update({"log.level": "debug", "imap.password_file": self.secret("password",
+        site.settings.update({"service.user": SERVICE_USER, "log.level": "debug", "imap.password_file": self.secret("password",
                                                                                      site.lab.dovecot.password + "\n")})
         if way == "mailbox_command":
             site.settings["route.account"] = "%{user}"

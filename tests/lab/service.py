@@ -70,9 +70,13 @@ class Service:
         before = dict(self.site.settings)
         self.site.settings.update(self.settings)
         try:
-            return self.site.write(self.configuration, self.site.configuration())
+            path = self.site.write(self.configuration, self.site.configuration())
         finally:
             self.site.settings = before
+        if self.settings["service.user"]:       # who must be able to read it
+            os.chown(path, -1, pwd.getpwnam(self.settings["service.user"]).pw_gid)
+            os.chmod(path, 0o640)
+        return path
 
     def start(self, wait=True):
         path = self.write_configuration()

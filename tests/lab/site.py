@@ -165,9 +165,10 @@ class Site:
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 
-    def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True):
-        """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes to stdout, as under Postfix."""
-        words = [lab_module.program()]
+    def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True, under=()):
+        """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes to stdout, as under Postfix. under: words
+        before the command line."""
+        words = [*under, lab_module.program()]
         if config:
             words += ["-c", self.write_configuration(arguments)]
         process = Running([*words, *options, *arguments], stdin, self.environment(env), merge)

@@ -1,5 +1,5 @@
--- locks_session: claims in progress, and who has their messages' locks. A lock without a claim is not listed: which
--- message it is of, is not known to the kernel
+-- locks_session: claims in progress, and who has their messages' locks, which a delivery keeps from before its claim to its
+-- end. A lock without a claim is not listed: which message it is of, is not known to the kernel
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
@@ -8,7 +8,7 @@ oncedrop_holder(m.lock_key) AS holder
 FROM @schema@.copy c CROSS JOIN @schema@.message m ON m.id = c.message
 WHERE c.state = 'appending' AND c.state <> 'stored')
 SELECT key, message_id, account, mailbox, state, host, pid, printf('%.1f', (@now@ - attempt_at) / 1000000.0) AS age,
-CASE WHEN holder IS NOT NULL THEN 'held' WHEN attempt_at >= @ago(:claim_ms)@ THEN 'claimed' ELSE 'free' END AS lock,
+CASE WHEN holder IS NOT NULL THEN 'held' ELSE 'free' END AS lock,
 'oncedrop[' || holder || ']' AS session, CASE WHEN holder IS NOT NULL THEN 1 END AS ours, holder AS backend,
 NULL AS user, NULL AS client, NULL AS held, CASE WHEN holder IS NOT NULL THEN 0 END AS hidden, '[]' AS waiting
 FROM claims ORDER BY min(attempt_at) OVER (PARTITION BY key), key, attempt_at
