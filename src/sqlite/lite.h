@@ -29,8 +29,15 @@ struct sql_session {
     int log_pages;         /* pages in the write-ahead log after the last COMMIT */
 };
 
-/* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
+/* lite_fault.c */
+
+/* SQLite's name of an error, as of SQLITE_FULL "FULL"; "" if callers do not decide by it. */
+const char *lite_error_name(int error) OD_MUST;
+
+/* Sets the fault to what went wrong, with that name as the code. Always false. */
 bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
+
+void lite_add_remedy(const struct config *config, const char *role, struct fault *fault);
 
 /* lite_open.c */
 
@@ -43,6 +50,9 @@ void lite_close(struct sql_session *lite);
 /* Creates the file, empty, readable and writable by its owner, and readable by its group; one that is there stays as it
  * is. False with the fault set if that fails. */
 bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
+
+/* lite_backup.c: a copy, as sql_engine.h has it; readable by its owner and the group, as far as the umask lets it be. */
+bool lite_backup(const struct config *config, const char *file, struct fault *fault) OD_MUST;
 
 /* lite_batch.c */
 
