@@ -64,6 +64,11 @@ static int check(struct cmd *cmd)
     fflush(stdout);
     if (damage->rows > 0)
         return cmd_fail(1, "%s is damaged; " DAMAGE, cmd->config->database.conninfo);
+    int version;
+    if (!ledger_schema_version(cmd->ledger, &version, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (version == 0)
+        return cmd_fail(1, "%s has no ledger in it; " DAMAGE, cmd->config->database.conninfo);
     status = check_version(cmd, cmd->config, cmd->ledger, "", "");
     if (status == 0)
         printf("%s is whole\n", cmd->config->database.conninfo);
