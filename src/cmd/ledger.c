@@ -21,8 +21,8 @@ static int open_file(struct cmd *cmd, const char *program)
     int status = cmd_open_as_service(cmd, false);
     if (status != 0 || config_is_file(cmd->config))
         return status;
-    return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in SQLite; for one in PostgreSQL there is %s", cmd->operands[0],
-                    program);
+    return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in SQLite; for one in PostgreSQL there is %s",
+                    cmd->operands[0], program);
 }
 
 static int backup(struct cmd *cmd)

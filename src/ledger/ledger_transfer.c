@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Both ledgers are read by the same keys, batch by batch, so what one has and the other lacks shows. A batch is written in
- * one transaction. */
+ * Both ledgers are read by the same keys, batch by batch, so what one has and the other lacks shows. A batch is written
+ * in one transaction. */
 #include "ledger/ledger_transfer.h"
 
 #include <inttypes.h>

@@ -37,6 +37,7 @@ const char *lite_error_name(int error) OD_MUST;
 /* Sets the fault to what went wrong, with that name as the code. Always false. */
 bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
 
+/* lite_remedy.c */
 void lite_add_remedy(const struct config *config, const char *role, struct fault *fault);
 
 /* lite_open.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * A copy of the file, made by a connection that only reads: deliveries go on, and the log with what they write is not written
- * back until it is done. */
+ * A copy of the file, made by a connection that only reads: deliveries go on, and the log with what they write is not
+ * written back until it is done. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
