@@ -13,6 +13,7 @@ _oncedrop_options() {
         deliver) echo '-f -d -a -q -s -u -S' ;;
         replay) echo '-d -f -j --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
+        ledger) echo '--running' ;;
         check | locks | route) echo '--json' ;;
         config) echo '-n -d --test' ;;
         show) echo '--digest --json' ;;
@@ -35,7 +36,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp serve replay resume schema check route config show list locks stats purge abandon version help'
+    local commands='deliver lmtp serve replay resume schema ledger check route config show list locks stats purge abandon version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()
@@ -66,6 +67,7 @@ _oncedrop() {
         ' ') words="-c -o -v $commands" ;;
         'replay '*) words=$(_oncedrop_options replay) ;;
         'schema '*) words='install upgrade method print version' ;;
+        'ledger '*) words='install upgrade method print version backup check copy --running' ;;
         'help '*) words=$commands ;;
         *) words=$(_oncedrop_options "$command") ;;
     esac

@@ -44,7 +44,7 @@ void base_limit_memory(int64_t bytes);
  * where the failure is detected, and reported once by the caller that answers for the delivery. */
 struct fault {
     char text[512];
-    char code[8]; /* SQLSTATE if the database reported the fault, else "" */
+    char code[16]; /* SQLSTATE, or the engine's name of it, if the database reported the fault, else "" */
 };
 
 #define FAULT_REMEDY "; remedy, type: " /* what follows in a fault's text, up to its end, is a command */

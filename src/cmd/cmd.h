@@ -29,6 +29,7 @@ int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
 int cmd_serve(struct cmd *cmd);
 int cmd_schema(struct cmd *cmd);
+int cmd_ledger(struct cmd *cmd);
 int cmd_check(struct cmd *cmd);
 int cmd_route(struct cmd *cmd);
 int cmd_replay(struct cmd *cmd);
@@ -39,6 +40,10 @@ int cmd_stats(struct cmd *cmd);
 int cmd_abandon(struct cmd *cmd);
 int cmd_purge(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
+
+/* What `schema` and `ledger` have in common: does what the first operand says; CMD_USAGE if that is none of these words. */
+#define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
+int cmd_schema_word(struct cmd *cmd);
 
 /* Clears the environment, as for a delivery, except for the variables that Postfix sets, and some that cannot be turned
  * against us. TMPDIR is where a large message is kept. */

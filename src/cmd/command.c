@@ -86,6 +86,18 @@ static const struct command commands[] = {
      "output; version prints the installed and the required version. install needs the right to create a schema;\n"
      "upgrade and method must be run as its owner. A delivery needs only the role SCHEMA_delivery, which install creates;\n"
      "show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
+    {"ledger", cmd_ledger, false,
+     "install|upgrade|method|print|version | backup FILE | check | copy [--running] TARGET",
+     "create, upgrade, back up, check or copy the ledger",
+     "install, upgrade, method, print and version: as for schema.\n\n"
+     "backup FILE writes a copy of a ledger in SQLite into a new file, while deliveries go on. check reads all of such a\n"
+     "ledger: is it whole? A ledger in PostgreSQL has pg_dump(1) and pg_amcheck(1).\n\n"
+     "copy copies the ledger into another one, of any engine: TARGET is like database.conninfo. Install it first: oncedrop -o\n"
+     "database.conninfo=TARGET ledger install. All rows keep their numbers, and are compared at the end; a copy that was\n"
+     "interrupted goes on where it ended. Nothing is delivered meanwhile: stop Postfix or the service before.\n\n"
+     "  --running   copy although deliveries go on; the copy lacks what they change from now on\n\n"
+     "Exit status 0: done, or whole; 1: the ledger is damaged, or TARGET holds something else; 69: a database is not\n"
+     "available; 73: FILE cannot be written.\n"},
     {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"

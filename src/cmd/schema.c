@@ -9,8 +9,6 @@
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_schema.h"
 
-#define WORDS "install, upgrade, method, print or version"
-
 static int print_sql(struct cmd *cmd)
 {
     char *sql OD_CLEANUP(base_free) = ledger_schema_script(cmd->config);
@@ -96,17 +94,13 @@ static const struct {
     {"print", print_sql}, {"version", print_version},
 };
 
-int cmd_schema(struct cmd *cmd)
+int cmd_schema_word(struct cmd *cmd)
 {
     size_t i = 0;
-    if (!cmd_parse(cmd, NULL, 1, 1, WORDS))
-        return CMD_USAGE;
     while (i < G_N_ELEMENTS(actions) && strcmp(cmd->operands[0], actions[i].word) != 0)
         i++;
-    if (i == G_N_ELEMENTS(actions)) {
-        cmd_wrong(cmd, "%.80s: must be " WORDS, cmd->operands[0]);
+    if (i == G_N_ELEMENTS(actions))
         return CMD_USAGE;
-    }
     int status = actions[i].run == print_sql ? cmd_open(cmd) : cmd_open_as_owner(cmd);
     if (status != 0)
         return status;
@@ -117,4 +111,14 @@ int cmd_schema(struct cmd *cmd)
     if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
         return schema_fail(cmd);
     return actions[i].run(cmd);
+}
+
+int cmd_schema(struct cmd *cmd)
+{
+    if (!cmd_parse(cmd, NULL, 1, 1, CMD_SCHEMA_WORDS))
+        return CMD_USAGE;
+    int status = cmd_schema_word(cmd);
+    if (status == CMD_USAGE)
+        cmd_wrong(cmd, "%.80s: must be " CMD_SCHEMA_WORDS, cmd->operands[0]);
+    return status;
 }

@@ -12,8 +12,8 @@
 struct sql_step_text {
     const char *name;
     unsigned takes;    /* number of values */
-    const char *gives; /* for each column: t a truth, n a number, j JSON, - as the value is */
-    const char *text;  /* NULL: of a method of locking that the engine does not have */
+    const char *gives; /* for each column: t a truth, n a number, j JSON, b bytes, - as the value is */
+    const char *text;  /* NULL: one that only others have (steps.awk) */
 };
 
 /* The engine's session, which each engine defines for itself. */
@@ -60,6 +60,9 @@ struct sql_engine {
 
     /* Creates what must be there before a session can be opened, and is not, for the schema to be installed in. */
     bool (*create)(const struct config *config, struct fault *fault);
+
+    /* Writes a copy of the ledger into a new file, while others use it; NULL: the engine has programs of its own for that. */
+    bool (*backup)(const struct config *config, const char *file, struct fault *fault);
 
     /* The configuration for only the n-th of the hosts that conninfo lists: its conninfo, a new string; NULL if it lists
      * fewer. ret_name (or NULL): receives what the host is called, a new string. */

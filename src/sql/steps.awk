@@ -9,13 +9,13 @@
 #
 #    -- NAME: what it does                        a step; then its text
 #    -- takes: NAME...                            its values, which stand in the text as :NAME; several lines add up
-#    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json; else it is as the value is
+#    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json, bytes; else it is as the value is
 #    -- then                                      between statements: the rows are the last one's
 #    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {}
 #
 # A line of a step that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
 # have takes and gives the same in each. Each engine has all steps, but for those in lock.sql and locks.sql, which are of
-# its own methods of locking.
+# its own methods of locking, and in file.sql, which are of a ledger that is a file.
 
 function fail(text)
 {
@@ -97,7 +97,7 @@ function end_paragraph(    key)
         if (!(step in shapes)) {
             shapes[step] = key
             order[++steps] = step
-            own[step] = last_file ~ /\/locks?\.sql$/
+            own[step] = last_file ~ /\/(locks?|file)\.sql$/
         }
         if (text == "")
             fail(step ": has no text")
@@ -169,7 +169,7 @@ function types_of(gives,    names, count, i, letters)
 {
     count = split(gives, names, / +/)
     for (i = 1; i <= count; i++)
-        letters = letters (names[i] ~ /:truth$/ ? "t" : names[i] ~ /:json$/ ? "j" : names[i] ~ /:number$/ ? "n" : "-")
+        letters = letters (names[i] ~ /:truth$/ ? "t" : names[i] ~ /:json$/ ? "j" : names[i] ~ /:number$/ ? "n" : names[i] ~ /:bytes$/ ? "b" : "-")
     return letters
 }
 

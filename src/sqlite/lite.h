@@ -30,8 +30,16 @@ struct sql_session {
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
 
-/* lite_fault.c: sets the fault to what went wrong, with SQLite's name of it as the code. Always false. */
+/* lite_fault.c */
+
+/* SQLite's name of an error, as of SQLITE_FULL "FULL"; "" if callers do not decide by it. */
+const char *lite_error_name(int error) OD_MUST;
+
+/* Sets the fault to what went wrong, with that name as the code. Always false. */
 bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
+
+/* lite_remedy.c */
+void lite_add_remedy(const struct config *config, const char *role, struct fault *fault);
 
 /* lite_open.c */
 
@@ -59,6 +67,9 @@ struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fa
 /* lite_prove.c: as in sql_engine.h. */
 enum sql_proof lite_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
                           struct fault *ret) OD_MUST;
+
+/* lite_backup.c: a copy, as sql_engine.h has it; readable by its owner and the group, as far as the umask lets it be. */
+bool lite_backup(const struct config *config, const char *file, struct fault *fault) OD_MUST;
 
 /* lite_batch.c */
 

@@ -4,7 +4,7 @@
 #include "sqlite/lite.h"
 
 /* sqlite3_errstr describes, and extended codes have no names but in C. */
-static const char *name_of(int error)
+const char *lite_error_name(int error)
 {
     static const struct {
         int error;
@@ -23,7 +23,7 @@ static const char *name_of(int error)
 bool lite_fail(struct sql_session *lite, int error, struct fault *fault)
 {
     int system = lite->db != NULL ? sqlite3_system_errno(lite->db) : 0;
-    const char *name = name_of(error);
+    const char *name = lite_error_name(error);
     fault_set(fault, "database: %s: %s%s%s", lite->path,
               lite->db != NULL ? sqlite3_errmsg(lite->db) : sqlite3_errstr(error), system != 0 ? ": " : "",
               system != 0 ? strerror(system) : "");

@@ -27,8 +27,11 @@ bool lite_lock_open(const char *path, struct fault *fault)
     if (lock_path != NULL)
         return fault_set(fault, "database: this process has another ledger, %s, already", lock_path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-    if (fd < 0)
-        return fault_set(fault, "database: %s: %m", name);
+    if (fd < 0) {
+        fault_set(fault, "database: %s: %m", name);
+        g_strlcpy(fault->code, lite_error_name(SQLITE_CANTOPEN), sizeof(fault->code));
+        return false;
+    }
     lock_file = fd;
     lock_path = g_steal_pointer(&name);
     held = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);

@@ -12,6 +12,14 @@ extern const struct sql_engine sqlite_engine;
 extern const char sqlite_engine_build[];
 const char sqlite_engine_build[] = MODULE_BUILD;
 
+static struct sql_session *engine_open(const struct config *config, const char *application, struct fault *fault)
+{
+    struct sql_session *lite = lite_open(config, application, fault);
+    if (lite == NULL)
+        lite_add_remedy(config, SQL_DELIVERY, fault);
+    return lite;
+}
+
 static bool engine_usable(const struct sql_session *lite)
 {
     return !lite->lost;
@@ -80,20 +88,6 @@ static bool engine_login_is_service(const struct config *config)
     return true;
 }
 
-static void engine_add_remedy(const struct config *config, const char *role, struct fault *fault)
-{
-    (void)role;
-    const struct fault was = *fault;
-    if (strstr(fault->text, "no such table") != NULL)
-        fault_set(fault, "%s (run: oncedrop schema install)", was.text);
-    else if (strstr(fault->text, "no such column") != NULL)
-        fault_set(fault, "%s (run: oncedrop schema upgrade)", was.text);
-    else if (strcmp(fault->code, "READONLY") == 0 || strcmp(fault->code, "CANTOPEN") == 0)
-        fault_set(fault, "%s (the file, its directory, and the files beside it must belong to %s)", was.text,
-                  config->service.user);
-    memcpy(fault->code, was.code, sizeof(was.code));
-}
-
 static enum sql_failure engine_failure(const struct fault *fault)
 {
     return strcmp(fault->code, "BUSY") == 0                                           ? SQL_FAILURE_LOCK_TIMEOUT
@@ -111,7 +105,7 @@ const struct sql_engine sqlite_engine = {
     .name = "SQLite",
     .steps = steps,
     .pool_hint = "",
-    .open = lite_open,
+    .open = engine_open,
     .close = lite_close,
     .usable = engine_usable,
     .in_transaction = engine_in_transaction,
@@ -129,10 +123,11 @@ const struct sql_engine sqlite_engine = {
     .finish = lite_finish,
     .script = lite_script,
     .create = lite_create,
+    .backup = lite_backup,
     .nth_host = engine_nth_host,
     .prove = lite_prove,
     .login_is_service = engine_login_is_service,
-    .add_remedy = engine_add_remedy,
+    .add_remedy = lite_add_remedy,
     .failure = engine_failure,
     .show_holders = engine_show_holders,
     .schema_needed = lite_schema_needed,

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * ledger: creates or upgrades it (schema.c), backs it up, checks it, copies it into another one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "base/privilege.h"
+#include "cmd/cmd.h"
+#include "ledger/ledger_file.h"
+#include "ledger/ledger_schema.h"
+#include "ledger/ledger_transfer.h"
+
+#define WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
+#define DAMAGE "what to do: DAMAGE in oncedrop-ledger(7)"
+
+/* The configuration of a ledger in a file. `program`: what others have instead. */
+static int open_file(struct cmd *cmd, const char *program)
+{
+    int status = cmd_open_as_service(cmd, false);
+    if (status != 0 || config_is_file(cmd->config))
+        return status;
+    return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in SQLite; for one in PostgreSQL there is %s",
+                    cmd->operands[0], program);
+}
+
+static int backup(struct cmd *cmd)
+{
+    int status = open_file(cmd, "pg_dump(1)");
+    if (status != 0)
+        return status;
+    return ledger_backup(cmd->config, cmd->operands[1], &cmd->fault) ? 0 : cmd_fault(EX_CANTCREAT, cmd);
+}
+
+/* Whether the schema's version is this program's. which: what precedes a fault; options: of the program, as a remedy. */
+static int check_version(struct cmd *cmd, const struct config *config, struct ledger *ledger, const char *which,
+                         const char *options)
+{
+    int found, needed = ledger_schema_needed(config);
+    if (!ledger_schema_version(ledger, &found, &cmd->fault))
+        return cmd_fail(EX_UNAVAILABLE, "%s%s", which, cmd->fault.text);
+    if (found == needed)
+        return 0;
+    return cmd_fail(1, "%sthe schema has version %d, and this program needs %d%s%s%s", which, found, needed,
+                    found > needed ? "" : "; run: oncedrop ", found > needed ? "" : options,
+                    found > needed ? ""
+                    : found == 0   ? "ledger install"
+                                   : "ledger upgrade");
+}
+
+static int check(struct cmd *cmd)
+{
+    int status = open_file(cmd, "pg_amcheck(1)");
+    if (status != 0)
+        return status;
+    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    struct ledger_table *damage OD_CLEANUP(ledger_table_free) =
+        cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->fault) : NULL;
+    if (damage == NULL)
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    for (size_t row = 0; row < damage->rows; row++)
+        puts(ledger_cell(damage, row, 0));
+    fflush(stdout);
+    if (damage->rows > 0)
+        return cmd_fail(1, "%s is damaged; " DAMAGE, cmd->config->database.conninfo);
+    int version;
+    if (!ledger_schema_version(cmd->ledger, &version, &cmd->fault))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (version == 0)
+        return cmd_fail(1, "%s has no ledger in it; " DAMAGE, cmd->config->database.conninfo);
+    status = check_version(cmd, cmd->config, cmd->ledger, "", "");
+    if (status == 0)
+        printf("%s is whole\n", cmd->config->database.conninfo);
+    return status;
+}
+
+/* The configuration with the target as its database; NULL: it is wrong, as was reported. */
+static struct config *target_of(struct cmd *cmd)
+{
+    const char *conninfo = cmd->operands[1];
+    struct config *target = config_load(cmd->config_file, cmd->overrides, &cmd->fault);
+    if (target == NULL) {
+        (void)cmd_fault(EX_CONFIG, cmd);
+        return NULL;
+    }
+    bool same = strcmp(target->database.conninfo, conninfo) == 0, two_files = config_is_file(target);
+    base_free(&target->database.conninfo);
+    target->database.conninfo = base_strdup(conninfo);
+    two_files = two_files && config_is_file(target);
+    if (!same && !two_files && !(config_is_file(target) && conninfo[strlen(CONFIG_SQLITE)] != '/'))
+        return target;
+    (void)cmd_wrong(cmd, "copy: %s",
+                    same        ? "TARGET is the ledger itself"
+                    : two_files ? "from one file to another: oncedrop ledger backup FILE"
+                                : "TARGET: behind " CONFIG_SQLITE " comes the file's path, from /");
+    config_free(&target);
+    return NULL;
+}
+
+/* Root opens a database as itself, and then becomes the user that a file belongs to. */
+static bool open_both(struct cmd *cmd, const struct config *target, struct ledger **ret)
+{
+    struct {
+        const struct config *config;
+        struct ledger **ledger;
+        const char *which;
+    } both[] = {{cmd->config, &cmd->ledger, "from"}, {target, ret, "to"}};
+    for (size_t i = 0; i < 2; i++)
+        if (!ledger_load(both[i].config, &cmd->fault))
+            return false;
+    for (size_t i = 0; i < 4; i++) {
+        bool is_file = i >= 2;
+        if (i == 2 && (config_is_file(cmd->config) || config_is_file(target)) &&
+            !privilege_become(cmd->config->service.user, false, &cmd->fault))
+            return false;
+        if (config_is_file(both[i % 2].config) == is_file &&
+            (*both[i % 2].ledger = ledger_open(both[i % 2].config, NULL, &cmd->fault)) == NULL)
+            return fault_prefix(&cmd->fault, "%s", both[i % 2].which);
+    }
+    return true;
+}
+
+static int copy_tables(struct cmd *cmd, struct ledger *target)
+{
+    for (size_t table = 0; table < LEDGER_TRANSFER_TABLES; table++) {
+        struct ledger_transferred done;
+        if (!ledger_transfer_table(cmd->ledger, target, table, &done, &cmd->fault))
+            return cmd_fail(1, "%s; TARGET must be empty, or hold the beginning of this ledger from an earlier copy",
+                            cmd->fault.text);
+        printf("%s: %" PRId64 " rows, %" PRId64 " of them copied now\n", done.table, done.rows, done.added);
+        fflush(stdout);
+    }
+    if (!ledger_transfer_end(cmd->ledger, target, &cmd->fault) ||
+        !ledger_transfer_compare(cmd->ledger, target, &cmd->fault))
+        return cmd_fault(1, cmd);
+    puts("both are the same: all rows and numbers were compared");
+    return 0;
+}
+
+static int copy(struct cmd *cmd, bool running)
+{
+    struct ledger *target OD_CLEANUP(ledger_close) = NULL;
+    int status = cmd_open(cmd);
+    if (status != 0)
+        return status;
+    struct config *config OD_CLEANUP(config_free) = target_of(cmd);
+    if (config == NULL)
+        return EX_USAGE;
+    if (!open_both(cmd, config, &target))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
+    status = check_version(cmd, cmd->config, cmd->ledger, "from: ", "");
+    if (status == 0)
+        status = check_version(cmd, config, target, "to: ", "-o database.conninfo=TARGET ");
+    if (status != 0)
+        return status;
+    if (!ledger_transfer_begin(cmd->ledger, running, &cmd->fault))
+        return cmd_fail(EX_TEMPFAIL, "%s; stop deliveries, or give --running (see oncedrop(1))", cmd->fault.text);
+    return copy_tables(cmd, target);
+}
+
+int cmd_ledger(struct cmd *cmd)
+{
+    bool running = false;
+    const struct cmd_option words[] = {{"running", .flag = &running}, {.name = NULL}};
+    if (!cmd_parse(cmd, words, 1, 2, WORDS))
+        return CMD_USAGE;
+    const char *word = cmd->operands[0], *operand = cmd->operands[1];
+    bool takes = strcmp(word, "backup") == 0 || strcmp(word, "copy") == 0;
+    if (takes != (operand != NULL) || (running && strcmp(word, "copy") != 0)) {
+        cmd_wrong(cmd, "%.80s: %s", word,
+                  operand != NULL ? "takes nothing more"
+                  : takes         ? "FILE or TARGET is missing"
+                                  : "does not take --running");
+        return CMD_USAGE;
+    }
+    if (takes)
+        return word[0] == 'b' ? backup(cmd) : copy(cmd, running);
+    int status = strcmp(word, "check") == 0 ? check(cmd) : cmd_schema_word(cmd);
+    if (status == CMD_USAGE)
+        cmd_wrong(cmd, "%.80s: must be " WORDS, word);
+    return status;
+}

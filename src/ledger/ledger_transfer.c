@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Both ledgers are read by the same keys, batch by batch, so what one has and the other lacks shows. A batch is written
+ * in one transaction. */
+#include "ledger/ledger_transfer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ledger/ledger_session.h"
+#include "sql/sql_text.h"
+
+#define IDLE_MS 3600000 /* how long the source waits for the target */
+
+/* The steps: dump takes the key of the last row and how many follow; load takes what dump gives. */
+struct table {
+    const char *name;
+    enum sql_step dump, load;
+    size_t keys; /* its first columns */
+    size_t most; /* rows of a batch: these texts and bytes may have a megabyte */
+};
+
+static const struct table tables[LEDGER_TRANSFER_TABLES] = {
+    {"message", SQL_STEP_dump_message, SQL_STEP_load_message, 1, 1000},
+    {"address", SQL_STEP_dump_address, SQL_STEP_load_address, 3, 2000},
+    {"part", SQL_STEP_dump_part, SQL_STEP_load_part, 2, 32},
+    {"raw", SQL_STEP_dump_raw, SQL_STEP_load_raw, 2, 16},
+    {"delivery", SQL_STEP_dump_delivery, SQL_STEP_load_delivery, 1, 2000},
+    {"try", SQL_STEP_dump_try, SQL_STEP_load_try, 2, 2000},
+    {"copy", SQL_STEP_dump_copy, SQL_STEP_load_copy, 1, 2000},
+    {"event", SQL_STEP_dump_event, SQL_STEP_load_event, 1, 2000},
+    {"total", SQL_STEP_dump_total, SQL_STEP_load_total, 3, 2000},
+    {"server", SQL_STEP_dump_server, SQL_STEP_load_server, 1, 2000},
+};
+
+/* A cell, as a value for the other ledger. */
+static struct sql_value value_of(const struct sql_rows *rows, size_t row, size_t column, char type)
+{
+    const struct sql_cell *cell = &rows->cells[row * rows->columns + column];
+    if (cell->data == NULL)
+        return SQL_NONE;
+    switch (type) {
+    case 'b':
+        return SQL_BYTES(cell->data, cell->size);
+    case 'n':
+        return SQL_NUMBER(sql_number(rows, row, column));
+    case 't':
+        return SQL_TRUTH(sql_truth(rows, row, column));
+    default:
+        return SQL_TEXT_MOST(cell->data, cell->size);
+    }
+}
+
+/* The rows that follow after the last one of `after` (NULL: the first ones); NULL with the fault set. */
+static struct sql_rows *read_batch(struct ledger *ledger, const struct table *table, const struct sql_rows *after,
+                                   struct fault *fault)
+{
+    struct sql_value values[SQL_VALUES_MAX];
+    const char *types = ledger->engine->steps[table->dump].gives;
+    for (size_t key = 0; key < table->keys; key++)
+        values[key] = after != NULL       ? value_of(after, after->count - 1, key, types[key])
+                      : types[key] == 'n' ? SQL_NUMBER(INT64_MIN)
+                                          : SQL_TEXT("");
+    values[table->keys] = SQL_NUMBER((int64_t)table->most);
+    sql_receive_any(ledger->sql);
+    return ledger_ask_here(ledger, SQL_OPERATOR, table->dump, values, fault);
+}
+
+static bool same_row(const struct sql_rows *one, const struct sql_rows *other, size_t row)
+{
+    for (size_t i = row * one->columns; i < (row + 1) * one->columns; i++) {
+        const struct sql_cell *a = &one->cells[i], *b = &other->cells[i];
+        if ((a->data == NULL) != (b->data == NULL) || a->size != b->size)
+            return false;
+        if (a->data != NULL && memcmp(a->data, b->data, a->size) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* How many of their first rows are the same. */
+static size_t count_same(const struct sql_rows *one, const struct sql_rows *other)
+{
+    size_t row = 0;
+    while (row < one->count && row < other->count && same_row(one, other, row))
+        row++;
+    return row;
+}
+
+/* Adds rows from this one on, and commits them. */
+static bool write_batch(struct ledger *target, const struct table *table, const struct sql_rows *rows, size_t from,
+                        struct fault *fault)
+{
+    struct sql_value values[SQL_VALUES_MAX];
+    const char *types = target->engine->steps[table->dump].gives;
+    ledger_add_begin(target, SQL_TIMEOUT_MS);
+    for (size_t row = from; row < rows->count; row++) {
+        for (size_t column = 0; column < rows->columns; column++)
+            values[column] = value_of(rows, row, column, types[column]);
+        sql_add(target->sql, table->load, values);
+    }
+    size_t commit = sql_mark(target->sql);
+    sql_add(target->sql, SQL_STEP(commit));
+    bool done = sql_send(target->sql, fault) && sql_committed(target->sql, commit, fault);
+    ledger_finish(target);
+    if (!done && target->engine->failure(fault) == SQL_FAILURE_REFUSED)
+        return fault_set(fault, "%s (only the schema's owner may write all of it: log in as for ledger install)",
+                         fault->text);
+    if (!done)
+        ledger_add_remedy(target, SQL_OPERATOR, fault);
+    return done;
+}
+
+/* Goes through a table of both; load: adds what the target lacks behind
+ * what it has. False with the fault set: they differ otherwise, or on trouble. */
+static bool go_through(struct ledger *source, struct ledger *target, const struct table *table, bool load,
+                       struct ledger_transferred *ret, struct fault *fault)
+{
+    struct sql_rows *last OD_CLEANUP(sql_rows_free) = NULL;
+    *ret = (struct ledger_transferred){.table = table->name};
+    for (bool more = true; more;) {
+        struct sql_rows *theirs OD_CLEANUP(sql_rows_free) = NULL;
+        struct sql_rows *ours = read_batch(source, table, last, fault);
+        if (ours != NULL)
+            theirs = read_batch(target, table, last, fault);
+        sql_rows_free(&last);
+        last = ours;
+        if (ours == NULL || theirs == NULL)
+            return false;
+        size_t same = count_same(ours, theirs);
+        if (same < theirs->count || (!load && same < ours->count))
+            return fault_set(fault, "table %s of the target is another one, from row %" PRId64 " on", table->name,
+                             ret->rows + (int64_t)same + 1);
+        if (same < ours->count && !write_batch(target, table, ours, same, fault))
+            return false;
+        ret->rows += (int64_t)ours->count;
+        ret->added += (int64_t)(ours->count - same);
+        more = ours->count == table->most;
+    }
+    return true;
+}
+
+static bool nobody_delivers(struct ledger *source, struct fault *fault)
+{
+    int64_t hold_off = source->config->delivery.hold_off;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask_here(source, SQL_OPERATOR, SQL_STEP(under_way, .hold_off_ms = SQL_NUMBER(hold_off)), fault);
+    if (rows == NULL || rows->count == 0)
+        return rows != NULL;
+    return fault_set(fault, "process %s on %s is delivering, or died less than delivery.hold_off ago",
+                     sql_text(rows, 0, UNDER_WAY_PID), sql_text(rows, 0, UNDER_WAY_HOST));
+}
+
+bool ledger_transfer_begin(struct ledger *source, bool running, struct fault *fault)
+{
+    if (!ledger_connect(source, fault))
+        return false;
+    if (running)
+        sql_add(source->sql, SQL_STEP(begin_snapshot));
+    else {
+        sql_add(source->sql, SQL_STEP(begin_hold));
+        sql_add(source->sql, SQL_STEP(hold_patience));
+        sql_add(source->sql, SQL_STEP(hold_writers));
+    }
+    size_t mark = sql_mark(source->sql);
+    sql_add(source->sql, SQL_STEP(settings, .idle_ms = SQL_NUMBER(IDLE_MS), .statement_ms = SQL_NUMBER(SQL_TIMEOUT_MS),
+                                  .lock_ms = SQL_NUMBER(SQL_TIMEOUT_MS)));
+    bool begun = sql_send(source->sql, fault) && sql_passed(source->sql, mark + 1, fault);
+    sql_finish(source->sql);
+    if (begun)
+        return running || nobody_delivers(source, fault);
+    if (source->engine->failure(fault) == SQL_FAILURE_LOCK_TIMEOUT)
+        return fault_set(fault, "it is in use: %s", fault->text);
+    ledger_add_remedy(source, SQL_OPERATOR, fault);
+    return false;
+}
+
+bool ledger_transfer_table(struct ledger *source, struct ledger *target, size_t table, struct ledger_transferred *ret,
+                           struct fault *fault)
+{
+    struct ledger_transferred transferred;
+    if (!go_through(source, target, &tables[table], true, &transferred, fault))
+        return false;
+    *ret = transferred;
+    return true;
+}
+
+/* The only row of one step, handed to the other, which takes as many values. */
+static bool transfer_row(struct ledger *source, struct ledger *target, enum sql_step dump, enum sql_step load,
+                         struct fault *fault)
+{
+    struct sql_value values[SQL_VALUES_MAX];
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_ask_here(source, SQL_OPERATOR, dump, NULL, fault);
+    if (rows == NULL)
+        return false;
+    for (size_t column = 0; column < rows->columns; column++)
+        values[column] = value_of(rows, 0, column, 'n');
+    struct sql_rows *done OD_CLEANUP(sql_rows_free) = ledger_change(target, SQL_OPERATOR, load, values, fault);
+    return done != NULL;
+}
+
+bool ledger_transfer_end(struct ledger *source, struct ledger *target, struct fault *fault)
+{
+    return transfer_row(source, target, SQL_STEP_dump_numbers, SQL_STEP_load_numbers, fault) &&
+           transfer_row(source, target, SQL_STEP_dump_tally, SQL_STEP_load_tally, fault);
+}
+
+static bool compare_row(struct ledger *source, struct ledger *target, enum sql_step dump, struct fault *fault)
+{
+    struct sql_rows *theirs OD_CLEANUP(sql_rows_free) = NULL;
+    struct sql_rows *ours OD_CLEANUP(sql_rows_free) = ledger_ask_here(source, SQL_OPERATOR, dump, NULL, fault);
+    if (ours != NULL)
+        theirs = ledger_ask_here(target, SQL_OPERATOR, dump, NULL, fault);
+    if (ours == NULL || theirs == NULL)
+        return false;
+    return (ours->count == 1 && theirs->count == 1 && same_row(ours, theirs, 0)) ||
+           fault_set(fault, "%s of the target gives something else", source->engine->steps[dump].name);
+}
+
+bool ledger_transfer_compare(struct ledger *source, struct ledger *target, struct fault *fault)
+{
+    struct ledger_transferred ignored;
+    for (size_t i = 0; i < LEDGER_TRANSFER_TABLES; i++)
+        if (!go_through(source, target, &tables[i], false, &ignored, fault))
+            return false;
+    return compare_row(source, target, SQL_STEP_dump_numbers, fault) &&
+           compare_row(source, target, SQL_STEP_dump_tally, fault);
+}

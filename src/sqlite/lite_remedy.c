@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What an administrator can do about a fault. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sqlite/lite.h"
+
+#define LOG_VERSION 3007000 /* sqlite.org/walformat.html; there has been no other */
+
+/* Whether the log beside the file is in a format that this SQLite does not know. */
+static bool log_is_other(const char *path)
+{
+    unsigned char header[8];
+    char *name OD_CLEANUP(base_free) = base_printf("%s-wal", path);
+    int fd OD_CLEANUP(base_close) = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd >= 0 && read(fd, header, sizeof(header)) == (ssize_t)sizeof(header) &&
+           (header[4] << 24 | header[5] << 16 | header[6] << 8 | header[7]) != LOG_VERSION;
+}
+
+static bool is_empty(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && status.st_size == 0;
+}
+
+/* What to do, a new string; NULL: not known. */
+static char *remedy_of(const struct config *config, const struct fault *fault)
+{
+    const char *path = lite_path(config), *code = fault->code;
+    if (strstr(fault->text, "no such table") != NULL && is_empty(path))
+        return base_strdup("the file is empty; if a ledger was in it, see DAMAGE in oncedrop-ledger(7)");
+    if (strstr(fault->text, "no such table") != NULL)
+        return base_strdup("run: oncedrop schema install");
+    if (strstr(fault->text, "no such column") != NULL)
+        return base_strdup("run: oncedrop schema upgrade");
+    if (strcmp(code, "FULL") == 0 || strstr(fault->text, strerror(ENOSPC)) != NULL)
+        return base_strdup("make room on its disk");
+    if (strcmp(code, "CORRUPT") == 0 || strcmp(code, "NOTADB") == 0)
+        return base_strdup("the file is damaged: see DAMAGE in oncedrop-ledger(7)");
+    if (strcmp(code, "IOERR") == 0)
+        return base_strdup("see what the kernel says of its disk: dmesg");
+    if (strcmp(code, "BUSY") == 0)
+        return base_strdup("another program has it locked: only oncedrop may write to it");
+    if (strcmp(code, "CANTOPEN") == 0 && log_is_other(path))
+        return base_printf("%s-wal was written by another version of SQLite, and can only be read by that", path);
+    if (strcmp(code, "READONLY") == 0 || strcmp(code, "CANTOPEN") == 0 || strcmp(code, "PERM") == 0)
+        return base_printf("the file, its directory, and the files beside it must be writable and belong to %s",
+                           config->service.user[0] != '\0' ? config->service.user : "whoever delivers");
+    return NULL;
+}
+
+void lite_add_remedy(const struct config *config, const char *role, struct fault *fault)
+{
+    const struct fault was = *fault;
+    char *remedy OD_CLEANUP(base_free) = remedy_of(config, fault);
+    (void)role;
+    if (remedy != NULL)
+        fault_set(fault, "%s (%s)", was.text, remedy);
+    memcpy(fault->code, was.code, sizeof(was.code));
+}
