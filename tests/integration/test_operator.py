@@ -343,7 +343,7 @@ def test_locks_of_a_delivery_under_way(site):
     [row] = rows
     assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session",
                           "ours", "backend", "user", "client", "held", "hidden", "waiting"}
-    assert (row["ours"], row["user"], row["waiting"]) == (True, lab_module.DELIVERY, [])
+    assert (row["ours"], row["user"], row["waiting"]) == (True, site.ledger.USER, [])
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
         (lock_of(site, id), id, scuba, "appending", run.process.pid)
     assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 80

@@ -14,6 +14,7 @@ import glob
 import hashlib
 import json
 import os
+import pwd
 import re
 import shutil
 import sqlite3
@@ -89,6 +90,7 @@ class Ledger:
 class PostgresLedger(Ledger):
     """A database of lab/postgres.py."""
 
+    USER = lab_module.DELIVERY      # by what a delivery's session is known there
     OURS = " FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'oncedrop %'"
 
     def __init__(self, server, database):
@@ -218,6 +220,7 @@ class SqliteLedger(Ledger):
     """A ledger in a file. Its connection is open until the site's end: so it is never the last one while the program is
     used, which would write the log back and delete it."""
 
+    USER = None
     KEY_BITS = (1 << 62) - 1    # as lite_lock.c has them
     WRITER = 1 << 62
 
@@ -227,7 +230,8 @@ class SqliteLedger(Ledger):
         self.mutex = threading.RLock()
 
     def settings(self, _role):
-        return {"database.conninfo": f"sqlite:{self.path}"}
+        """With these; and the file is ours, as it else is that of the user whom root's commands become."""
+        return {"database.conninfo": f"sqlite:{self.path}", "service.user": pwd.getpwuid(os.geteuid()).pw_name}
 
     def open(self):
         """The file itself is called oncedrop in SQL, as PostgreSQL's schema is."""
