@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
 from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
                  ledger as ledger_module, locks, postfix as postfix_module, site as site_module, small_disk, terminal)
@@ -18,32 +19,33 @@ collect_ignore = [] if small_disk.available() else ["integration/test_full_disk.
 collect_ignore += [] if terminal.available() else ["integration/test_terminal.py"]
 
 
-ESSENTIAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "essential")
-
-
 def pytest_addoption(parser):
     parser.addoption("--part", choices=["essential", "rest", "first"],
                      help="the tests of tests/essential; all others; the first case of each test that is not in it at all")
 
 
-def essential(names, whole):
-    """Those of the names of tests that tests/essential stands for: of each test that a line names, its first case; with
-    [CASE], the cases named. In both "*" is for any characters. whole: the names are all that their files have."""
-    with open(ESSENTIAL, encoding="utf-8") as file:
+def first_cases(line, names):
+    """What a line of a list stands for: of each test that it names, its first case; with [CASE], the cases named. In both "*"
+    is for any characters."""
+    bracket = "[" in line
+    pattern = re.compile(re.escape(line).replace(r"\*", ".*"))
+    found = {}
+    for name in names:
+        key = name if bracket else name.partition("[")[0]
+        if pattern.fullmatch(key):
+            found.setdefault(key, name)
+    return set(found.values())
+
+
+def listed(name, names, there):
+    """Those of the names of tests that are in the list tests/NAME. there: all that their files have; else None."""
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
         lines = [line for line in file.read().splitlines() if line and not line.startswith("#")]
-    chosen = set()
     for line in lines:
-        test, bracket, _ = line.partition("[")
-        pattern = re.compile(re.escape(line).replace(r"\*", ".*"))
-        found = {}
-        for name in names:
-            key = name if bracket else name.partition("[")[0]
-            if pattern.fullmatch(key):
-                found.setdefault(key, name)
-        if whole and not found and any(name.startswith(test.partition("::")[0] + "::") for name in names):
-            raise pytest.UsageError(f"tests/essential names a test that is not there: {line}")
-        chosen.update(found.values())
-    return chosen
+        file = line.partition("::")[0] + "::"
+        if there and not first_cases(line, there) and any(name.startswith(file) for name in there):
+            raise pytest.UsageError(f"tests/{name} names a test that is not there: {line}")
+    return set().union(*(first_cases(line, names) for line in lines))
 
 
 def leave_out(config, items, unwanted):
@@ -51,25 +53,40 @@ def leave_out(config, items, unwanted):
     items[:] = [item for item in items if item not in unwanted]
 
 
+def of_postgres(item):
+    return item.get_closest_marker("postgres") is not None
+
+
 def pytest_collection_modifyitems(config, items):
-    choose_part(config, items)
+    wanted = choose_part(config, items)
     if ledger_module.engine() != ledger_module.POSTGRES:
-        leave_out(config, items, {item for item in items if item.get_closest_marker("postgres")})
+        wanted = [item for item in wanted if not of_postgres(item)]
+    leave_out(config, items, set(items).difference(wanted))
+
+
+def essential(config, items, names):
+    """The names of the tests that `make check` runs with this engine."""
+    marked = {name for item, name in names.items() if of_postgres(item)}
+    there = None if any("::" in argument for argument in config.args) else list(names.values())
+    if ledger_module.engine() != ledger_module.POSTGRES:
+        return listed("essential", [names[item] for item in items if names[item] not in marked], there)
+    return listed("essential", [names[item] for item in items if names[item] in marked], None) | \
+        listed("essential-postgres", list(names.values()), there)
 
 
 def choose_part(config, items):
     part = config.getoption("part")
     if not part:
-        return
+        return items
     names = {item: item.nodeid.removeprefix("tests/") for item in items}
-    chosen = essential(list(names.values()), not any("::" in argument for argument in config.args))
-    if part == "first":
-        first = {names[item].partition("[")[0]: item for item in reversed(items)}
-        known = {name.partition("[")[0] for name in chosen}
-        wanted = {item for test, item in first.items() if test not in known}
-    else:
-        wanted = {item for item in items if (names[item] in chosen) == (part == "essential")}
-    leave_out(config, items, {item for item in items if item not in wanted})
+    chosen = essential(config, items, names)
+    if part != "first":
+        return [item for item in items if (names[item] in chosen) == (part == "essential")]
+    # With PostgreSQL, of those that no other engine runs.
+    only = ledger_module.engine() == ledger_module.POSTGRES
+    first = {names[item].partition("[")[0]: item for item in reversed(items) if of_postgres(item) == only}
+    known = {name.partition("[")[0] for name in chosen}
+    return [item for test, item in first.items() if test not in known]
 
 
 def pytest_configure(config):

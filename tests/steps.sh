@@ -71,3 +71,12 @@ tests() {
     shift
     ONCEDROP=$program "$python" -B -m pytest -q -p no:cacheprovider --dist loadgroup "$@"
 }
+
+# The same, with ledgers of this engine.
+tests_with() {
+    (
+        export ONCEDROP_ENGINE="$1"
+        shift
+        tests "$@"
+    )
+}

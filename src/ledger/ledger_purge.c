@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Batches: each is a short transaction that finds messages by a condition, takes their locks, so that none of them is being
- * delivered meanwhile, locks their rows, and checks the condition again. A batch never waits for a lock. */
+ * Batches: each finds messages by a condition, which may take long, and only reads; then a short transaction takes their
+ * locks, so that none of them is being delivered meanwhile, locks their rows, and checks the condition again. A batch never
+ * waits for a lock. */
 #include "ledger/ledger_purge.h"
 
 #include <glib.h>
@@ -22,15 +23,15 @@ struct batch {
     size_t count;
 };
 
-/* Opens the transaction and finds candidates, not locked yet, by find_expired or find_old, which give the same columns. */
+/* Finds candidates, not locked yet, by find_expired or find_old, which give the same columns. */
 static bool find_candidates(struct ledger *ledger, enum sql_step find, const struct sql_value *values,
                             struct candidates *candidates, struct fault *fault)
 {
-    ledger_add_begin(ledger, SQL_TIMEOUT_MS);
+    ledger_add_begin_look(ledger, SQL_TIMEOUT_MS);
     size_t mark = sql_mark(ledger->sql);
     sql_add(ledger->sql, SQL_STEP(read_agreed));
     sql_add(ledger->sql, find, values);
-    ledger_add_end(ledger);
+    sql_add(ledger->sql, SQL_STEP(commit));
     struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
         sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = agreed != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
@@ -59,12 +60,12 @@ static void roll_back(struct ledger *ledger)
         ledger_finish(ledger);
 }
 
-/* Tries each candidate's lock; *ret becomes those whose lock we got. */
+/* Opens the transaction and tries each candidate's lock; *ret becomes those whose lock we got. */
 static bool lock_messages(struct ledger *ledger, const struct candidates *candidates, struct batch *ret,
                           struct fault *fault)
 {
     bool good = true;
-    ledger_add_begin_under(ledger);
+    ledger_add_begin(ledger, SQL_TIMEOUT_MS);
     size_t mark = sql_mark(ledger->sql);
     for (size_t i = 0; i < candidates->count; i++)
         ledger_add_acquire(ledger, candidates->keys[i]);
@@ -97,7 +98,7 @@ static bool lock_rows(struct ledger *ledger, struct batch *batch, struct fault *
     return rows != NULL;
 }
 
-/* Opens the transaction and locks the next messages that the step finds, except those that a delivery holds. The caller
+/* Locks the next messages that the step finds, in a transaction that stays open, except those that a delivery holds. The caller
  * must check its condition again once they are locked: it may have changed meanwhile.
  *
  * find, values  find_expired or find_old, for MESSAGES of them after *after

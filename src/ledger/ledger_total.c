@@ -26,6 +26,10 @@ bool ledger_total_up(struct ledger *ledger, struct fault *fault)
     if (!ledger_connect(ledger, fault))
         return false;
     sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + LONGEST_MS);
+    struct sql_rows *read OD_CLEANUP(sql_rows_free) =
+        ledger_ask_here(ledger, SQL_OPERATOR, SQL_STEP(read_tries), fault);
+    if (read == NULL)
+        return false;
     ledger_add_begin(ledger, LONGEST_MS);
     sql_add(ledger->sql, SQL_STEP(lock_total));
     sql_add(ledger->sql, SQL_STEP(lock_tally));

@@ -80,10 +80,18 @@ static bool ends_nothing(struct sql_session *lite, const char *sql)
     return sqlite3_get_autocommit(lite->db) && (strcmp(sql, "ROLLBACK") == 0 || strcmp(sql, "COMMIT") == 0);
 }
 
+/* Whether a statement writes into the file, and not only into a table of this connection. */
+static bool writes(sqlite3_stmt *statement)
+{
+    const char *sql = sqlite3_sql(statement);
+    return !sqlite3_stmt_readonly(statement) && !g_str_has_prefix(sql, "INSERT INTO temp.") &&
+           !g_str_has_prefix(sql, "DELETE FROM temp.") && !g_str_has_prefix(sql, "CREATE TEMPORARY TABLE ");
+}
+
 static struct sql_rows *execute(struct sql_session *lite, sqlite3_stmt *statement, const char *gives, size_t count,
                                 const struct sql_value *values, struct fault *fault)
 {
-    if (!sqlite3_stmt_readonly(statement) && !lite_lock_writer(lite, fault))
+    if (writes(statement) && !lite_lock_writer(lite, fault))
         return NULL;
     struct sql_rows *rows = NULL;
     if (lite_bind(statement, count, values))

@@ -15,11 +15,12 @@ import socket
 import time
 
 import expect
+import pytest
 from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from test_concurrent import count_tries, lock_key
+from test_concurrent import count_tries, lock_key, wait_until_it_tries_again
 from test_second_try import age, fake, refuse, swallow
 
 SCUBA, DOUG = "scuba@example.org", "doug@example.org"
@@ -75,6 +76,7 @@ def test_every_try_and_every_queue_id(site):
     assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
 
 
+@pytest.mark.postgres
 def test_the_query_of_the_manual(site):
     with open(os.path.join(lab_module.REPOSITORY, "man", "oncedrop-record.7"), encoding="utf-8") as file:
         query = re.search(r"more than one try.*?^\.Bd [^\n]*\n(.*?)^\.Ed", file.read(), re.S | re.M)[1]
@@ -142,7 +144,7 @@ def test_what_took_the_time(site):
     with locks.held(site, lock_key(site, id)):
         tries = count_tries(site)
         delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
-        wait_until(lambda: tries, "it tries the lock")
+        wait_until_it_tries_again(delivery, tries)
         time.sleep(0.4)     # the times measured
     done = delivery.finish()
     [row] = show(site, "4SLOW")["tries"]

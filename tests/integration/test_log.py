@@ -61,10 +61,8 @@ def session(site):
     return begin
 
 
-@pytest.mark.postgres
 def test_without_a_database_each_recipient_has_a_line(site, session):
-    site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "mailer", port=free_port())
-    site.settings["log.to"] = "stderr"
+    site.settings.update({**site.ledger.out_of_reach()[0], "log.to": "stderr"})
     queued = b"Received: by mail.example (Postfix, from userid 0)\n\tid 4QUEUED; Fri, 1 Aug 2025 10:00:00 +0200\n"
     id = new_id()
     over = session()

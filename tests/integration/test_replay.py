@@ -528,9 +528,8 @@ def test_trouble_defers_and_says_how_to_go_on(site, files):
     counted(site.run("replay", "-d", scuba, path), stored=1)
 
 
-@pytest.mark.postgres
 def test_without_a_database_each_is_deferred(site, files):
-    site.settings["database.conninfo"] = site.lab.postgres.conninfo("nowhere", "mailer")
+    site.settings.update(site.ledger.out_of_reach()[0])
     counted(site.run("replay", "-d", site.account(), files.write("a", message()), files.write("b", message())), 75, deferred=2)
 
 

@@ -348,8 +348,9 @@ def test_the_figures_are_those_of_a_full_scan(site, seed):
         assert answers(site, "purge", "--older-than", f"{days}d")["messages"] > 0
         check_figures(site)
     assert 0 < counted(site) < known + 200
+    known = counted(site)
     site.sql("DELETE FROM oncedrop.message WHERE id % 7 = 0")
-    assert counted(site) == 0
+    assert counted(site) < known
     check_figures(site)
     assert answers(site, "purge", "--older-than", "15d")["messages"] > 0 and counted(site) > 0
     check_figures(site)

@@ -11,8 +11,10 @@ import datetime
 import fcntl
 import functools
 import glob
+import hashlib
 import json
 import os
+import pwd
 import re
 import shutil
 import sqlite3
@@ -21,7 +23,7 @@ import threading
 import psycopg2
 
 from . import lab as lab_module, ledgers
-from .process import wait_until
+from .process import free_port, wait_until
 
 POSTGRES, SQLITE = "postgres", "sqlite"
 UNITS = ("days", "hours", "minutes", "seconds")
@@ -91,6 +93,7 @@ class Ledger:
 class PostgresLedger(Ledger):
     """A database of lab/postgres.py."""
 
+    USER = lab_module.DELIVERY      # by what a delivery's session is known there
     OURS = " FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'oncedrop %'"
 
     def __init__(self, server, database):
@@ -108,6 +111,11 @@ class PostgresLedger(Ledger):
     def settings(self, role):
         """With these the program logs in there as one of lab.ROLES."""
         return {"database.conninfo": self.server.conninfo(self.database, role)}
+
+    def out_of_reach(self):
+        """Settings for a ledger that nobody can reach, and what a fault then says."""
+        return {"database.conninfo": self.server.conninfo(self.database, lab_module.DELIVERY, port=free_port())}, \
+            "Connection refused"
 
     def connect(self):
         """A session of the test's own, for transactions."""
@@ -200,6 +208,10 @@ def to_sqlite(value):
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
+def in_sqlite(query, parameters):
+    return query if parameters is None else query.replace("%s", "?").replace("%%", "%")
+
+
 def from_sqlite(name, value):
     """The value of a column, or of a function of it, by that name."""
     column = re.search(r'(\w*)"?\)*$', name)[1]
@@ -214,6 +226,7 @@ class SqliteLedger(Ledger):
     """A ledger in a file. Its connection is open until the site's end: so it is never the last one while the program is
     used, which would write the log back and delete it."""
 
+    USER = None
     KEY_BITS = (1 << 62) - 1    # as lite_lock.c has them
     WRITER = 1 << 62
 
@@ -271,8 +284,7 @@ class SqliteLedger(Ledger):
 
     def sql(self, query, parameters=None):
         """Runs one statement; rows are named tuples."""
-        if parameters is not None:
-            query = query.replace("%s", "?").replace("%%", "%")
+        query = in_sqlite(query, parameters)
         with self.mutex if query.split()[0] in ("SELECT", "WITH") else self.writing():
             if self.connection is None:
                 self.connection = self.open()
@@ -309,6 +321,29 @@ class SqliteLedger(Ledger):
         self.sql(f"CREATE TABLE oncedrop.site_{name} ({columns})")
         return f"site_{name}"
 
+    def out_of_reach(self):
+        """Settings for a ledger that nobody can reach, and what a fault then says."""
+        return {"database.conninfo": f"sqlite:{self.path}.away"}, "there is no"
+
+    def connect(self):
+        """A session of the test's own, for transactions that write."""
+        return SqliteSession(self)
+
+    def number_messages(self, first):
+        """The next message gets this id, those after it the next ones; there must be one already."""
+        self.sql("UPDATE oncedrop.sqlite_sequence SET seq = %s WHERE name = 'message'", (first - 1,))
+
+    def fill(self, rows, days):
+        """Records this many messages, evenly over the last days, for 1,000 accounts; and writes the log back, which is
+        longer than any that the program leaves."""
+        with self.writing(), contextlib.closing(self.open()) as connection:
+            connection.create_function("sha256", 1, lambda text: hashlib.sha256(text.encode()).digest(), deterministic=True)
+            connection.execute("BEGIN")
+            for statement in ledgers.FILL_SQLITE.split(";\n"):
+                connection.execute(statement, {"rows": rows, "now": to_sqlite(self.now()), "step": days * 86400e6 / rows})
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA oncedrop.wal_checkpoint(TRUNCATE)")
+
     def columns(self):
         """{table: [column]}."""
         found = collections.defaultdict(list)
@@ -326,21 +361,25 @@ class SqliteLedger(Ledger):
                 count += link.split("/")[2] != str(os.getpid()) and os.readlink(link) == self.path
         return count
 
-    def locked_bytes(self, suffix):
-        """Where locks begin on the file with this suffix, as far as others have them."""
+    def locks_of(self, suffix, waiting):
+        """Where locks begin on the file with this suffix, as far as others have them, or wait for them."""
         node = os.stat(self.path + suffix).st_ino
         with open("/proc/locks", encoding="ascii") as file:
             locks = [line.split() for line in file]
         return [int(lock[-2]) for lock in locks
-                if lock[-3].endswith(f":{node}") and "->" not in lock and lock[-4] != str(os.getpid())]
+                if lock[-3].endswith(f":{node}") and ("->" in lock) == waiting and lock[-4] != str(os.getpid())]
+
+    def waiting_sessions(self):
+        """How many wait for the writer's lock."""
+        return len(self.locks_of("-lock", True))
 
     def busy_sessions(self):
         """How many have a transaction open: each has a lock on the log's index (sqlite.org/walformat.html)."""
-        return sum(120 <= at <= 127 for at in self.locked_bytes("-shm"))
+        return sum(120 <= at <= 127 for at in self.locks_of("-shm", False))
 
     def locked(self):
         """The keys of messages in the ledger that are locked by others."""
-        at = self.locked_bytes("-lock")
+        at = self.locks_of("-lock", False)
         return [key for key, in self.sql("SELECT lock_key FROM oncedrop.message") if key & self.KEY_BITS in at]
 
     def take_over(self, event, condition):
@@ -354,6 +393,35 @@ class SqliteLedger(Ledger):
         if self.lock_file is not None:
             os.close(self.lock_file)
         self.connection = self.lock_file = None
+
+
+class SqliteSession:
+    """As one of psycopg2 is used: a transaction begins with its first statement, and has the writer's lock until its end."""
+
+    def __init__(self, ledger):
+        self.ledger, self.connection = ledger, ledger.open()
+        self.end = contextlib.ExitStack()       # of the transaction
+
+    def cursor(self):
+        return self
+
+    def execute(self, query, parameters=None):
+        if not self.connection.in_transaction:
+            self.end.enter_context(self.ledger.writing())
+            self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.execute(in_sqlite(query, parameters), [to_sqlite(value) for value in parameters or ()])
+
+    def commit(self):
+        with self.end:
+            self.connection.commit()
+
+    def rollback(self):
+        with self.end:
+            self.connection.rollback()
+
+    def close(self):
+        self.rollback()
+        self.connection.close()
 
 
 class SqliteLedgers:

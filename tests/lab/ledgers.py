@@ -69,6 +69,34 @@ FILL = """
     SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
 """
 
+# The same in a file: its moments are microseconds.
+FILL_SQLITE = """
+    CREATE TEMPORARY TABLE number AS WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :rows)
+    SELECT n, CAST(:now - (:rows - n) * :step AS INTEGER) AS at FROM numbers;
+    INSERT INTO oncedrop.message (id, identity, digest, lock_key, message_id, sender, "from", subject, size, in_reply_to,
+                                  received_at)
+    SELECT n, sha256('i' || n), sha256('d' || n), n * 7919, 'bulk.' || n || '@test.example', 'lisa@elsewhere.example',
+           'lisa@elsewhere.example', 'Number ' || n, 1000 + n % 5000,
+           CASE WHEN n % 5 = 0 THEN 'bulk.' || (n - 1) || '@test.example' END, at FROM number;
+    INSERT INTO oncedrop.address (message, role, position, address) SELECT n, 'from', 1, 'lisa@elsewhere.example' FROM number;
+    INSERT INTO oncedrop.part (message, path, type, size, sha256, text)
+    SELECT n, '1', 'text/plain', 6, sha256('d' || n), 'Number ' || n FROM number;
+    INSERT INTO oncedrop.raw (message, chunk, data) SELECT n, 0, sha256('d' || n) FROM number WHERE n % 5000 <> 0;
+    INSERT INTO oncedrop.delivery (id, message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
+                                   finished_at, whole)
+    SELECT n, n, 'user' || n % 1000 || '@example.org', 'user' || n % 1000 || '@example.org', 'INBOX', 'Q' || n, 'host',
+           'stored', at, at, CASE WHEN n % 5000 <> 0 THEN at END, 1 FROM number;
+    INSERT INTO oncedrop.copy (id, message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, attempt_at,
+                               stored_at, uidvalidity, uid)
+    SELECT n, n, 'user' || n % 1000 || '@example.org', 'INBOX', 'inbox',
+           CASE WHEN n % 5000 = 0 THEN 'pending' WHEN n % 7777 = 0 THEN 'failed' ELSE 'stored' END, 1, n, 'host', 1, at, at, at,
+           1, n FROM number;
+    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+                              database_ms, imap_ms)
+    SELECT n, 1, at, at, 'Q' || n, 'host', 1, 'stored', 1, 1, 1, 1 FROM number;
+    DROP TABLE number
+"""
+
 
 def fill(cursor, rows, days):
     """Records this many messages, evenly over the last days, for 1,000 accounts."""

@@ -81,6 +81,9 @@ LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @sche
 WHERE id > s.last_message AND id <= s.message) m,
 LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND id <= s.copy) c
 
+-- read_tries: nothing: count_tries keeps nobody waiting
+SELECT 0
+
 -- count_tries: adds up those that are older than an hour
 WITH span AS MATERIALIZED (SELECT @counted_until@ AS since,
 greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), @counted_until@) AS until),

@@ -49,7 +49,7 @@ UNION ALL SELECT k.column1, k.column2, b.value, 0 FROM (VALUES ('phase', 'read')
 ('phase', 'database'), ('phase', 'imap'), ('delay', '')) AS k CROSS JOIN json_each(@bounds@) AS b
 
 -- word counting_until: until which moment count_tries adds up
-(SELECT value FROM @schema@.total WHERE name = 'counting_until')
+(SELECT value FROM temp.sum WHERE name = 'counting_until')
 
 -- totals_ever: counters that never decrease
 -- gives: name label le value
@@ -76,22 +76,31 @@ WHERE id > o.copy - 1000 AND id <= o.copy), 0)) AS message FROM (SELECT t.last_m
 WHERE id > t.last_copy AND first_at < @now@ - 3600000000 ORDER BY id DESC LIMIT 1), t.last_copy) AS copy
 FROM @schema@.tally t) AS o) AS s
 
--- count_tries: adds up those that are older than an hour
-INSERT INTO @schema@.total (name, label, le, value)
-SELECT 'counting_until', '', 0, max((@now@ - 3600000000) / 1000000 * 1000000, @counted_until@) WHERE true
-ON CONFLICT (name, label, le) DO UPDATE SET value = excluded.value
+-- read_tries: for count_tries: sums of those that are older than an hour, in a table of this connection. All tries are read
+-- for that, and nobody else waits meanwhile
+CREATE TEMPORARY TABLE IF NOT EXISTS sum (name, label, le, value)
+-- then
+DELETE FROM temp.sum
+-- then
+INSERT INTO temp.sum SELECT 'counted_until', '', 0, @counted_until@
+UNION ALL SELECT 'counting_until', '', 0, max((@now@ - 3600000000) / 1000000 * 1000000, @counted_until@)
+-- then
+INSERT INTO temp.sum
+WITH tries AS (@counted_tries@ WHERE t.started_at >= (SELECT value FROM temp.sum WHERE name = 'counted_until')
+AND t.started_at < @counting_until@) SELECT * FROM (@counts@)
+
+-- count_tries: adds these up, unless somebody else has done so since: what is older than an hour has not changed
+DELETE FROM temp.sum WHERE @counted_until@ <> (SELECT value FROM temp.sum WHERE name = 'counted_until')
 -- then
 INSERT INTO @schema@.total AS o (name, label, le, value)
-WITH tries AS (@counted_tries@ WHERE t.started_at >= @counted_until@ AND t.started_at < @counting_until@),
-old AS (SELECT name, count FROM @schema@.event WHERE at < @counting_until@)
-SELECT name, label, le, sum(value) FROM (@counts@ @events(old e)@) AS counts WHERE true GROUP BY name, label, le
+WITH old AS (SELECT name, count FROM @schema@.event WHERE at < @counting_until@)
+SELECT name, label, le, sum(value) FROM (SELECT name, label, le, value FROM temp.sum
+WHERE name NOT IN ('counted_until', 'counting_until') @events(old e)@) AS counts WHERE true GROUP BY name, label, le
 ON CONFLICT (name, label, le) DO UPDATE SET value = o.value + excluded.value
 -- then
 DELETE FROM @schema@.event WHERE at < @counting_until@
 -- then
-UPDATE @schema@.total SET value = @counting_until@ WHERE name = 'counted_until'
--- then
-DELETE FROM @schema@.total WHERE name = 'counting_until'
+UPDATE @schema@.total SET value = coalesce(@counting_until@, value) WHERE name = 'counted_until'
 
 -- total_is_due: a row if there is much to add up, and it has not been done lately
 SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
