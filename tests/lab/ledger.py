@@ -142,6 +142,10 @@ class PostgresLedger(Ledger):
             ledgers.fill(cursor, rows, days)
             cursor.execute("VACUUM ANALYZE")
 
+    def damage(self):
+        """What the engine itself finds wrong with its files: none is looked for here."""
+        return []
+
     def columns(self):
         """{table: [column]}."""
         return dict(self.sql("""
@@ -212,7 +216,7 @@ class SqliteLedger(Ledger):
     WRITER = 1 << 62
 
     def __init__(self, path):
-        self.path = path
+        self.database = self.path = path
         self.connection = self.lock_file = None
         self.mutex = threading.RLock()
 
@@ -290,6 +294,14 @@ class SqliteLedger(Ledger):
         """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
         self.sql(f"CREATE TABLE oncedrop.site_{name} ({columns})")
         return f"site_{name}"
+
+    def damage(self):
+        """What the engine itself finds wrong with the file, and with references between rows."""
+        with self.mutex:
+            self.sql("SELECT 1")    # which opens it
+            found = [row for row, in self.connection.execute("PRAGMA oncedrop.integrity_check")]
+            found += map(str, self.connection.execute("PRAGMA oncedrop.foreign_key_check"))
+        return [line for line in found if line != "ok"]
 
     def columns(self):
         """{table: [column]}."""
