@@ -53,8 +53,9 @@ def leave_out(config, items, unwanted):
 
 def pytest_collection_modifyitems(config, items):
     choose_part(config, items)
-    if ledger_module.engine() != ledger_module.POSTGRES:
-        leave_out(config, items, {item for item in items if item.get_closest_marker("postgres")})
+    for engine in (ledger_module.POSTGRES, ledger_module.SQLITE):
+        if ledger_module.engine() != engine:
+            leave_out(config, items, {item for item in items if item.get_closest_marker(engine)})
 
 
 def choose_part(config, items):
@@ -76,6 +77,7 @@ def pytest_configure(config):
     """A request to stop is handled like Ctrl-C: in order, stopping the servers. Signals ignored by nohup(1) and the
     like become unignored, since the program would inherit that."""
     config.addinivalue_line("markers", "postgres: is about PostgreSQL, or speaks its SQL; nothing for a ledger of another engine")
+    config.addinivalue_line("markers", "sqlite: is about a ledger in a file")
     if hasattr(config, "workerinput"):
         return      # started by the process that did this; and xdist may run it in any thread, where signals cannot be set
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),
