@@ -19,9 +19,11 @@ from bench import Bench, check_ledger, run_spoilt
 from lab import locks
 
 SAMPLE = {"all": 0}.get(os.environ.get("ONCEDROP_FAULTS"), 24)
-FILE = ("pread64", "pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate", "unlink", "access", "statfs")  # of a ledger
+# Of a ledger.
+FILE = ("pread64", "pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate", "unlink", "access", "statfs")
 ERRORS = {
-    "EIO": ("read", "write", "recvfrom", "sendto", "openat", "close", "fcntl", "newfstatat", "lseek", "getdents64", *FILE),
+    "EIO": ("read", "write", "recvfrom", "sendto", "openat", "close", "fcntl", "newfstatat", "lseek", "getdents64",
+            *FILE),
     "ENOSPC": ("write", "openat", "sendto", "close", "fcntl", *FILE),
     "ENOMEM": ("mmap", "munmap", "brk", "poll", "pselect6", "socket", "connect", "openat", "newfstatat", "read",
                "write", "recvfrom", "sendto", "getsockopt", "setsockopt", "fcntl", "pipe2", "timer_create",

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: ISC
-"""What processes of the program do to the files of a ledger, by their system calls: every COMMIT and every checkpoint happens
-under the writer's lock, since SQLite up to 3.51.2 can lose pages if two of them meet (sqlite.org/wal.html); and nobody
-closes a descriptor of a file on which he has locks, which would end them all (fcntl(2)), or uses one of his parent's.
+"""What processes of the program do to the files of a ledger, by their system calls: every COMMIT and every checkpoint
+happens under the writer's lock, since SQLite up to 3.51.2 can lose pages if two of them meet (sqlite.org/wal.html); and
+nobody closes a descriptor of a file on which he has locks, which would end them all (fcntl(2)), or uses one of his
+parent's.
 
 Seen to fail with: a writer's lock that is not taken, or given back before the checkpoint (lite_lock.c, lite_batch.c);
 checkpoints on close (lite_open.c: set_up); a second descriptor of the lock file, closed again (lite_lock.c); a ledger that
-is open before the service has its workers; a decoder's process that keeps what its parent has open (decoder.c)."""
+is open before the service has its workers (lmtp_service.c); a decoder's process that keeps what its parent has open
+(decoder.c)."""
 
 import collections
 import concurrent.futures
@@ -22,7 +24,7 @@ from lab.ledger import SqliteLedger
 from lab.lmtp import stored
 from lab.messages import message
 from lab.process import wait_until
-from lab.service import Service, children
+from lab.service import Service, children, exists
 
 pytestmark = pytest.mark.sqlite
 
@@ -108,16 +110,15 @@ def wrong_of(found):
 
 
 def test_everything_is_written_under_the_lock(site, tally):
-    """By deliveries, LMTP sessions, replays and commands at once; the last of them to end is the last who has the ledger
-    open."""
+    """By deliveries, LMTP sessions, replays and commands at once; the last of them to end is the last who has it open."""
     bench, prefix = Bench(site), os.path.join(site.directory, "calls")
     cases = [make() for make in (bench.deliver, bench.lmtp, bench.replay) for _ in range(MESSAGES // 3)]
     site.ledger.close()
-    commands = [*[bench.with_options(case, *PATIENT) for case in cases], [*bench.program, "purge", "--older-than", "10d"], [*bench.program, "resume"],
-                [*bench.program, "list"]]
+    others = [[*bench.program, *words] for words in (("purge", "--older-than", "10d"), ("resume",), ("list",))]
+    commands = [*[bench.with_options(case, *PATIENT) for case in cases], *others]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda words, stdin: death.run(traced(prefix) + words, stdin), commands,
-                             [*(case.stdin for case in cases), b"", b"", b""]))
+                             [*(case.stdin for case in cases), *[b""] * len(others)]))
     assert all(case.succeeded(one) for case, one in zip(cases, done)), done
     assert [one.returncode for one in done[len(cases):]] == [0, 0, 0], done
     found = processes(site, prefix)
@@ -134,7 +135,8 @@ def test_workers_open_it_themselves(site, tally):
     service = Service(site, workers=2)
     tracer = subprocess.Popen([*traced(prefix), "-p", str(service.process.pid),
                                *[word for pid in service.workers() for word in ("-p", str(pid))]])
-    wait_until(lambda: all(traced_by(pid) == tracer.pid for pid in [service.process.pid, *service.workers()]), "they are traced")
+    wait_until(lambda: all(traced_by(pid) == tracer.pid for pid in [service.process.pid, *service.workers()]),
+               "they are traced")
     for _ in range(2):
         clients = [service.connect() for _ in range(2)]
         for client in clients:
@@ -178,4 +180,5 @@ def test_decoder_does_not_keep_it(site):
         assert held(site, worker) == ["", "-lock", "-shm", "-wal"]
         assert held(site, decoder) == []
         os.kill(decoder, signal.SIGKILL)
+        wait_until(lambda pid=decoder: not exists(pid), "it is dead")
     client.close()
