@@ -54,8 +54,9 @@ class Writers:
         bench = Bench(site)
         self.words = [*bench.program, *bench.by_port(self.server.port), *PATIENT, "lmtp"]
         site.ledger.close()
-        self.jobs, self.made, self.accepted = collections.deque(), [], {}
-        self.kills, self.killed = 0, 0
+        self.jobs, self.later = collections.deque(), []     # later: when what was under way is old
+        self.made, self.accepted = [], {}
+        self.kills = 0
         self.lives = collections.deque([0.3], 50)       # seconds of those that were not killed
 
     def make(self):
@@ -69,13 +70,13 @@ class Writers:
         return jobs
 
     def take(self):
-        """What the next writer has to deliver; those that others have under way as well come first."""
+        """What the next writer has to deliver."""
         while len(self.jobs) < SESSION * WRITERS and self.kills < KILLS:
             self.jobs.extend(self.make())
         return [self.jobs.popleft() for _ in range(min(SESSION, len(self.jobs)))]
 
     def run(self, jobs, life=None):
-        """One writer; it is killed after so many seconds. Says how many were accepted."""
+        """One writer; it is killed after so many seconds."""
         lines = b"LHLO x\r\n" + b"".join(
             f"MAIL FROM:<{job.sender}>\r\nRCPT TO:<{job.inbox}>\r\nDATA\r\n".encode() + stuffed(job.mail) for job in jobs)
         begun = time.monotonic()
@@ -93,7 +94,7 @@ class Writers:
         for job, (code, text) in zip(jobs, replies):
             if code == b"250":
                 self.accepted[job] = text
-        self.jobs.extend(job for job in jobs if job not in self.accepted)
+        self.later += [job for job in jobs if job not in self.accepted]
         return child.returncode
 
     def round(self, pool):
@@ -107,11 +108,14 @@ class Writers:
             odd = [status for status in statuses if status not in (0, 75, -9)]
             assert not odd, odd
         self.server.wait_idle()
-        self.make_old()
+        self.go_on()
 
-    def make_old(self):
+    def go_on(self):
+        """All that was under way is old."""
         tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         subprocess.run([sys.executable, "-B", "-c", MAKE_OLD, tests, self.site.database], check=True)
+        self.jobs.extendleft(self.later)
+        self.later.clear()
 
     def finish(self, pool):
         """Without kills."""
@@ -121,6 +125,8 @@ class Writers:
             assert time.monotonic() < end, list(self.jobs)
             statuses = list(pool.map(self.run, [self.take() for _ in range(WRITERS)]))
             assert set(statuses) == {0}, statuses
+            if not self.jobs and self.later:
+                self.go_on()
 
     def judge(self):
         """The first thing that is wrong with each message, if anything."""
