@@ -281,7 +281,8 @@ demo:
 faults:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults
+	@for engine in $(or $(ENGINE),postgres sqlite); do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
+	  ONCEDROP_KILLS=$(KILLS) $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults || exit 1; done
 
 # Every lock method, with and without PgBouncer, on Dovecot and Cyrus; POINTS= (where each is killed; else at every system
 # call) MESSAGES= SEED= (simulated)
@@ -290,8 +291,8 @@ methods: $(BUILD)/simulation
 	@tests/unpack-servers
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run methods
-	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all ONCEDROP_POINTS=$(POINTS) $(PYTHON) -B -m pytest -q -p no:cacheprovider \
-	  -n 2 tests/faults/test_methods.py
+	@for engine in postgres sqlite; do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
+	  ONCEDROP_POINTS=$(POINTS) $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults/test_methods.py || exit 1; done
 
 # PART="failover cable clocks powercut"
 hosts:
@@ -326,7 +327,8 @@ soak:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/soak/soak $(if $(SECONDS),--seconds $(SECONDS)) \
-	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED))
+	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(ENGINE),--engine $(ENGINE))
 
 # ENGINE=sqlite or postgres
 lab:
@@ -407,7 +409,8 @@ FORCE:
 #: make servers     Dovecot, Cyrus and Courier, in all the cases of the table in oncedrop-imap(7), which it prints: MOMENTS=20 (of
 #:                  the deaths in the middle of an APPEND); `make check-all` has two
 #: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
-#:                  servers at every step; takes long; `make check-all` runs a sample
+#:                  servers at every step; takes long; `make check-all` runs a sample: ENGINE=sqlite (or postgres) KILLS=10000
+#:                  (of twenty writers of one file)
 #: make methods     each lock method, with direct connections and through PgBouncer, on Dovecot and Cyrus: crowds of deliveries,
 #:                  one killed at every system call; and each method in the simulator; prints a table: POINTS= (only so many
 #:                  system calls) MESSAGES=3000000 SEED= (of the simulator); `make check-all` runs a sample
@@ -428,7 +431,7 @@ FORCE:
 #:                    LONG=yes (also a million messages)  OTHER=/path/to/an/older/oncedrop  UNTUNED=yes (plain servers)
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
-#:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run)
+#:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run) ENGINE=sqlite
 #: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
 #:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana and
 #:                  applications, with these directories in them:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Deliveries to disturb, and what must be true once they were repeated until they succeeded.
 
-Every statement goes through a real PgBouncer in transaction mode whose pool is smaller than the number of deliveries
-under way, unless a test asks for direct connections. Hold-off and deadline are a few seconds by configuration; nothing
-here waits for time to pass as such."""
+With PostgreSQL every statement goes through a real PgBouncer in transaction mode whose pool is smaller than the number of
+deliveries under way, unless a test asks for direct connections. Hold-off and deadline are a few seconds by configuration;
+nothing here waits for time to pass as such."""
 
 import collections
 import concurrent.futures
@@ -17,7 +17,7 @@ import time
 
 import death
 from lab import lab as lab_module, locks
-from lab.ledger import PostgresLedger
+from lab.ledger import SQLITE, engine
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
 from lab.process import wait_until
@@ -31,8 +31,8 @@ AGAIN = threading.Semaphore(6)      # further tries at a time: more would take l
 PATIENT = ("-o", "delivery.deadline=60s", "-o", "delivery.hold_off=70s", "-o", "imap.timeout=30s")
 
 # A command that is repeated until succeeded(done). statuses: allowed exit statuses. beside: a case that runs at the
-# same time. database: one that only this case uses.
-Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside database",
+# same time. ledger: one that only this case uses.
+Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside ledger",
                               defaults=((0, 75), None, None))
 
 # What went wrong; kind: "lost", "doubled", "false duplicate" or "other" (a bounce, no success in time, ...).
@@ -54,9 +54,11 @@ class Bench:
     def __init__(self, site, direct=False):
         """direct: without PgBouncer."""
         self.site = site
-        database = site.lab.postgres if direct else pooler(site.lab)
         site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": site.imap.port,
-                              "imap.tls": "none", "imap.timeout": "3s", "database.conninfo": self.conninfo(database.port)})
+                              "imap.tls": "none", "imap.timeout": "3s"})
+        if engine() != SQLITE:
+            database = site.lab.postgres if direct else pooler(site.lab)
+            site.settings["database.conninfo"] = self.conninfo(database.port)
         self.deaths = []    # the command lines that SIGKILL ended, of run_spoilt
         self.configuration = site.write("oncedrop.conf", site.configuration())
         self.program = [lab_module.program(), "-c", self.configuration]
@@ -127,17 +129,18 @@ class Bench:
         """A delivery that did not accept the server's certificate, in its own database, since `resume` takes everything
         it finds."""
         case = self.deliver()
-        database = self.ledgers.take()
-        ledger = PostgresLedger(self.site.lab.postgres, database)
-        ledger.sql("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),))
-        conninfo = self.site.lab.postgres.conninfo(database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
+        ledger = self.site.ledger_of(self.ledgers.take())
+        conninfo = ledger.settings(lab_module.OPERATOR)["database.conninfo"]
+        if engine() != SQLITE:
+            ledger.sql("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),))
+            conninfo = self.site.lab.postgres.conninfo(ledger.database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
         ledger.trust(self.site.server())
         recorded = [*program, *PATIENT, "-o", "record.level=raw", "-o", "imap.tls=starttls", "-o", "imap.server_name=other.example",
                     *case.words[len(self.program):]]
         done = death.run(recorded, case.stdin)
         assert done.returncode == 75, done
-        return case._replace(words=[*program, "resume"], stdin=b"", database=database)
+        return case._replace(words=[*program, "resume"], stdin=b"", ledger=ledger)
 
     def in_doubt(self):
         """A delivery that died after its APPEND's literal, and whose hold-off is over: it will search."""
@@ -231,7 +234,7 @@ def run_spoilt(bench, make, spoil, chosen, at_once=AT_ONCE):
             return run_beside(bench, case, words, point.number % 2 or point.call == "recvfrom")
         first = death.run(words, case.stdin)
         note_death(bench, first)
-        return finish(bench, case, first) or (case.database and end_database(bench, case.database))
+        return finish(bench, case, first) or (case.ledger and end_ledger(bench, case.ledger))
     return run_points(try_point, chosen, at_once)
 
 
@@ -240,10 +243,11 @@ def note_death(bench, done):
         bench.deaths.append(done.args)
 
 
-def end_database(bench, database):
-    """Checks a ledger that only one case used, and gives it back."""
-    rows = unfinished(PostgresLedger(bench.site.lab.postgres, database))
-    bench.ledgers.give_back(database)
+def end_ledger(bench, ledger):
+    """Checks one that only one case used, and gives it back."""
+    rows = unfinished(ledger)
+    ledger.close()
+    bench.ledgers.give_back(ledger.database)
     return Wrong("other", f"not finished: {rows}") if rows else None
 
 
@@ -277,3 +281,4 @@ def unfinished(ledger):
 
 def check_ledger(site):
     assert unfinished(site.ledger) == []
+    assert site.ledger.damage() == []

@@ -19,17 +19,20 @@ from bench import Bench, check_ledger, run_spoilt
 from lab import locks
 
 SAMPLE = {"all": 0}.get(os.environ.get("ONCEDROP_FAULTS"), 24)
+# Of a ledger.
+FILE = ("pread64", "pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate", "unlink", "access", "statfs")
 ERRORS = {
-    "EIO": ("read", "write", "recvfrom", "sendto", "openat", "close", "fcntl", "newfstatat", "lseek", "getdents64"),
-    "ENOSPC": ("write", "openat", "sendto", "close", "fcntl"),
+    "EIO": ("read", "write", "recvfrom", "sendto", "openat", "close", "fcntl", "newfstatat", "lseek", "getdents64",
+            *FILE),
+    "ENOSPC": ("write", "openat", "sendto", "close", "fcntl", *FILE),
     "ENOMEM": ("mmap", "munmap", "brk", "poll", "pselect6", "socket", "connect", "openat", "newfstatat", "read",
                "write", "recvfrom", "sendto", "getsockopt", "setsockopt", "fcntl", "pipe2", "timer_create",
-               "getdents64"),
+               "getdents64", *FILE),
     "ECONNRESET": ("recvfrom", "sendto", "read", "write", "connect", "close", "getsockopt", "setsockopt",
                    "getpeername"),
     "ETIMEDOUT": ("connect", "recvfrom", "sendto", "read", "write", "getsockopt"),
     "EINTR": ("recvfrom", "sendto", "poll", "pselect6", "read", "write", "connect", "openat", "close", "dup2", "futex",
-              "fcntl", "getrandom"),
+              "fcntl", "getrandom", *FILE),
     "EMFILE": ("socket", "openat", "fcntl", "pipe2", "dup2"),
 }
 

@@ -3,12 +3,14 @@
 that forget what was not synced (lab/forgetful.py). What nobody had waited for may have reached them, or not: once
 nothing of it, once names and modes but no data, once everything. PostgreSQL and Dovecot are started on each such state:
 what was accepted is there. Then each message comes again, as from a client that got no answer, or a queue that has
-forgotten that it had one, and is there once.
+forgotten that it had one, and is there once. So with a ledger in a file, which is on a disk of its own and sound in each
+state.
 
 ONCEDROP_HOSTS=all takes all states; `make check-all` a few.
 
 Seen to fail with: mail_fsync = never, by lost messages; PostgreSQL's fsync = off, and synchronous_commit = off kept
-(ledger_session.c: ledger_add_begin), by doubled ones."""
+(ledger_session.c: ledger_add_begin), by doubled ones; SQLite's synchronous = NORMAL (lite_open.c: set_up), by doubled ones,
+and OFF, by a file that is damaged."""
 
 import collections
 import contextlib
@@ -23,13 +25,16 @@ import flow
 import pytest
 from lab import dovecot as dovecot_module, forgetful, lab as lab_module, postgres as postgres_module, site as site_module
 from lab import postfix as postfix_module, replica
+from lab.ledger import POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 from lab.process import wait_until
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 SAMPLE = 3
+ENOUGH = 7          # messages with which a ledger in a file writes its log back
 BEGIN = "begin"     # the mark of the moment when the servers are up
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))]
+ENGINES = (POSTGRES, SQLITE) if engine() == POSTGRES else (engine(),)
+pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
 
 # mark: in the journal when it was accepted; places: (account, mailbox) where a copy belongs
 Sent = collections.namedtuple("Sent", "mark id mail sender inboxes places")
@@ -45,10 +50,11 @@ class Dovecot(dovecot_module.Dovecot):
 
 
 class Mains(lab_module.Lab):
-    """Servers whose data are on forgetful disks."""
+    """Servers whose data are on forgetful disks, and a file if that is the ledger."""
 
     def __init__(self):
         super().__init__(forgetful.fast_directory())
+        self.file = engine() == SQLITE
         self.disks = forgetful.Disks(os.path.join(self.directory, "disks"))
         self.__dict__["dovecot"] = self.start(Dovecot(self.directory, self.certificate))
         self.ledgers = site_module.install_schema(self)
@@ -73,22 +79,30 @@ class Mains(lab_module.Lab):
 
     def end_of_all(self):
         """In order, so that what there is counts as durable."""
-        self.postgres.end(self.postgres.stop_signal)
         self.dovecot.stop()
-        self.move(self.postgres.path("data"), "postgres")
         self.move(self.dovecot.path("mail"), "dovecot")
+        if self.file:
+            self.site.ledger.close()
+            self.move(os.path.dirname(self.site.database), "ledger")
+            return
+        self.postgres.end(self.postgres.stop_signal)
+        self.move(self.postgres.path("data"), "postgres")
 
     def power_on(self):
         self.remove_locks()
-        self.postgres.launch()
-        self.dovecot.launch()
-        wait_until(self.postgres.is_up, "PostgreSQL is back")
-        wait_until(self.dovecot.is_up, "Dovecot is back")
+        for server in self.powered():
+            server.launch()
+        for server in self.powered():
+            wait_until(server.is_up, f"{server.name} is back")
 
     def power_off(self):
         """With all their processes: a lock file that Dovecot leaves names one that is dead."""
-        replica.kill(self.dovecot)
-        replica.kill(self.postgres)
+        for server in self.powered():
+            replica.kill(server)
+        self.site.ledger.close()
+
+    def powered(self):
+        return [self.dovecot] if self.file else [self.dovecot, self.postgres]
 
     def remove_locks(self):
         """Of Dovecot, which otherwise waits two minutes for one whose content, the number of a process, was not synced."""
@@ -137,7 +151,8 @@ class Direct:
     def __init__(self, mains):
         self.mains, self.host = mains, flow.Host("host", mains.site)
         lisa = mains.site.account("lisa")
-        self.mails = [self.compose(1), self.compose(2, lisa), self.compose(3, lisa)]
+        count = ENOUGH if mains.file else 3
+        self.mails = [self.compose(number, lisa if number > 1 else None) for number in range(1, count + 1)]
 
     def compose(self, number, sender=None):
         inbox = self.mains.site.account(f"power{number}")
@@ -231,20 +246,24 @@ def end_hold_offs(site):
     site.ledger.age(hours=1, state="appending")
 
 
-@pytest.mark.parametrize("name", [name for name in WAYS if name == "deliver" or not postfix_module.missing()])
-def test_power_cut(saw, name):
+@pytest.mark.parametrize("of_engine, name", [
+    (one, name) for one in ENGINES for name in WAYS
+    if name == "deliver" or (one == POSTGRES and not postfix_module.missing())])
+def test_power_cut(saw, monkeypatch, of_engine, name):
+    monkeypatch.setenv("ONCEDROP_ENGINE", of_engine)
     with contextlib.ExitStack() as stack:
         mains = Mains()
         stack.callback(mains.stop)
         way = WAYS[name](mains)
         stack.callback(way.close)
         journal = record(mains, way)
+        assert not mains.file or is_written_back(journal)
         states = chosen(states_of(journal))
         wrong = []
         for state in states:
             wrong += try_state(mains, way, journal, state)
     synced = collections.Counter(forgetful.disk(one) for one in journal[begin_of(journal):] if one.kind == "fsync")
-    saw(f"power cut, by {name}: {len(states)} states around {sum(synced.values())} syncs {dict(synced)},"
+    saw(f"power cut, {of_engine}, by {name}: {len(states)} states around {sum(synced.values())} syncs {dict(synced)},"
         f" {len(wrong)} lost or doubled")
     assert not wrong, "\n".join(wrong)
 
@@ -262,18 +281,24 @@ def record(mains, way):
     way.power_off()
     mains.power_off()
     mains.disks.stop()
-    mains.postgres.settings["fsync"] = "off"    # from now on it only takes time
+    if not mains.file:
+        mains.postgres.settings["fsync"] = "off"    # from now on it only takes time
     return mains.disks.journal()
+
+
+def is_written_back(journal):
+    return any(one.kind == "write" and one.path.endswith("/ledger.db") for one in journal[begin_of(journal):])
 
 
 def try_state(mains, way, journal, state):
     mains.disks.put(journal[:state.cut], state.level)
     accepted = accepted_until(journal, state.cut)
     mains.power_on()
+    wrong = [f"{state}: the ledger: {line}" for line in mains.site.ledger.damage()]
     end_hold_offs(mains.site)
     way.power_on()
     way.finish()
-    wrong = list(find_wrong(mains, way.mails, state, "accepted", lambda one: one.mark in accepted))
+    wrong += find_wrong(mains, way.mails, state, "accepted", lambda one: one.mark in accepted)
     for one in way.mails:
         way.send(one)
     way.finish()

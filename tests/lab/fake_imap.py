@@ -85,6 +85,7 @@ class FakeImap:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
         self.port = self.listener.getsockname()[1]
         self.sockets = []
+        self.threads = []
         threading.Thread(target=self.accept, daemon=True).start()
 
     def close(self):
@@ -100,7 +101,15 @@ class FakeImap:
                 return
             self.accepted += 1
             self.sockets.append(sock)
-            threading.Thread(target=self.converse, args=(sock,), daemon=True).start()
+            self.threads.append(threading.Thread(target=self.converse, args=(sock,), daemon=True))
+            self.threads[-1].start()
+
+    def wait_idle(self):
+        """Until it has ended with all who have connected."""
+        with socket.create_connection(("127.0.0.1", self.port)) as probe:
+            probe.recv(1)       # who came before has been accepted
+        while self.threads:
+            self.threads.pop().join()
 
     def converse(self, sock):
         try:

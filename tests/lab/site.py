@@ -220,10 +220,14 @@ class Site:
     def ledger(self):
         if engine() == SQLITE:
             path = self.database or os.path.join(self.directory, "no-ledger.db")
-            if self.file is None or self.file.path != path:
+            if self.file is None or self.file.database != path:
                 self.file = SqliteLedger(path)
             return self.file
         return PostgresLedger(self.lab.postgres, self.database)
+
+    def ledger_of(self, database):
+        """Another, which `ledgers` has lent; to be closed."""
+        return SqliteLedger(database) if engine() == SQLITE else PostgresLedger(self.lab.postgres, database)
 
     def sql(self, query, parameters=None):
         return self.ledger.sql(query, parameters)

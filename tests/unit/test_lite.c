@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session with a file, and its locks. Seen to fail with: locks that a lost session keeps. */
+ * A session with a file, and its locks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,15 +55,25 @@ static bool execute(struct sql_session *lite, const char *sql)
     return rows != NULL;
 }
 
-static bool has_lock(struct sql_session *lite)
+static bool truth(struct sql_session *lite, const char *sql)
 {
     struct fault fault;
-    lite_add(lite, "SELECT oncedrop_lock(7)", "t", 0, NULL);
+    lite_add(lite, sql, "t", 0, NULL);
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &fault);
     assert_non_null(rows);
-    bool has = sql_truth(rows, 0, 0);
+    bool is = sql_truth(rows, 0, 0);
     (void)lite_finish(lite);
-    return has;
+    return is;
+}
+
+static bool has_lock(struct sql_session *lite)
+{
+    return truth(lite, "SELECT oncedrop_lock(7)");
+}
+
+static bool still_has_lock(struct sql_session *lite)
+{
+    return truth(lite, "SELECT oncedrop_locked(7)");
 }
 
 /* Whoever has it may not use it again, or close it, for long: a process that serves LMTP. */
@@ -86,10 +96,43 @@ static void test_lost_has_no_lock(void **state)
     lite_close(other);
 }
 
+/* What was done under a lock is committed before anybody else has it, and a lock given back in vain stays. */
+static void test_given_back_with_the_commit(void **state)
+{
+    struct sql_session *lite = open_session();
+    (void)state;
+    assert_true(has_lock(lite));
+    assert_true(execute(lite, "BEGIN IMMEDIATE"));
+    assert_true(execute(lite, "SELECT oncedrop_unlock(7)"));
+    assert_true(still_has_lock(lite));
+    assert_true(execute(lite, "ROLLBACK"));
+    assert_true(still_has_lock(lite));
+    assert_true(execute(lite, "BEGIN IMMEDIATE"));
+    assert_true(execute(lite, "SELECT oncedrop_unlock(7)"));
+    assert_true(execute(lite, "COMMIT"));
+    assert_false(still_has_lock(lite));
+    lite_close(lite);
+}
+
+static void test_failed_is_not_committed(void **state)
+{
+    struct sql_session *lite = open_session();
+    (void)state;
+    assert_true(execute(lite, "CREATE TABLE c (id INTEGER PRIMARY KEY)"));
+    assert_true(execute(lite, "BEGIN IMMEDIATE"));
+    assert_true(execute(lite, "INSERT INTO c VALUES (1)"));
+    assert_false(execute(lite, "INSERT INTO c VALUES (1)"));
+    assert_true(execute(lite, "COMMIT")); /* of nothing */
+    assert_true(truth(lite, "SELECT count(*) = 0 FROM c"));
+    lite_close(lite);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost_has_no_lock),
+        cmocka_unit_test(test_given_back_with_the_commit),
+        cmocka_unit_test(test_failed_is_not_committed),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
