@@ -79,6 +79,23 @@ static const struct command commands[] = {
      "For messages whose bytes are recorded (record.level = raw) and that were certainly complete. Any number of these\n"
      "commands may run at a time, on any number of hosts; -j N handles N messages at a time.\n"
      "Exit status 0: all are in place; 75: some are still deferred, run it again; 65: some were refused for good.\n"},
+    {"setup", cmd_setup, false,
+     "--domain DOMAIN [--way WAY] [--accounts KIND] [--sent-copies] [--conninfo CONNINFO] [--postmaster ADDRESS] [--root DIR]"
+     " [--dry-run] | --undo [--dry-run]",
+     "set up Postfix, Dovecot and the ledger on this host",
+     "For mail to DOMAIN, with Postfix and Dovecot on this host. Repeated, it changes only what is not yet as it should be.\n"
+     "It replaces nothing that it does not know: what stands in its way it names, and then changes nothing at all.\n\n"
+     "  --way WAY           lmtp: to the resident service (default); mailbox_command: by it, too, as each user of the system;\n"
+     "                      pipe: a process for each message\n"
+     "  --accounts KIND     system: users of the system (default); virtual: accounts are addresses, which Dovecot knows\n"
+     "  --sent-copies       users submit mail on port 587, and all of it is filed in Sent\n"
+     "  --conninfo CONNINFO where the ledger is; default: sqlite:/var/lib/oncedrop/ledger.db. For PostgreSQL on this host it\n"
+     "                      makes roles, database and schema\n"
+     "  --postmaster ADDRESS who reads the mail for root and postmaster; default: the first user\n"
+     "  --root DIR          work on the files below DIR; users, ledger and services are not touched\n"
+     "  --dry-run           print each file, statement and command; change nothing\n"
+     "  --undo              restore what setup changed; the ledger stays\n\n"
+     "Exit status 0: all is set up; 1: nothing was changed, or it stopped, and says what to do.\n"},
     {"schema", cmd_schema, false, "install|upgrade|method|print|version",
      "create or upgrade the tables in the database",
      "install creates the schema named by database.schema; upgrade brings it to this program's version. Both print nothing\n"
