@@ -103,12 +103,14 @@ static const struct command commands[] = {
      "output; version prints the installed and the required version. install needs the right to create a schema;\n"
      "upgrade and method must be run as its owner. A delivery needs only the role SCHEMA_delivery, which install creates;\n"
      "show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
-    {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
+    {"check", cmd_check, false, "[--json] [--send] [ADDRESS]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
      "postconf(1) is installed, tests Postfix too: is mail routed here, and do settings bounce it? Each item is ok, warning or\n"
      "failed, with what to do; the last line counts them. Takes less than a minute, whatever is broken. If root runs it, it\n"
      "switches to the user that deliveries run as (service.user).\n\n"
+     "  --send      if nothing failed, also send a message to ADDRESS through Postfix, wait a minute at most, and show where it\n"
+     "              is, and the line in the log, or why Postfix deferred it\n"
      "  --json      print an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
     {"route", cmd_route, false, "[--json] ADDRESS...", "print the account and the mailboxes that an address leads to",
