@@ -56,8 +56,9 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
 MODULES := oncedrop-tls.so oncedrop-decode.so $(ENGINES:%=oncedrop-%.so)
+SETUP := $(notdir $(sort $(wildcard src/setup/*)))
 
-all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES))
+all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES) $(SETUP))
 
 $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
@@ -215,6 +216,10 @@ fuzz:
 	  FUZZ_ENGINE='-fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp' fuzz-programs
 	@BUILD=$(BUILD)-fuzz TIME=$(TIME) RUNS=$(RUNS) tests/fuzz/run long $(or $(TARGET),$(FUZZ_TARGETS))
 
+$(addprefix $(BUILD)/,$(SETUP)): $(BUILD)/%: src/setup/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
 # Installed beside the program and its manuals: examples for the servers around it.
 SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
@@ -231,6 +236,11 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop
 	for name in $(MODULES); do \
 	  $(INSTALL) -m 755 $(BUILD)/$$name $(LIBRARY)/$$name.new && mv -f $(LIBRARY)/$$name.new $(LIBRARY)/$$name || exit 1; \
+	done
+	for name in $(SETUP); do \
+	  mode=644; [ ! -x src/setup/$$name ] || mode=755; \
+	  $(INSTALL) -m $$mode /dev/null $(LIBRARY)/$$name.new && $(LOCATE) src/setup/$$name >$(LIBRARY)/$$name.new && \
+	  mv -f $(LIBRARY)/$$name.new $(LIBRARY)/$$name || exit 1; \
 	done
 	$(INSTALL) -m 755 $(BUILD)/oncedrop-main $(FULL).new && mv -f $(FULL).new $(FULL)
 	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && mv -f $(INSTALLED).new $(INSTALLED)
@@ -249,7 +259,7 @@ install: all
 	done
 
 uninstall:
-	rm -f $(INSTALLED) $(FULL) $(addprefix $(LIBRARY)/,$(MODULES)) $(SAMPLE)
+	rm -f $(INSTALLED) $(FULL) $(addprefix $(LIBRARY)/,$(MODULES) $(SETUP)) $(SAMPLE)
 	[ ! -d $(LIBRARY) ] || rmdir --ignore-fail-on-non-empty $(LIBRARY)
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done

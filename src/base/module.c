@@ -24,21 +24,20 @@ static char *own_directory(void)
     return length > 0 ? base_strndup(path, (size_t)length) : NULL;
 }
 
-/* The path of the file that is to be loaded, a new string. */
-static char *find_file(const struct module *module)
+char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
-    char *beside = directory != NULL ? base_printf("%s%s", directory, module->file) : NULL;
+    char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
     if (beside != NULL && access(beside, F_OK) == 0)
         return beside;
     base_free(&beside);
-    return base_printf("%s/%s", INSTALLED, module->file);
+    return base_printf("%s/%s", INSTALLED, file);
 }
 
 const void *module_load(const struct module *module, struct fault *fault)
 {
     struct stat status;
-    char *path OD_CLEANUP(base_free) = find_file(module);
+    char *path OD_CLEANUP(base_free) = module_path(module->file);
     if (stat(path, &status) != 0) {
         if (errno == ENOENT)
             fault_set(fault, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",

@@ -23,4 +23,7 @@ struct module {
  * The object that it offers; NULL with the fault set: there is none that can be used. */
 const void *module_load(const struct module *module, struct fault *fault) OD_MUST;
 
+/* The path of such a file, a new string: in the program's own directory if it is there, else where `make install` puts it. */
+char *module_path(const char *file) OD_MUST;
+
 #endif

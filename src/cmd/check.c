@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/terminal.h"
@@ -278,23 +280,66 @@ static const struct {
     {"postfix", 7000, "postconf does not finish", check_postfix},
 };
 
-int cmd_check(struct cmd *cmd)
+/* All but --send, as the user that deliveries run as. Returns an exit status: only if it is 0, there is a report. */
+static int examine(struct check *check)
 {
-    struct check *check = check_shared(sizeof(*check));
-    bool json = false, colour = terminal_coloured(STDOUT_FILENO);
-    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    if (!cmd_parse(cmd, words, 0, 1, NULL))
-        return CMD_USAGE;
-    char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    cmd_clear_environment(); /* the database must not be found by PGHOST either */
+    struct cmd *cmd = check->cmd;
     int status = cmd_open_as_service(cmd, false);
     if (status != 0)
         return status;
-    check_begin(json, colour);
     check_configuration(cmd);
     check_time_limits(cmd->config);
-    *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
         check_step(steps[i].name, steps[i].ms, steps[i].late, steps[i].run, check);
-    return check_end();
+    return 0;
+}
+
+/* examine() in a process of its own, for it gives up what we may do. */
+static int examine_apart(struct check *check)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        return cmd_fail(EX_OSERR, "check: fork: %m");
+    if (child == 0)
+        _exit(examine(check));
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
+}
+
+static int examine_and_send(struct check *check)
+{
+    int status = examine_apart(check);
+    if (status == 0)
+        status = cmd_open(check->cmd);
+    if (status != 0)
+        return status;
+    if (check_failures() > 0 || !check->routed)
+        check_item(false, "send", "nothing was sent, since something failed");
+    else
+        check_step("send", CHECK_SEND_MS,
+                   "neither stored nor deferred: the ledger does not know the message, see mailq(1) and Postfix's log",
+                   check_send, check);
+    return 0;
+}
+
+int cmd_check(struct cmd *cmd)
+{
+    struct check *check = check_shared(sizeof(*check));
+    bool json = false, sends = false, colour = terminal_coloured(STDOUT_FILENO);
+    const struct cmd_option words[] = {{"json", .flag = &json}, {"send", .flag = &sends}, {.name = NULL}};
+    if (!cmd_parse(cmd, words, 0, 1, NULL))
+        return CMD_USAGE;
+    if (sends && cmd->operands[0] == NULL) {
+        cmd_wrong(cmd, "--send needs an address: who is to get the message?");
+        return CMD_USAGE;
+    }
+    char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
+    cmd_clear_environment(); /* the database must not be found by PGHOST either */
+    check_begin(json, colour);
+    *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
+    int status = sends ? examine_and_send(check) : examine(check);
+    return status != 0 ? status : check_end();
 }

@@ -42,12 +42,11 @@ struct item {
 };
 
 struct items {
-    size_t count;
+    size_t count, printed;
     struct item items[ITEMS_MAX];
 };
 
 static struct items *report;
-static size_t printed;
 static bool as_json, coloured, in_step;
 
 void *check_shared(size_t size)
@@ -76,9 +75,9 @@ static void print_line(const struct item *item)
 
 static void print_new(void)
 {
-    for (; printed < report->count; printed++)
+    for (; report->printed < report->count; report->printed++)
         if (!as_json)
-            print_line(&report->items[printed]);
+            print_line(&report->items[report->printed]);
     fflush(stdout);
 }
 
@@ -186,6 +185,11 @@ static void print_counts(void)
            count_of(STATUS_FAILED, NULL));
 }
 
+size_t check_failures(void)
+{
+    return count_of(STATUS_FAILED, NULL);
+}
+
 int check_end(void)
 {
     if (as_json)
@@ -193,5 +197,5 @@ int check_end(void)
     else
         print_counts();
     fflush(stdout);
-    return count_of(STATUS_FAILED, NULL) > 0 ? 1 : 0;
+    return check_failures() > 0 ? 1 : 0;
 }

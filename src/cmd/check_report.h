@@ -33,6 +33,9 @@ void *check_shared(size_t size) OD_MUST;
  * kept, and the item `name` fails with `late`. Its only other effect is what it writes to check_shared memory. */
 void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
 
+/* How many items failed. */
+size_t check_failures(void) OD_MUST;
+
 /* Ends the report, with a line that counts its items unless it is JSON. Returns the exit status: 1 if an item failed,
  * else 0. */
 int check_end(void) OD_MUST;
@@ -43,5 +46,10 @@ void check_imap(struct check *check);
 /* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
  * keep a Sent copy from being made? */
 void check_postfix(struct check *check);
+
+#define CHECK_SEND_MS 60000
+
+/* Sends a message to the address, and reports what becomes of it. Where it leads to is known. */
+void check_send(struct check *check);
 
 #endif

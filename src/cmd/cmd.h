@@ -30,6 +30,7 @@ int cmd_lmtp(struct cmd *cmd);
 int cmd_serve(struct cmd *cmd);
 int cmd_schema(struct cmd *cmd);
 int cmd_ledger(struct cmd *cmd);
+int cmd_setup(struct cmd *cmd);
 int cmd_check(struct cmd *cmd);
 int cmd_route(struct cmd *cmd);
 int cmd_replay(struct cmd *cmd);

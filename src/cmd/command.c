@@ -79,6 +79,23 @@ static const struct command commands[] = {
      "For messages whose bytes are recorded (record.level = raw) and that were certainly complete. Any number of these\n"
      "commands may run at a time, on any number of hosts; -j N handles N messages at a time.\n"
      "Exit status 0: all are in place; 75: some are still deferred, run it again; 65: some were refused for good.\n"},
+    {"setup", cmd_setup, false,
+     "--domain DOMAIN [--way WAY] [--accounts KIND] [--sent-copies] [--conninfo CONNINFO] [--postmaster ADDRESS] [--root DIR]"
+     " [--dry-run] | --undo [--dry-run]",
+     "set up Postfix, Dovecot and the ledger on this host",
+     "For mail to DOMAIN, with Postfix and Dovecot on this host. Repeated, it changes only what is not yet as it should be.\n"
+     "It replaces nothing that it does not know: what stands in its way it names, and then changes nothing at all.\n\n"
+     "  --way WAY           lmtp: to the resident service (default); mailbox_command: by it, too, as each user of the system;\n"
+     "                      pipe: a process for each message\n"
+     "  --accounts KIND     system: users of the system (default); virtual: accounts are addresses, which Dovecot knows\n"
+     "  --sent-copies       users submit mail on port 587, and all of it is filed in Sent\n"
+     "  --conninfo CONNINFO where the ledger is; default: sqlite:/var/lib/oncedrop/ledger.db. For PostgreSQL on this host it\n"
+     "                      makes roles, database and schema\n"
+     "  --postmaster ADDRESS who reads the mail for root and postmaster; default: the first user\n"
+     "  --root DIR          work on the files below DIR; users, ledger and services are not touched\n"
+     "  --dry-run           print each file, statement and command; change nothing\n"
+     "  --undo              restore what setup changed; the ledger stays\n\n"
+     "Exit status 0: all is set up; 1: nothing was changed, or it stopped, and says what to do.\n"},
     {"schema", cmd_schema, false, "install|upgrade|method|print|version",
      "create or upgrade the tables in the database",
      "install creates the schema named by database.schema; upgrade brings it to this program's version. Both print nothing\n"
@@ -98,12 +115,14 @@ static const struct command commands[] = {
      "  --running   copy although deliveries go on; the copy lacks what they change from now on\n\n"
      "Exit status 0: done, or whole; 1: the ledger is damaged, or TARGET holds something else; 69: a database is not\n"
      "available; 73: FILE cannot be written.\n"},
-    {"check", cmd_check, false, "[--json] [ADDRESS]", "check that everything is in place",
+    {"check", cmd_check, false, "[--json] [--send] [ADDRESS]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
      "postconf(1) is installed, tests Postfix too: is mail routed here, and do settings bounce it? Each item is ok, warning or\n"
      "failed, with what to do; the last line counts them. Takes less than a minute, whatever is broken. If root runs it, it\n"
      "switches to the user that deliveries run as (service.user).\n\n"
+     "  --send      if nothing failed, also send a message to ADDRESS through Postfix, wait a minute at most, and show where it\n"
+     "              is, and the line in the log, or why Postfix deferred it\n"
      "  --json      print an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
     {"route", cmd_route, false, "[--json] ADDRESS...", "print the account and the mailboxes that an address leads to",

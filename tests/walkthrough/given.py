@@ -129,7 +129,7 @@ def prepare(accounts):
     if os.path.isdir("/run/systemd/system"):
         return
     os.makedirs("/etc/systemd/system", exist_ok=True)
-    run("install", "-m", "755", SYSTEMCTL, "/usr/local/sbin/systemctl")
+    run("install", "-m", "755", SYSTEMCTL, "/usr/bin/systemctl")
 
 
 def start_services():

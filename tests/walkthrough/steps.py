@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The set-up as a shell script: the blocks of README.md and of oncedrop-setup(7), word for word, in their order.
+"""The set-up as a shell script: the blocks of README.md or of oncedrop-setup(7), word for word, in their order.
 
 In README a block is ```sh, in the manual `.Bd -literal`; what is only shown is indented. Every such block is somebody's:
 in the manual its section and subsection say whose. A block below "Users of the system" or "If … users of the system" is for
@@ -14,10 +14,13 @@ DONE = "all of the set-up was done"
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MANUAL = os.path.join("man", "oncedrop-setup.7")
 
-# The sections of the manual, and who of them follows which subsection. "readme" follows README, and this for Sent copies.
-SENT = ("SENT COPIES", "TRYING IT")
-SECTIONS = ("INSTALLATION", "USER AND CONFIGURATION", "DATABASE", "DOVECOT", "POSTFIX", *SENT)
+# The sections of the manual, and who of them follows which subsection. "readme" follows README alone. Those who set up by
+# one command follow only the installation and their own subsection.
+INSTALLATION, COMMAND = "INSTALLATION", "BY ONE COMMAND"
+SECTIONS = (INSTALLATION, COMMAND, "USER AND CONFIGURATION", "DATABASE", "DOVECOT", "POSTFIX", "SENT COPIES", "TRYING IT")
 SUBSECTIONS = {
+    "Accounts that are addresses": ("setup_virtual",),
+    "A ledger in PostgreSQL": ("setup_postgres",),
     "Addresses for pipe(8) and LMTP": ("pipe", "lmtp", "service"),
     "By pipe(8)": ("pipe",),
     "By LMTP": ("lmtp",),
@@ -25,6 +28,7 @@ SUBSECTIONS = {
     "By mailbox_command": ("mailbox_command",),
 }
 WAYS = ("readme", *sorted({way for ways in SUBSECTIONS.values() for way in ways}))
+BY_COMMAND = ("readme", "setup_virtual", "setup_postgres")
 PACKAGED = re.compile(r"The Debian package has")
 SYSTEM_USERS = re.compile(r"(If [^.:]*|)users of the system", re.IGNORECASE)
 
@@ -104,10 +108,10 @@ def read(name):
 
 def blocks(way):
     """All blocks for a way in, whatever the accounts."""
-    manual = of_manual(read(MANUAL))
     if way == "readme":
-        return of_markdown(read("README.md")) + [block for block in manual if block.section in SENT]
-    return [block for block in manual if not block.step or way in SUBSECTIONS[block.step]]
+        return of_markdown(read("README.md"))
+    manual = [block for block in of_manual(read(MANUAL)) if not block.step or way in SUBSECTIONS[block.step]]
+    return [block for block in manual if way not in BY_COMMAND or block.section in (INSTALLATION, COMMAND)]
 
 
 def chosen(way, accounts, packaged=False):
@@ -116,10 +120,10 @@ def chosen(way, accounts, packaged=False):
         raise ValueError(f"{way}: no such way")
     every = blocks(way)
     for what, pattern in (("users of the system", SYSTEM_USERS), ("the package", PACKAGED)):
-        if not any(pattern.search(block.paragraph) for block in every):     # in case the words above were changed
+        if way not in BY_COMMAND and not any(pattern.search(block.paragraph) for block in every):  # the words were changed
             raise ValueError(f"there is no block for {what} any more ({way})")
     return [block for block in every
-            if not (packaged and (PACKAGED.search(block.paragraph) or block.section == "INSTALLATION"))
+            if not (packaged and (PACKAGED.search(block.paragraph) or block.section == INSTALLATION))
             and (accounts == "system" or not SYSTEM_USERS.match(block.paragraph))]
 
 

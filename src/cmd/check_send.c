@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * check --send: a message goes through Postfix to the mailbox. What became of it is asked of `oncedrop show`, of Postfix's
+ * queue and of the IMAP server, in this order. As the caller: root may read the log, and runs sendmail(1) as people do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/check_report.h"
+#include "mailbox/mailbox.h"
+#include "message/message_comparison.h"
+
+#define MAIL_LOG "/var/log/mail.log"
+#define POLL_MS 200
+#define LOG_MS 3000 /* a line may come there late */
+#define NEWEST 50   /* messages back in the mailbox, if the server does not find it by its id */
+
+struct sending {
+    const struct check *check;
+    char id[256]; /* without <> */
+    time_t begun;
+    int64_t begun_ms;
+    int log; /* MAIL_LOG, behind what it had before; -1: it cannot be read */
+    bool no_ledger;
+};
+
+/* The output of a program, a new string; NULL if it could not be run. */
+static char *output_of(const char *const *words, int *ret_status)
+{
+    char *output = NULL;
+    bool ran = g_spawn_sync("/", (char **)(uintptr_t)words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
+                            NULL, NULL, &output, NULL, ret_status, NULL);
+    if (!ran)
+        base_free(&output);
+    return output;
+}
+
+static bool write_message(const struct sending *sending, int fd)
+{
+    const char *address = sending->check->address;
+    char *text OD_CLEANUP(base_free) = base_printf(
+        "From: %s\nTo: %s\nSubject: oncedrop check --send\nMessage-ID: <%s>\nAuto-Submitted: auto-generated\n\n"
+        "`oncedrop check --send' has sent this, to see where it goes. It can be deleted.\n",
+        address, address, sending->id);
+    return base_write(fd, text, strlen(text));
+}
+
+/* False, as was reported, if Postfix does not take it. */
+static bool send_message(const struct sending *sending)
+{
+    const struct check *check = sending->check;
+    const char *words[] = {"sendmail",
+                           "-i",
+                           "-f",
+                           check->address,
+                           check->postfix != NULL ? "-C" : "--",
+                           check->postfix != NULL ? check->postfix : check->address,
+                           check->postfix != NULL ? "--" : NULL,
+                           check->address,
+                           NULL};
+    int ends[2], status = -1;
+    signal(SIGPIPE, SIG_IGN);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return check_item(false, "send", "pipe: %m");
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execvp(words[0], (char **)(uintptr_t)words);
+        _exit(127);
+    }
+    bool written = child > 0 && write_message(sending, ends[1]);
+    close(ends[0]);
+    close(ends[1]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return (written && status == 0) || check_item(false, "send", "sendmail -i %s ended with status %d: see its log",
+                                                  check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+}
+
+/* What the ledger knows of it, a new reference; NULL: nothing yet, or it cannot be asked. */
+static json_t *ask_ledger(struct sending *sending)
+{
+    const struct cmd *cmd = sending->check->cmd;
+    g_autoptr(GPtrArray) words = g_ptr_array_new();
+    char self[PATH_MAX] = "";
+    int status = -1;
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+        return NULL;
+    const char *first[] = {self, "-c", cmd->config_file}, *last[] = {"show", "--json", sending->id, NULL};
+    for (size_t i = 0; i < G_N_ELEMENTS(first); i++)
+        g_ptr_array_add(words, (char *)(uintptr_t)first[i]);
+    for (const char *const *override = cmd->overrides; *override != NULL; override++) {
+        g_ptr_array_add(words, (char *)(uintptr_t) "-o");
+        g_ptr_array_add(words, (char *)(uintptr_t)*override);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(last); i++)
+        g_ptr_array_add(words, (char *)(uintptr_t)last[i]);
+    char *text OD_CLEANUP(base_free) = output_of((const char *const *)words->pdata, &status);
+    sending->no_ledger = text == NULL || !WIFEXITED(status) || WEXITSTATUS(status) > 1;
+    json_t *answer = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    json_t *message = json_incref(json_array_get(json_object_get(answer, "messages"), 0));
+    json_decref(answer);
+    return message;
+}
+
+static const char *text_in(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+/* True when it is decided; reported. */
+static bool told_by_ledger(struct sending *sending)
+{
+    json_t *message = ask_ledger(sending), *copy = json_array_get(json_object_get(message, "copies"), 0);
+    const char *state = text_in(copy, "state");
+    bool stored = strcmp(state, "stored") == 0, over = stored || strcmp(state, "failed") == 0;
+    char *uid OD_CLEANUP(base_free) = copy != NULL ? json_dumps(json_object_get(copy, "uid"), JSON_ENCODE_ANY) : NULL;
+    if (stored)
+        check_item(true, "send", "stored in %s of account %s, uid %s, %.1f s after Postfix took it",
+                   text_in(copy, "mailbox"), text_in(copy, "account"), uid,
+                   (double)(base_now_ms() - sending->begun_ms) / 1000);
+    else if (over)
+        check_item(false, "send", "refused: %s", text_in(copy, "error"));
+    json_decref(message);
+    return over;
+}
+
+/* Of the messages in Postfix's queue it is the one with this sender that came since. True if it is deferred; reported. */
+static bool told_by_queue(const struct sending *sending)
+{
+    const char *postfix = sending->check->postfix;
+    const char *words[] = {"postqueue", "-j", postfix != NULL ? "-c" : NULL, postfix, NULL};
+    int status;
+    bool found = false;
+    char *text OD_CLEANUP(base_free) = output_of(words, &status);
+    g_auto(GStrv) lines = g_strsplit(text != NULL ? text : "", "\n", -1);
+    for (char **line = lines; *line != NULL && !found; line++) {
+        json_t *entry = json_loads(*line, 0, NULL);
+        json_t *recipient = json_array_get(json_object_get(entry, "recipients"), 0);
+        found = json_integer_value(json_object_get(entry, "arrival_time")) >= sending->begun &&
+                strcmp(text_in(entry, "queue_name"), "deferred") == 0 &&
+                g_ascii_strcasecmp(text_in(entry, "sender"), sending->check->address) == 0;
+        if (found)
+            check_item(false, "send", "deferred by Postfix, which will try again (queue id %s): %s",
+                       text_in(entry, "queue_id"), text_in(recipient, "delay_reason"));
+        json_decref(entry);
+    }
+    return found;
+}
+
+static void feed_id(void *context, const void *bytes, size_t size)
+{
+    message_comparison_feed(context, bytes, size);
+}
+
+static enum candidate judge_id(void *context)
+{
+    return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
+}
+
+static enum search_result find_in_mailbox(const struct sending *sending, uint32_t *ret_uid, struct fault *fault)
+{
+    const struct check *check = sending->check;
+    const struct message named = {.message_id = (char *)(uintptr_t)sending->id,
+                                  .message_id_length = strlen(sending->id)};
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(check->cmd->config, check->account, 0, fault);
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&named);
+    const struct search search = {
+        .mailbox = check->inbox,
+        .message_id = sending->id,
+        .internal_date = sending->begun,
+        .smallest = 1,
+        .newest = NEWEST,
+        .newest_only = true,
+        .by_id = true,
+        .whole = {.feed = feed_id, .end = judge_id, .context = ids},
+        .ids = {.feed = feed_id, .end = judge_id, .context = ids},
+    };
+    uint32_t uidvalidity;
+    return mailbox != NULL ? mailbox_search(mailbox, &search, &uidvalidity, ret_uid, fault) : SEARCH_TROUBLE;
+}
+
+static bool told_by_mailbox(const struct sending *sending)
+{
+    uint32_t uid;
+    struct fault fault;
+    return find_in_mailbox(sending, &uid, &fault) == SEARCH_FOUND &&
+           check_item(true, "send", "in %s of account %s, uid %u; what the ledger has of it, this user may not read",
+                      sending->check->inbox, sending->check->account, uid);
+}
+
+static void report_mailbox(const struct sending *sending)
+{
+    const struct check *check = sending->check;
+    struct fault fault;
+    uint32_t uid = 0;
+    switch (find_in_mailbox(sending, &uid, &fault)) {
+    case SEARCH_FOUND:
+        check_item(true, "found", "the IMAP server shows it in %s, uid %u", check->inbox, uid);
+        break;
+    case SEARCH_ABSENT:
+        check_warning("found", "it is not in %s: a Sieve script or a mail program may have moved it", check->inbox);
+        break;
+    case SEARCH_TROUBLE:
+        check_item(false, "found", "%s", fault.text);
+        break;
+    }
+}
+
+/* The part of a log that came since; a new string or NULL. */
+static char *read_log(const struct sending *sending)
+{
+    char *since OD_CLEANUP(base_free) = base_printf("@%lld", (long long)sending->begun);
+    const char *words[] = {"journalctl", "-q", "--no-pager", "-t", "oncedrop", "--since", since, NULL};
+    int status;
+    if (sending->log < 0)
+        return output_of(words, &status);
+    char *text = base_alloc(65536);
+    ssize_t n = read(sending->log, text, 65535);
+    text[MAX(n, 0)] = '\0';
+    return text;
+}
+
+static void report_log(const struct sending *sending)
+{
+    for (int64_t until = base_now_ms() + LOG_MS; base_now_ms() < until; g_usleep(POLL_MS * 1000)) {
+        char *text OD_CLEANUP(base_free) = read_log(sending);
+        g_auto(GStrv) lines = g_strsplit(text != NULL ? text : "", "\n", -1);
+        for (char **line = lines; *line != NULL; line++)
+            if (strstr(*line, sending->id) != NULL && strstr(*line, "status=") != NULL) {
+                check_item(true, "log", "%s", *line);
+                return;
+            }
+    }
+}
+
+void check_send(struct check *check)
+{
+    const char *at = strrchr(check->address, '@');
+    struct sending sending = {.check = check, .begun = time(NULL), .begun_ms = base_now_ms()};
+    snprintf(sending.id, sizeof(sending.id), "check.%llx.%x.%x@%.180s", (long long)sending.begun, getpid(),
+             g_random_int(), at != NULL ? at + 1 : "localhost");
+    sending.log = open(MAIL_LOG, O_RDONLY | O_CLOEXEC);
+    if (sending.log >= 0)
+        (void)!lseek(sending.log, 0, SEEK_END);
+    if (!send_message(&sending))
+        return;
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "Waiting for Postfix to deliver it, for at most %d s.\n", CHECK_SEND_MS / 1000);
+    bool told = false, queued = false;
+    while (!told && !queued) {
+        g_usleep(POLL_MS * 1000);
+        told = told_by_ledger(&sending) || (sending.no_ledger && told_by_mailbox(&sending));
+        queued = !told && told_by_queue(&sending);
+    }
+    if (told && !sending.no_ledger)
+        report_mailbox(&sending);
+    report_log(&sending);
+}
