@@ -281,7 +281,7 @@ static const struct {
 };
 
 /* All but --send, as the user that deliveries run as. Returns an exit status: only if it is 0, there is a report. */
-static int examine(struct check *check)
+static int examine_all(struct check *check)
 {
     struct cmd *cmd = check->cmd;
     int status = cmd_open_as_service(cmd, false);
@@ -294,7 +294,7 @@ static int examine(struct check *check)
     return 0;
 }
 
-/* examine() in a process of its own, for it gives up what we may do. */
+/* examine_all() in a process of its own, for it gives up what we may do. */
 static int examine_apart(struct check *check)
 {
     int status = 0;
@@ -303,7 +303,7 @@ static int examine_apart(struct check *check)
     if (child < 0)
         return cmd_fail(EX_OSERR, "check: fork: %m");
     if (child == 0)
-        _exit(examine(check));
+        _exit(examine_all(check));
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
@@ -340,6 +340,6 @@ int cmd_check(struct cmd *cmd)
     cmd_clear_environment(); /* the database must not be found by PGHOST either */
     check_begin(json, colour);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
-    int status = sends ? examine_and_send(check) : examine(check);
+    int status = sends ? examine_and_send(check) : examine_all(check);
     return status != 0 ? status : check_end();
 }

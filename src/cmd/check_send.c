@@ -52,7 +52,7 @@ static bool write_message(const struct sending *sending, int fd)
 }
 
 /* False, as was reported, if Postfix does not take it. */
-static bool send_message(const struct sending *sending)
+static bool send_by_postfix(const struct sending *sending)
 {
     const struct check *check = sending->check;
     const char *words[] = {"sendmail",
@@ -251,7 +251,7 @@ void check_send(struct check *check)
     sending.log = open(MAIL_LOG, O_RDONLY | O_CLOEXEC);
     if (sending.log >= 0)
         (void)!lseek(sending.log, 0, SEEK_END);
-    if (!send_message(&sending))
+    if (!send_by_postfix(&sending))
         return;
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "Waiting for Postfix to deliver it, for at most %d s.\n", CHECK_SEND_MS / 1000);

@@ -152,7 +152,7 @@ static bool send_bytes(struct imap *imap, const char *bytes, size_t size)
     return true;
 }
 
-static bool flush(struct imap *imap)
+static bool flush_out(struct imap *imap)
 {
     size_t size = imap->stream->out_size;
     imap->stream->out_size = 0;
@@ -163,7 +163,7 @@ static bool flush(struct imap *imap)
 static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
 {
     struct imap_stream *stream = imap->stream;
-    if (size > sizeof(stream->out) - stream->out_size && !flush(imap))
+    if (size > sizeof(stream->out) - stream->out_size && !flush_out(imap))
         return false;
     if (size > sizeof(stream->out))
         return send_bytes(imap, bytes, size);
@@ -178,7 +178,7 @@ bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t cou
         if (!write_bytes(imap, pieces[i].iov_base, pieces[i].iov_len))
             return false;
     }
-    return write_bytes(imap, "\r\n", 2) && flush(imap);
+    return write_bytes(imap, "\r\n", 2) && flush_out(imap);
 }
 
 bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)

@@ -71,10 +71,21 @@ enum sql_proof lite_prove(const struct config *config, bool connects, size_t n, 
 /* lite_backup.c: a copy, as sql_engine.h has it; readable by its owner and the group, as far as the umask lets it be. */
 bool lite_backup(const struct config *config, const char *file, struct fault *fault) OD_MUST;
 
-/* lite_batch.c */
+/* lite_statement.c */
 
-/* Prepares lite->statements and lite->results for a new connection. */
-void lite_batch_begin(struct sql_session *lite);
+/* A session with this file, which is not open yet. lite_session_end closes the file; free does, too. */
+struct sql_session *lite_session_new(const char *path) OD_MUST;
+void lite_session_end(struct sql_session *lite);
+void lite_session_free(struct sql_session *lite);
+
+/* Executes all statements of a text. The rows of the last; NULL with the fault set. gives: as in lite_run. */
+struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *gives, size_t count,
+                              const struct sql_value *values, struct fault *fault) OD_MUST;
+
+/* Whether a text of the site's own is one statement that only reads, as PostgreSQL makes sure of; else the fault is set. */
+bool lite_is_query(struct sql_session *lite, const char *sql, struct fault *fault) OD_MUST;
+
+/* lite_batch.c */
 
 /* gives: NULL for a text of the site's own, which must be one statement that only reads. */
 void lite_add(struct sql_session *lite, const char *sql, const char *gives, size_t count,

@@ -24,10 +24,10 @@ struct lite_accounts *lite_accounts_new(const struct config *config)
     return accounts;
 }
 
-static void end(struct lite_accounts *accounts)
+static void end_session(struct lite_accounts *accounts)
 {
     if (accounts->session != NULL)
-        lite_close(accounts->session);
+        lite_session_free(accounts->session);
     accounts->session = NULL;
 }
 
@@ -35,7 +35,7 @@ void lite_accounts_free(struct lite_accounts **accounts)
 {
     if (*accounts == NULL)
         return;
-    end(*accounts);
+    end_session(*accounts);
     base_free(&(*accounts)->path);
     base_free(accounts);
 }
@@ -43,9 +43,7 @@ void lite_accounts_free(struct lite_accounts **accounts)
 /* In SQL the file may be called site. Read-only: even what a crash of its writer left is for others to put right. */
 static bool begin(struct lite_accounts *accounts, struct fault *fault)
 {
-    struct sql_session *session = base_alloc(sizeof(*session));
-    session->path = base_strdup(accounts->path);
-    lite_batch_begin(session);
+    struct sql_session *session = lite_session_new(accounts->path);
     accounts->session = session;
     int error = sqlite3_open_v2(session->path, &session->db,
                                 SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
@@ -56,7 +54,7 @@ static bool begin(struct lite_accounts *accounts, struct fault *fault)
     if (error == SQLITE_OK)
         return true;
     lite_fail(session, error, fault);
-    end(accounts);
+    end_session(accounts);
     return false;
 }
 
@@ -71,9 +69,9 @@ struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fa
         fault_set(fault, "account_file: others may write to it; remedy: chmod o-w %s", accounts->path);
         return NULL;
     }
-    if (accounts->session != NULL && (accounts->session->lost || status.st_dev != accounts->device ||
-                                      status.st_ino != accounts->node))
-        end(accounts);
+    if (accounts->session != NULL &&
+        (accounts->session->lost || status.st_dev != accounts->device || status.st_ino != accounts->node))
+        end_session(accounts);
     if (accounts->session == NULL && !begin(accounts, fault))
         return NULL;
     accounts->device = status.st_dev;

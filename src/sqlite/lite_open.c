@@ -126,17 +126,16 @@ static bool check_file(const struct config *config, const char *path, struct fau
     if (!S_ISREG(status.st_mode))
         return fault_set(fault, "database: %s is no regular file; name the file itself", path);
     if (geteuid() == 0 && status.st_uid != 0)
-        return fault_set(fault, "database: %s does not belong to root, as whom this runs; set service.user to its owner",
+        return fault_set(fault,
+                         "database: %s does not belong to root, as whom this runs; set service.user to its owner",
                          path);
     return access(path, R_OK | W_OK) == 0 || lite_refuse_user(config, path, fault);
 }
 
 struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault)
 {
-    struct sql_session *lite = base_alloc(sizeof(*lite));
+    struct sql_session *lite = lite_session_new(lite_path(config));
     (void)application;
-    lite->path = base_strdup(lite_path(config));
-    lite_batch_begin(lite);
     lite->accounts = lite_accounts_new(config);
     if (check_file(config, lite->path, fault) && check_file_system(lite->path, fault) &&
         lite_lock_open(lite->path, fault)) {
@@ -151,14 +150,10 @@ struct sql_session *lite_open(const struct config *config, const char *applicati
 
 void lite_close(struct sql_session *lite)
 {
-    g_ptr_array_unref(lite->results);
-    g_hash_table_destroy(lite->statements);
     lite_accounts_free(&lite->accounts);
-    (void)sqlite3_close(lite->db); /* before the locks go: it rolls an open transaction back */
+    lite_session_end(lite); /* before the locks go: it rolls an open transaction back */
     lite_unlock_all(lite);
-    g_array_unref(lite->unlocks);
-    base_free(&lite->path);
-    base_free(&lite);
+    lite_session_free(lite);
 }
 
 /* Why the file cannot be created. Always false. */

@@ -24,11 +24,11 @@
 /* What children find out: in memory that they share with their parent. */
 struct findings {
     const struct config *config;
-    int64_t key;         /* of a message that nobody delivers */
-    bool waits;          /* for the writer's lock */
-    bool done;           /* else the fault says why not */
+    int64_t key;          /* of a message that nobody delivers */
+    bool waits;           /* for the writer's lock */
+    bool done;            /* else the fault says why not */
     bool message, writer; /* which locks were granted */
-    int64_t version;     /* a number in the file's header that is nobody's (PRAGMA user_version) */
+    int64_t version;      /* a number in the file's header that is nobody's (PRAGMA user_version) */
     struct fault fault;
 };
 
@@ -92,7 +92,7 @@ static bool lock_message(struct findings *it, struct sql_session *lite)
 }
 
 /* Takes both locks, and stops with them. */
-static void hold(struct findings *it)
+static void keep_lock(struct findings *it)
 {
     struct sql_session *lite = open_ledger(it);
     it->done = lite != NULL && lock_message(it, lite) && lite_script(lite, "BEGIN IMMEDIATE", &it->fault);
@@ -100,7 +100,7 @@ static void hold(struct findings *it)
         (void)raise(SIGSTOP);
 }
 
-static void try_both(struct findings *it)
+static void prove_exclusion(struct findings *it)
 {
     struct sql_session *lite = open_ledger(it);
     it->done = lite != NULL && lock_message(it, lite);
@@ -113,14 +113,16 @@ static void try_both(struct findings *it)
 static enum sql_proof judge_locks(const struct findings *held, const struct findings *after, struct fault *ret)
 {
     if (held->message || held->writer)
-        fault_set(ret, "a second process is given the %s while another has it; the file system of %s does not keep locks:"
-                       " put the ledger on a local disk",
+        fault_set(ret,
+                  "a second process is given the %s while another has it; the file system of %s does not keep locks:"
+                  " put the ledger on a local disk",
                   held->message ? "lock of a message" : "writer's lock", lite_path(held->config));
     else if (!after->message || !after->writer)
         fault_set(ret, "the %s is not free after the death of the process that had it; see /proc/locks",
                   !after->message ? "lock of a message" : "writer's lock");
     else {
-        fault_set(ret, "a message's lock and the writer's keep a second process out, and are free when the first is killed");
+        fault_set(ret,
+                  "a message's lock and the writer's keep a second process out, and are free when the first is killed");
         return SQL_PROOF_GOOD;
     }
     return SQL_PROOF_BAD;
@@ -132,19 +134,19 @@ static enum sql_proof prove_locks(const struct config *config, struct fault *ret
     pid_t holder, other;
     if (!base_random(&it->key, ret))
         return SQL_PROOF_BAD;
-    int status = in_child(it, hold, &holder);
+    int status = in_child(it, keep_lock, &holder);
     bool tried = it->done && it->message && WIFSTOPPED(status);
     if (it->done && !it->message)
         fault_set(&it->fault, "the lock of a message is not granted although it is free");
     if (tried)
-        (void)in_child(it, try_both, &other);
+        (void)in_child(it, prove_exclusion, &other);
     tried = tried && it->done;
     struct findings held = *it;
     if (holder > 0 && kill(holder, SIGKILL) == 0)
         (void)waitpid(holder, NULL, 0);
     it->waits = true;
     if (tried)
-        (void)in_child(it, try_both, &other);
+        (void)in_child(it, prove_exclusion, &other);
     if (tried && it->done)
         return judge_locks(&held, it, ret);
     *ret = it->fault;
@@ -162,8 +164,8 @@ static void write_version(struct findings *it)
 {
     struct sql_session *lite = open_ledger(it);
     char *sql OD_CLEANUP(base_free) = base_printf("PRAGMA user_version = %d", (int)((it->version + 1) & INT32_MAX));
-    it->done = lite != NULL && lite_script(lite, "BEGIN IMMEDIATE", &it->fault) &&
-               lite_script(lite, sql, &it->fault) && lite_script(lite, "COMMIT", &it->fault);
+    it->done = lite != NULL && lite_script(lite, "BEGIN IMMEDIATE", &it->fault) && lite_script(lite, sql, &it->fault) &&
+               lite_script(lite, "COMMIT", &it->fault);
     if (it->done)
         (void)raise(SIGKILL);
 }
@@ -182,7 +184,8 @@ static enum sql_proof prove_survival(const struct config *config, struct fault *
         return SQL_PROOF_BAD;
     }
     if (it->version == before) {
-        fault_set(ret, "a transaction is lost although its process was killed only after COMMIT; %s cannot be relied on",
+        fault_set(ret,
+                  "a transaction is lost although its process was killed only after COMMIT; %s cannot be relied on",
                   lite_path(config));
         return SQL_PROOF_BAD;
     }
@@ -210,15 +213,19 @@ static bool judge_file(const struct config *config, const char *path, uid_t owne
         return errno == ENOENT || fault_set(ret, "%s: %m", path);
     unsigned mode = status.st_mode & 07777;
     if (status.st_uid != owner)
-        return fault_set(ret, "%s does not belong to %s (service.user)" FAULT_REMEDY "chown %s %s %s*", path, user, user,
-                         directory, ledger);
+        return fault_set(ret, "%s does not belong to %s (service.user)" FAULT_REMEDY "chown %s %s %s*", path, user,
+                         user, directory, ledger);
     if (S_ISDIR(status.st_mode))
         return (mode & 022) == 0 ||
-               fault_set(ret, "others may write to %s (mode %04o), and put another file in the ledger's place" FAULT_REMEDY
-                         "chmod go-w %s", path, mode, path);
+               fault_set(ret,
+                         "others may write to %s (mode %04o), and put another file in the ledger's place" FAULT_REMEDY
+                         "chmod go-w %s",
+                         path, mode, path);
     if ((mode & 0137) != 0)
-        return fault_set(ret, "%s has mode %04o: others may do more than its group may, which is to read" FAULT_REMEDY
-                         "chmod u=rw,g-wx,o= %s*", path, mode, ledger);
+        return fault_set(ret,
+                         "%s has mode %04o: others may do more than its group may, which is to read" FAULT_REMEDY
+                         "chmod u=rw,g-wx,o= %s*",
+                         path, mode, ledger);
     return status.st_nlink == 1 ||
            fault_set(ret, "%s has a second name, a hard link, by which it would be damaged: remove that", path);
 }
@@ -251,7 +258,8 @@ static enum sql_proof prove_room(const struct config *config, struct fault *ret)
     enum sql_proof proof = room < FREE_BAD ? SQL_PROOF_BAD : room < FREE_DOUBTFUL ? SQL_PROOF_DOUBTFUL : SQL_PROOF_GOOD;
     fault_set(ret, "%llu %s are free in %s%s", (unsigned long long)(room / (room < 10 * GIB ? MIB : GIB)),
               room < 10 * GIB ? "MiB" : "GiB", directory,
-              proof == SQL_PROOF_GOOD ? "" : ": when it is full, all mail is deferred; make room, or run: oncedrop purge");
+              proof == SQL_PROOF_GOOD ? ""
+                                      : ": when it is full, all mail is deferred; make room, or run: oncedrop purge");
     return proof;
 }
 

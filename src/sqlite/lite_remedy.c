@@ -21,7 +21,7 @@ static bool log_is_other(const char *path)
            (header[4] << 24 | header[5] << 16 | header[6] << 8 | header[7]) != LOG_VERSION;
 }
 
-static bool is_empty(const char *path)
+static bool has_no_bytes(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && status.st_size == 0;
@@ -31,7 +31,7 @@ static bool is_empty(const char *path)
 static char *remedy_of(const struct config *config, const struct fault *fault)
 {
     const char *path = lite_path(config), *code = fault->code;
-    if (strstr(fault->text, "no such table") != NULL && is_empty(path))
+    if (strstr(fault->text, "no such table") != NULL && has_no_bytes(path))
         return base_strdup("the file is empty; if a ledger was in it, see DAMAGE in oncedrop-ledger(7)");
     if (strstr(fault->text, "no such table") != NULL)
         return base_strdup("run: oncedrop schema install");

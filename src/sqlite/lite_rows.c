@@ -6,7 +6,7 @@
 
 #include "sqlite/lite.h"
 
-static void append_quoted(GString *json, const char *text)
+static void append_json(GString *json, const char *text)
 {
     char *fit OD_CLEANUP(base_free) = sql_value_fit(text, SQL_TEXT_MAX);
     g_string_append_c(json, '"');
@@ -32,7 +32,7 @@ static char *json_of(const struct sql_value *list)
         else if (list->texts[i] == NULL)
             g_string_append(json, "null");
         else
-            append_quoted(json, list->texts[i]);
+            append_json(json, list->texts[i]);
     }
     g_string_append_c(json, ']');
     return g_string_free(json, FALSE);
@@ -85,7 +85,7 @@ struct owner {
     GPtrArray *names;
 };
 
-static void free_owner(void *context)
+static void free_cells(void *context)
 {
     struct owner *owner = context;
     g_ptr_array_unref(owner->cells);
@@ -115,7 +115,7 @@ static GBytes *cell_of(sqlite3_stmt *statement, int column, char type)
     return g_bytes_new_take(copy, size + 1);
 }
 
-static enum sql_type type_of(sqlite3_stmt *statement, int column, char type)
+static enum sql_type column_type(sqlite3_stmt *statement, int column, char type)
 {
     int there = sqlite3_column_type(statement, column);
     if (type == 't')
@@ -136,7 +136,7 @@ struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, con
             char type = (size_t)column < typed ? gives[column] : '-';
             g_ptr_array_add(cells, cell_of(statement, column, type));
             if (types[column] == SQL_TYPE_TEXT) /* that of the first row that has a value */
-                types[column] = type_of(statement, column, type);
+                types[column] = column_type(statement, column, type);
         }
         count++;
     }
@@ -149,7 +149,7 @@ struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, con
     struct owner *owner = base_alloc(sizeof(*owner));
     *owner = (struct owner){.cells = cells, .names = g_ptr_array_new_with_free_func(free)};
     rows->owner = owner;
-    rows->free_owner = free_owner;
+    rows->free_owner = free_cells;
     rows->changed = sqlite3_column_count(statement) == 0 || count > 0 ? sqlite3_changes64(lite->db) : 0;
     for (int column = 0; column < columns; column++) {
         rows->names[column] = base_strdup(sqlite3_column_name(statement, column));

@@ -12,7 +12,7 @@ extern const struct sql_engine sqlite_engine;
 extern const char sqlite_engine_build[];
 const char sqlite_engine_build[] = MODULE_BUILD;
 
-static struct sql_session *engine_open(const struct config *config, const char *application, struct fault *fault)
+static struct sql_session *lite_engine_open(const struct config *config, const char *application, struct fault *fault)
 {
     struct sql_session *lite = lite_open(config, application, fault);
     if (lite == NULL)
@@ -20,40 +20,40 @@ static struct sql_session *engine_open(const struct config *config, const char *
     return lite;
 }
 
-static bool engine_usable(const struct sql_session *lite)
+static bool lite_engine_usable(const struct sql_session *lite)
 {
     return !lite->lost;
 }
 
-static bool engine_in_transaction(const struct sql_session *lite)
+static bool lite_engine_in_transaction(const struct sql_session *lite)
 {
     return !sqlite3_get_autocommit(lite->db);
 }
 
-static void engine_look(struct sql_session *lite)
+static void lite_engine_look(struct sql_session *lite)
 {
     (void)lite; /* nothing can have ended it */
 }
 
-static void engine_set_timeout(struct sql_session *lite, int64_t ms)
+static void lite_engine_set_timeout(struct sql_session *lite, int64_t ms)
 {
     (void)lite;
     (void)ms;
 }
 
-static void engine_receive_any(struct sql_session *lite)
+static void lite_engine_receive_any(struct sql_session *lite)
 {
     (void)lite;
 }
 
-static const char *engine_secured(const struct sql_session *lite, bool *ret_good)
+static const char *lite_engine_secured(const struct sql_session *lite, bool *ret_good)
 {
     (void)lite;
     *ret_good = true;
     return "a file of this host";
 }
 
-static void engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
+static void lite_engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
 {
     struct sql_value ordered[SQL_VALUES_MAX];
     size_t order[SQL_VALUES_MAX], count;
@@ -63,17 +63,17 @@ static void engine_add(struct sql_session *lite, enum sql_step step, const struc
     lite_add(lite, sql, steps[step].gives, count, ordered);
 }
 
-static void engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
+static void lite_engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
 {
     lite_add(lite, text, NULL, 1, &value);
 }
 
-static bool engine_committed(struct sql_session *lite, size_t mark, struct fault *fault)
+static bool lite_engine_committed(struct sql_session *lite, size_t mark, struct fault *fault)
 {
     return lite_passed(lite, mark + 1, fault);
 }
 
-static char *engine_nth_host(const struct config *config, size_t n, char **ret_name)
+static char *lite_engine_nth_host(const struct config *config, size_t n, char **ret_name)
 {
     (void)config;
     (void)n;
@@ -82,20 +82,20 @@ static char *engine_nth_host(const struct config *config, size_t n, char **ret_n
 }
 
 /* The files belong to service.user. */
-static bool engine_login_is_service(const struct config *config)
+static bool lite_engine_login_is_service(const struct config *config)
 {
     (void)config;
     return true;
 }
 
-static enum sql_failure engine_failure(const struct fault *fault)
+static enum sql_failure lite_engine_failure(const struct fault *fault)
 {
     return strcmp(fault->code, "BUSY") == 0                                           ? SQL_FAILURE_LOCK_TIMEOUT
            : strcmp(fault->code, "PERM") == 0 || strcmp(fault->code, "READONLY") == 0 ? SQL_FAILURE_REFUSED
                                                                                       : SQL_FAILURE_OTHER;
 }
 
-static char *engine_show_holders(const struct config *config)
+static char *lite_engine_show_holders(const struct config *config)
 {
     (void)config;
     return base_strdup("");
@@ -105,31 +105,31 @@ const struct sql_engine sqlite_engine = {
     .name = "SQLite",
     .steps = steps,
     .pool_hint = "",
-    .open = engine_open,
+    .open = lite_engine_open,
     .close = lite_close,
-    .usable = engine_usable,
-    .in_transaction = engine_in_transaction,
-    .look = engine_look,
-    .set_timeout = engine_set_timeout,
-    .receive_any = engine_receive_any,
-    .secured = engine_secured,
-    .add = engine_add,
-    .add_text = engine_add_text,
+    .usable = lite_engine_usable,
+    .in_transaction = lite_engine_in_transaction,
+    .look = lite_engine_look,
+    .set_timeout = lite_engine_set_timeout,
+    .receive_any = lite_engine_receive_any,
+    .secured = lite_engine_secured,
+    .add = lite_engine_add,
+    .add_text = lite_engine_add_text,
     .send = lite_send,
     .mark = lite_mark,
     .take = lite_take,
     .passed = lite_passed,
-    .committed = engine_committed,
+    .committed = lite_engine_committed,
     .finish = lite_finish,
     .script = lite_script,
     .create = lite_create,
     .backup = lite_backup,
-    .nth_host = engine_nth_host,
+    .nth_host = lite_engine_nth_host,
     .prove = lite_prove,
-    .login_is_service = engine_login_is_service,
+    .login_is_service = lite_engine_login_is_service,
     .add_remedy = lite_add_remedy,
-    .failure = engine_failure,
-    .show_holders = engine_show_holders,
+    .failure = lite_engine_failure,
+    .show_holders = lite_engine_show_holders,
     .schema_needed = lite_schema_needed,
     .schema_sql = lite_schema_sql,
     .schema_begin = lite_schema_begin,

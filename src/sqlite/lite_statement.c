@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Statements, prepared once on each connection. Whatever writes has the writer's lock from before its first statement. */
+#include <string.h>
+
+#include "sqlite/lite.h"
+
+struct prepared {
+    sqlite3_stmt *statement;
+    size_t length; /* of its text, which others may follow */
+};
+
+static void free_prepared(gpointer prepared)
+{
+    struct prepared *it = prepared;
+    sqlite3_finalize(it->statement);
+    base_free(&it);
+}
+
+static void free_result(gpointer result)
+{
+    struct sql_rows *rows = result;
+    sql_rows_free(&rows);
+}
+
+struct sql_session *lite_session_new(const char *path)
+{
+    struct sql_session *lite = base_alloc(sizeof(*lite));
+    lite->path = base_strdup(path);
+    lite->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_prepared);
+    lite->results = g_ptr_array_new_with_free_func(free_result);
+    lite->unlocks = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    return lite;
+}
+
+void lite_session_end(struct sql_session *lite)
+{
+    g_hash_table_remove_all(lite->statements);
+    (void)sqlite3_close(lite->db);
+    lite->db = NULL;
+}
+
+void lite_session_free(struct sql_session *lite)
+{
+    lite_session_end(lite);
+    g_hash_table_destroy(lite->statements);
+    g_ptr_array_unref(lite->results);
+    g_array_unref(lite->unlocks);
+    base_free(&lite->path);
+    base_free(&lite);
+}
+
+/* The first statement of the text. NULL with the fault set. */
+static const struct prepared *prepare(struct sql_session *lite, const char *sql, struct fault *fault)
+{
+    struct prepared *prepared = g_hash_table_lookup(lite->statements, sql);
+    sqlite3_stmt *statement;
+    const char *tail;
+    if (prepared != NULL)
+        return prepared;
+    int error = sqlite3_prepare_v3(lite->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, &tail);
+    if (error != SQLITE_OK) {
+        lite_fail(lite, error, fault);
+        return NULL;
+    }
+    prepared = base_alloc(sizeof(*prepared));
+    *prepared = (struct prepared){.statement = statement, .length = (size_t)(tail - sql)};
+    g_hash_table_insert(lite->statements, g_strdup(sql), prepared);
+    return prepared;
+}
+
+/* Whether a statement only ends a transaction, and there is none: PostgreSQL takes that, SQLite does not. */
+static bool ends_nothing(struct sql_session *lite, const char *sql)
+{
+    return sqlite3_get_autocommit(lite->db) && (strcmp(sql, "ROLLBACK") == 0 || strcmp(sql, "COMMIT") == 0);
+}
+
+/* Whether a statement writes into the file, and not only into a table of this connection. */
+static bool writes(sqlite3_stmt *statement)
+{
+    const char *sql = sqlite3_sql(statement);
+    return !sqlite3_stmt_readonly(statement) && !g_str_has_prefix(sql, "INSERT INTO temp.") &&
+           !g_str_has_prefix(sql, "DELETE FROM temp.") && !g_str_has_prefix(sql, "CREATE TEMPORARY TABLE ");
+}
+
+static struct sql_rows *execute(struct sql_session *lite, sqlite3_stmt *statement, const char *gives, size_t count,
+                                const struct sql_value *values, struct fault *fault)
+{
+    if (writes(statement) && !lite_lock_writer(lite, fault))
+        return NULL;
+    struct sql_rows *rows = NULL;
+    if (lite_bind(statement, count, values))
+        rows = lite_run(lite, statement, gives, fault);
+    else
+        lite_fail(lite, sqlite3_extended_errcode(lite->db), fault);
+    (void)sqlite3_reset(statement);
+    (void)sqlite3_clear_bindings(statement);
+    return rows;
+}
+
+struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *gives, size_t count,
+                              const struct sql_value *values, struct fault *fault)
+{
+    struct sql_rows *rows = sql_rows_new(0, 0);
+    while (rows != NULL && *sql != '\0' && !ends_nothing(lite, sql)) {
+        const struct prepared *prepared = prepare(lite, sql, fault);
+        sql_rows_free(&rows);
+        if (prepared == NULL)
+            break;
+        sql += prepared->length;
+        sql += strspn(sql, " \n");
+        rows = execute(lite, prepared->statement, *sql == '\0' ? gives : "", count, values, fault);
+    }
+    return rows;
+}
+
+bool lite_is_query(struct sql_session *lite, const char *sql, struct fault *fault)
+{
+    const struct prepared *prepared = prepare(lite, sql, fault);
+    if (prepared == NULL)
+        return false;
+    if (sql[prepared->length + strspn(sql + prepared->length, " \t\r\n")] != '\0')
+        return fault_set(fault, "database: more than one statement");
+    return sqlite3_stmt_readonly(prepared->statement) || fault_set(fault, "database: a statement that writes");
+}
