@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """route.account_file: with a ledger in a file, account_query reads a file of the site's own, and only reads it.
 
-Seen to fail with: the file opened for writing; opened once for ever; the ledger read in its place; a file that others may
+Seen to fail with: opened once for ever; the ledger read in its place; a file that others may
 write to taken."""
 
 import os
