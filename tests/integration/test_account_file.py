@@ -142,7 +142,7 @@ def test_what_the_manual_says_makes_such_a_file(embedded, path):
         embedded.site.settings["route.account_query"] = "SELECT account FROM accounts WHERE address = $1"
         return embedded.run("route", address).out
 
-    assert "account: lisa (" in query(by_hand, "Info@Example.org")
+    assert "account: lisa (" in query(by_hand, "Info@X.example")
     assert "account: lisa's (" in query(postfix, "Info@Example.org")
     users = passwd.replace("getent passwd", "echo 'doug:x:1000:100::/:/bin/sh'")
     other = users + postfix.partition("\n")[2]
