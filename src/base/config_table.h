@@ -17,11 +17,11 @@ enum setting_type {
 };
 
 enum setting_flag {
-    SETTING_REQUIRED = 1, /* must not be empty */
-    SETTING_WORD = 2,     /* contains no blanks */
-    SETTING_HASH = 4,     /* may contain " #"; elsewhere that is a misplaced comment */
-    SETTING_SECRET = 8,   /* never shown in full */
-    SETTING_OR_ZERO = 16, /* 0 is allowed in addition to the range */
+    SETTING_REQUIRED = 1,  /* must not be empty */
+    SETTING_WORD = 2,      /* contains no blanks */
+    SETTING_HASH = 4,      /* may contain " #"; elsewhere that is a misplaced comment */
+    SETTING_SECRET = 8,    /* never shown in full */
+    SETTING_OR_ZERO = 16,  /* 0 is allowed in addition to the range */
     SETTING_POSTGRES = 32, /* is nothing to a ledger in a file */
 };
 

@@ -51,8 +51,8 @@ bool privilege_must_become(const char *user, bool reads_all, struct fault *fault
 {
     errno = 0;
     if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL)
-        return fault_set(fault, "there is no user %s (service.user)%s%s; create it, or set service.user to another", user,
-                         errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
+        return fault_set(fault, "there is no user %s (service.user)%s%s; create it, or set service.user to another",
+                         user, errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
     return privilege_become(user, reads_all, fault);
 }
 

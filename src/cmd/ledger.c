@@ -112,7 +112,7 @@ static bool open_both(struct cmd *cmd, const struct config *target, struct ledge
     for (size_t i = 0; i < 4; i++) {
         bool is_file = i >= 2;
         if (i == 2 && (config_is_file(cmd->config) || config_is_file(target)) &&
-            !privilege_become(cmd->config->service.user, false, &cmd->fault))
+            !privilege_must_become(cmd->config->service.user, false, &cmd->fault))
             return false;
         if (config_is_file(both[i % 2].config) == is_file &&
             (*both[i % 2].ledger = ledger_open(both[i % 2].config, NULL, &cmd->fault)) == NULL)

@@ -53,9 +53,6 @@ void lite_close(struct sql_session *lite);
  * is. False with the fault set if that fails. */
 bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
 
-/* Why the user of this process may not open the file, if errno is EACCES. Always false. */
-bool lite_refuse_user(const struct config *config, const char *path, struct fault *fault);
-
 /* lite_accounts.c: the site's own file, route.account_file, which is only read, and by a connection of its own: so it is
  * never part of a transaction of the ledger, and a lock on it delays nobody. */
 struct lite_accounts *lite_accounts_new(const struct config *config) OD_MUST;

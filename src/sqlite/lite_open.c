@@ -97,21 +97,22 @@ static bool set_up(struct sql_session *lite, struct fault *fault)
     return lite_lock_functions(lite, fault);
 }
 
-bool lite_refuse_user(const struct config *config, const char *path, struct fault *fault)
+/* Why the file, or a directory above it, cannot be used, by errno. Always false. */
+static bool refuse_user(const struct config *config, const char *path, struct fault *fault)
 {
     int error = errno;
     const struct passwd *user = getpwuid(geteuid());
     const char *name = user != NULL ? user->pw_name : "without a name", *owner = config->service.user;
     const char *why = strerror(error);
-    if (error != EACCES)
-        return fault_set(fault, "database: %s: %s", path, why);
-    if (strcmp(name, owner) == 0)
-        fault_set(fault, "database: %s: %s: it, its directory and the files beside it must belong to %s", path, why,
-                  owner);
+    if (error != EACCES || owner[0] == '\0' || strcmp(name, owner) == 0)
+        fault_set(fault,
+                  "database: %s: %s for the user %s; the file, its directory, and the files beside it must be"
+                  " writable and belong to whoever delivers",
+                  path, why, name);
     else
         fault_set(fault, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,
                   owner);
-    g_strlcpy(fault->code, "PERM", sizeof(fault->code));
+    g_strlcpy(fault->code, error == EACCES ? "PERM" : "", sizeof(fault->code));
     return false;
 }
 
@@ -122,14 +123,14 @@ static bool check_file(const struct config *config, const char *path, struct fau
     struct stat status;
     if (lstat(path, &status) != 0)
         return errno == ENOENT ? fault_set(fault, "database: there is no %s; run: oncedrop schema install", path)
-                               : lite_refuse_user(config, path, fault);
+                               : refuse_user(config, path, fault);
     if (!S_ISREG(status.st_mode))
         return fault_set(fault, "database: %s is no regular file; name the file itself", path);
     if (geteuid() == 0 && status.st_uid != 0)
         return fault_set(fault,
                          "database: %s does not belong to root, as whom this runs; set service.user to its owner",
                          path);
-    return access(path, R_OK | W_OK) == 0 || lite_refuse_user(config, path, fault);
+    return access(path, R_OK | W_OK) == 0 || refuse_user(config, path, fault);
 }
 
 struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: ISC
 """route.account_file: with a ledger in a file, account_query reads a file of the site's own, and only reads it.
 
-Seen to fail with: the file opened for writing; opened once for ever; the ledger read in its place; a file that others may
+Seen to fail with: opened once for ever; the ledger read in its place; a file that others may
 write to taken."""
 
 import os
+import re
+import shutil
 import sqlite3
+import subprocess
 
 import expect
 import pytest
-from lab import embedded as embedded_module, service as service_module
+from lab import embedded as embedded_module, lab as lab_module, service as service_module
 from lab.messages import message
 
 QUERY = "SELECT account, inbox, sent FROM accounts WHERE address = $1"
@@ -111,3 +114,36 @@ def test_a_writer_of_the_file_is_waited_for(embedded, path):
     writer.execute("ROLLBACK")
     writer.close()
     expect.stored(running.finish())
+
+
+def commands_of_the_manual():
+    """Each block of account_file in oncedrop.conf(5): what stands behind its prompts, as one script."""
+    with open(os.path.join(lab_module.REPOSITORY, "man", "oncedrop.conf.5"), encoding="utf-8") as file:
+        [section] = re.findall(r"^\.It Ic account_file\n(.*?)^\.It Ic inbox\n", file.read(), re.M | re.S)
+    for block in re.findall(r"^\.Bd .*?\n(.*?)^\.Ed\n", section, re.M | re.S):
+        script = block.replace("\\e", "\\")
+        yield re.sub(r"^# ", "", script[script.index("# "):], flags=re.M)
+
+
+@pytest.mark.skipif(not shutil.which("sqlite3") or not shutil.which("postmap"), reason="needs sqlite3(1) and postmap(1)")
+def test_what_the_manual_says_makes_such_a_file(embedded, path):
+    by_hand, postfix, passwd = commands_of_the_manual()
+    folder = os.path.dirname(path)
+    table = os.path.join(folder, "vmailbox")
+    with open(table, "w", encoding="utf-8") as file:
+        file.write("info@example.org lisa's\n")
+    subprocess.run(["postmap", "-c", embedded.site.lab.postfix_settings, f"hash:{table}"], check=True)
+
+    def query(script, address):
+        script = script.replace("/etc/oncedrop/", folder + "/").replace("/etc/postfix/", folder + "/").replace(
+            "postmap -s", f"postmap -c {embedded.site.lab.postfix_settings} -s")
+        subprocess.run(["sh", "-ec", script], check=True, capture_output=True)
+        embedded.site.settings["route.account_file"] = f"{folder}/accounts.db"
+        embedded.site.settings["route.account_query"] = "SELECT account FROM accounts WHERE address = $1"
+        return embedded.run("route", address).out
+
+    assert "account: lisa (" in query(by_hand, "Info@X.example")
+    assert "account: lisa's (" in query(postfix, "Info@Example.org")
+    users = passwd.replace("getent passwd", "echo 'doug:x:1000:100::/:/bin/sh'")
+    other = users + postfix.partition("\n")[2]
+    assert "account: doug (" in query(other, "doug@example.org")

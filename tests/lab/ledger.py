@@ -54,9 +54,6 @@ class Ledger:
     def value(self, query, parameters=None):
         return self.sql(query, parameters)[0][0]
 
-    def give_to(self, user):
-        """From now on it is for processes of this user, as in pwd, if that matters."""
-
     def ago(self, **time):
         """A moment so long ago, by the ledger's clock."""
         return self.now() - datetime.timedelta(**time)
@@ -241,12 +238,6 @@ class SqliteLedger(Ledger):
 
     def settings(self, _role):
         return {"database.conninfo": f"sqlite:{self.path}", "service.user": ""}     # whoever runs the tests
-
-    def give_to(self, user):
-        """From now on it is for processes of this user, as in pwd."""
-        directory = os.path.dirname(self.path)
-        for path in (directory, *glob.glob(self.path + "*")):
-            os.chown(path, user.pw_uid, user.pw_gid)
 
     def open(self):
         """The file itself is called oncedrop in SQL, as PostgreSQL's schema is."""

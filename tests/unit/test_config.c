@@ -356,7 +356,8 @@ static const struct refusal together[] = {
     {"", "route.inbox=\\Inbox", "[route] inbox = \\Inbox: must be the name of a mailbox"},
     {"", "route.sent=\\\\Sent", "[route] sent = \\\\Sent: must be the name of a mailbox, or \\Sent"},
     {POSTGRES, "record.notify=" SIXTY_FOUR, "longer than the 63 bytes"},
-    {"", "database.conninfo=sqlite:", "-o: [database] conninfo = sqlite:: behind sqlite: comes the path of a file, from / on"},
+    {"", "database.conninfo=sqlite:",
+     "-o: [database] conninfo = sqlite:: behind sqlite: comes the path of a file, from / on"},
     {"", "database.conninfo=sqlite:a.db", "such as sqlite:/var/lib/oncedrop/ledger.db"},
     {"", "database.conninfo=sqlite: /a.db", "comes the path of a file"},
     {"", "database.conninfo=sqlite:/var/lib/oncedrop/", "comes the path of a file"},
@@ -601,7 +602,7 @@ static void test_print(void **state)
     char *fresh_all OD_CLEANUP(base_free) = printed(fresh, CONFIG_PRINT_ALL);
     char *fresh_different OD_CLEANUP(base_free) = printed(fresh, CONFIG_PRINT_NON_DEFAULT);
     assert_non_null(strstr(defaults, "\ndatabase.tls = verify\n"));
-    assert_null(strstr(fresh_all, "database.tls"));     /* which is not in force */
+    assert_null(strstr(fresh_all, "database.tls")); /* which is not in force */
     assert_null(strstr(fresh_all, "database.schema"));
     for (char *save = NULL, *line = strtok_r(fresh_all, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         assert_non_null(strstr(defaults, line));
@@ -689,14 +690,22 @@ int main(void)
     setlocale(LC_MESSAGES, "C");
     umask(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_defaults),         cmocka_unit_test(test_values_are_literal),
-        cmocka_unit_test(test_overrides),        cmocka_unit_test(test_hold_off_follows_deadline),
-        cmocka_unit_test(test_syntax),           cmocka_unit_test(test_values),
-        cmocka_unit_test(test_together),         cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_file_access),      cmocka_unit_test(test_file_kinds),
-        cmocka_unit_test(test_password),         cmocka_unit_test(test_print),
-        cmocka_unit_test(test_print_round_trip), cmocka_unit_test(test_print_hides_passwords),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_values_are_literal),
+        cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_hold_off_follows_deadline),
+        cmocka_unit_test(test_syntax),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_file_access),
+        cmocka_unit_test(test_file_kinds),
+        cmocka_unit_test(test_password),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print_round_trip),
+        cmocka_unit_test(test_print_hides_passwords),
         cmocka_unit_test(test_method_follows_conninfo),
     };
     return cmocka_run_group_tests_name("config", tests, make_files, remove_files);
