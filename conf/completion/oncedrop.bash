@@ -14,7 +14,9 @@ _oncedrop_options() {
         replay) echo '-d -f -j --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
         ledger) echo '--running' ;;
-        check | locks | route) echo '--json' ;;
+        setup) echo '--domain --way --accounts --sent-copies --conninfo --postmaster --root --dry-run --undo' ;;
+        check) echo '--send --json' ;;
+        locks | route) echo '--json' ;;
         config) echo '-n -d --test' ;;
         show) echo '--digest --json' ;;
         list) echo '--state --since --recipient --sender --queue-id --delay --limit --json' ;;
@@ -29,6 +31,7 @@ _oncedrop_takes_value() {
     case "$1 $2" in
         ' -c' | ' -o') ;;
         'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j') ;;
+        'setup --domain' | 'setup --way' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
         'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than') ;;
         *) return 1 ;;
@@ -36,7 +39,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp serve replay resume schema ledger check route config show list locks stats purge abandon version help'
+    local commands='deliver lmtp serve replay resume setup schema ledger check route config show list locks stats purge abandon version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()
@@ -62,6 +65,8 @@ _oncedrop() {
     case "$command $previous" in
         ' -c') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")); return 0 ;;
         ' -o') compopt -o nospace 2>/dev/null; words=$(_oncedrop_settings "${COMP_WORDS[0]}") ;;
+        'setup --way') words='lmtp pipe mailbox_command' ;;
+        'setup --accounts') words='system virtual' ;;
         'list --state') words='pending appending stored failed abandoned unfinished' ;;
         *' '?*) return 0 ;;
         ' ') words="-c -o -v $commands" ;;
