@@ -14,7 +14,6 @@ import glob
 import hashlib
 import json
 import os
-import pwd
 import re
 import shutil
 import sqlite3
@@ -134,9 +133,6 @@ class PostgresLedger(Ledger):
         except psycopg2.Error:
             pass    # no database, or none with this table
 
-    def give_to(self, user):
-        """Processes of this user may use the ledger."""
-
     def create_table(self, name, columns):
         """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
         self.sql(f"CREATE TABLE public.{name} ({columns})")
@@ -239,6 +235,13 @@ class SqliteLedger(Ledger):
     def settings(self, _role):
         return {"database.conninfo": f"sqlite:{self.path}", "service.user": ""}     # whoever runs the tests
 
+    def give_to(self, user):
+        """From now on it is for processes of this user, as in pwd."""
+        self.lock(self.WRITER, fcntl.LOCK_UN)   # makes the file, if it is not there
+        directory = os.path.dirname(self.path)
+        for path in (directory, *glob.glob(self.path + "*")):
+            os.chown(path, user.pw_uid, user.pw_gid)
+
     def open(self):
         """The file itself is called oncedrop in SQL, as PostgreSQL's schema is."""
         connection = sqlite3.connect(":memory:", timeout=60, isolation_level=None, check_same_thread=False, uri=True)
@@ -304,12 +307,6 @@ class SqliteLedger(Ledger):
                      (server, self.now(), self.now()))
         except sqlite3.Error:
             pass    # no file, or none with this table
-
-    def give_to(self, user):
-        self.lock(self.WRITER, fcntl.LOCK_UN)   # makes the file
-        directory = os.path.dirname(self.path)
-        for path in (directory, *glob.glob(f"{directory}/*")):
-            os.chown(path, user.pw_uid, user.pw_gid)
 
     def create_table(self, name, columns):
         """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""

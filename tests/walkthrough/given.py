@@ -134,7 +134,7 @@ def prepare(accounts):
 
 def start_services():
     for service in ("postgresql", "dovecot", "postfix"):
-        if not exists("service", service, "status"):
+        if os.path.exists(f"/etc/init.d/{service}") and not exists("service", service, "status"):
             run("service", service, "start")
 
 
