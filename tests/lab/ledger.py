@@ -137,9 +137,6 @@ class PostgresLedger(Ledger):
         except psycopg2.Error:
             pass    # no database, or none with this table
 
-    def give_to(self, user):
-        """Processes of this user may use the ledger."""
-
     def create_table(self, name, columns):
         """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
         self.sql(f"CREATE TABLE public.{name} ({columns})")
@@ -240,6 +237,7 @@ class SqliteLedger(Ledger):
 
     def give_to(self, user):
         """From now on it is for processes of this user, as in pwd."""
+        self.lock(self.WRITER, fcntl.LOCK_UN)   # makes the file
         directory = os.path.dirname(self.path)
         for path in (directory, *glob.glob(self.path + "*")):
             os.chown(path, user.pw_uid, user.pw_gid)
@@ -309,12 +307,6 @@ class SqliteLedger(Ledger):
                      (server, self.now(), self.now()))
         except sqlite3.Error:
             pass    # no file, or none with this table
-
-    def give_to(self, user):
-        self.lock(self.WRITER, fcntl.LOCK_UN)   # makes the file
-        directory = os.path.dirname(self.path)
-        for path in (directory, *glob.glob(f"{directory}/*")):
-            os.chown(path, user.pw_uid, user.pw_gid)
 
     def create_table(self, name, columns):
         """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
