@@ -347,7 +347,7 @@ def test_locks_of_a_delivery_under_way(site):
     assert (row["ours"], row["user"], row["waiting"]) == (True, site.ledger.USER, [])
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
         (lock_of(site, id), id, scuba, "appending", run.process.pid)
-    assert row["session"].startswith("oncedrop ") and 0 <= row["age"] < 80
+    assert row["session"].startswith("oncedrop") and 0 <= row["age"] < 80
     go_on.set()
     expect.stored(run.finish())
     assert answers(site, "locks") == []
