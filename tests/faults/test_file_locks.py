@@ -110,21 +110,23 @@ def wrong_of(found):
 
 
 def test_everything_is_written_under_the_lock(site, tally):
-    """By deliveries, LMTP sessions, replays and commands at once; the last of them to end is the last who has it open."""
+    """By deliveries, LMTP sessions, replays and commands at once, and then by one that is the last who has the file open."""
     bench, prefix = Bench(site), os.path.join(site.directory, "calls")
     cases = [make() for make in (bench.deliver, bench.lmtp, bench.replay) for _ in range(MESSAGES // 3)]
+    last = bench.deliver()
     site.ledger.close()
     others = [[*bench.program, *words] for words in (("purge", "--older-than", "10d"), ("resume",), ("list",))]
     commands = [*[bench.with_options(case, *PATIENT) for case in cases], *others]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda words, stdin: death.run(traced(prefix) + words, stdin), commands,
                              [*(case.stdin for case in cases), *[b""] * len(others)]))
+    assert last.succeeded(death.run(traced(prefix) + bench.with_options(last, *PATIENT), last.stdin))
     assert all(case.succeeded(one) for case, one in zip(cases, done)), done
     assert [one.returncode for one in done[len(cases):]] == [0, 0, 0], done
     found = processes(site, prefix)
     total = sum((one.done for one in found), collections.Counter())
     assert total["COMMIT"] >= 2 * len(cases) and total["checkpoint"] > 0, total
-    tally("COMMITs and checkpoints under the writer's lock", sum(total.values()), wrong_of(found))
+    tally("COMMITs and checkpoints under the writer's lock", sum(total.values()), wrong_of(found)[:5])
     check_ledger(site)
 
 
