@@ -166,6 +166,16 @@ def test_another_ledger_is_left_alone(site, other, change):
     assert target.rows() == before
 
 
+@pytest.mark.parametrize("other", [SQLITE, POSTGRES])
+def test_all_is_compared(site, other):
+    """Seen to fail with: no comparison."""
+    source, target = Place(site, POSTGRES), Place(site, other)
+    source.ledger.fill(10, 20)
+    target.ledger.take_over("INSERT", "NEW.id = 7")     # changes what it is given
+    done = source.copy_to(target)
+    assert done.exit == 1 and "table copy of the target is another one, from row 7 on" in " ".join(done.err.split()), done
+
+
 @pytest.mark.parametrize("engine", [SQLITE, POSTGRES])
 def test_not_while_a_delivery_is_under_way(site, engine):
     source, target = Place(site, engine), Place(site, POSTGRES)
