@@ -31,6 +31,7 @@ class Place:
             database = site.lab.postgres.create_database(lab_module.OWNER)
             self.ledger = PostgresLedger(site.lab.postgres, database)
             self.conninfo = site.lab.postgres.conninfo(database, lab_module.OWNER)
+            self.as_operator = site.lab.postgres.conninfo(database, lab_module.OPERATOR)
         else:
             self.path = os.path.join(site.lab.new_directory("ledger"), "ledger.db")
             self.ledger = site.use(SqliteLedger(self.path))
@@ -187,6 +188,19 @@ def test_not_while_a_delivery_is_under_way(site, engine):
     assert target.count("message") == 0
     done = source.copy_to(target, "--running")
     assert done.exit == 0 and target.rows() == source.rows(), done
+
+
+def test_an_operator_may_copy_and_only_the_owner_be_copied_to(site, lite):
+    source = Place(site, POSTGRES)
+    site.lab.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
+    source.ledger.fill(5, 20)
+    source.conninfo = source.as_operator
+    done = source.copy_to(lite)
+    assert done.exit == 0 and lite.rows() == source.rows(), done
+    target = Place(site, POSTGRES)
+    target.conninfo = target.as_operator
+    done = lite.copy_to(target)
+    assert done.exit == 1 and "only the schema's owner may write" in " ".join(done.err.split()), done
 
 
 def test_not_while_postgresql_is_read_by_a_delivery(site):
