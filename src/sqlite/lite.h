@@ -65,7 +65,7 @@ struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fa
 enum sql_proof lite_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
                           struct fault *ret) OD_MUST;
 
-/* lite_backup.c: a copy, as sql_engine.h has it; readable by its owner and the group, as far as the umask lets it be. */
+/* lite_backup.c: a copy, as sql_engine.h has it; readable by its owner and the group. */
 bool lite_backup(const struct config *config, const char *file, struct fault *fault) OD_MUST;
 
 /* lite_statement.c */

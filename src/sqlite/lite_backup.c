@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sqlite/lite.h"
@@ -62,9 +63,10 @@ bool lite_backup(const struct config *config, const char *file, struct fault *fa
     g_autofree char *directory = g_path_get_dirname(file);
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return fault_set(fault, "database: there is no %s", path);
-    int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+    int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return fault_set(fault, "%s: %m", file);
+    (void)fchmod(fd, 0640);
     (void)close(fd);
     if (copy_into(path, file, fault) && set_log(file, fault) && sync_path(file, 0, fault) &&
         sync_path(directory, O_DIRECTORY, fault))

@@ -41,7 +41,9 @@ static char *remedy_of(const struct config *config, const struct fault *fault)
         return base_strdup("make room on its disk");
     if (strcmp(code, "CORRUPT") == 0 || strcmp(code, "NOTADB") == 0)
         return base_strdup("the file is damaged: see DAMAGE in oncedrop-ledger(7)");
-    if (strcmp(code, "IOERR") == 0)
+    if (strstr(fault->text, strerror(EROFS)) != NULL)
+        return base_strdup("mount it so that it can be written; if the kernel has changed that, see dmesg");
+    if (strcmp(code, "IOERR") == 0 || strstr(fault->text, strerror(EIO)) != NULL)
         return base_strdup("see what the kernel says of its disk: dmesg");
     if (strcmp(code, "BUSY") == 0)
         return base_strdup("another program has it locked: only oncedrop may write to it");

@@ -31,11 +31,13 @@ class Place:
             database = site.lab.postgres.create_database(lab_module.OWNER)
             self.ledger = PostgresLedger(site.lab.postgres, database)
             self.conninfo = site.lab.postgres.conninfo(database, lab_module.OWNER)
+            self.as_operator = site.lab.postgres.conninfo(database, lab_module.OPERATOR)
         else:
             self.path = os.path.join(site.lab.new_directory("ledger"), "ledger.db")
             self.ledger = site.use(SqliteLedger(self.path))
             self.conninfo = f"sqlite:{self.path}"
         site.trusting = False
+        site.settings["service.user"] = ""      # whoever runs the tests
         done = self.run("install")
         assert done.exit == 0, done
 
@@ -188,6 +190,19 @@ def test_not_while_a_delivery_is_under_way(site, engine):
     assert done.exit == 0 and target.rows() == source.rows(), done
 
 
+def test_an_operator_may_copy_and_only_the_owner_be_copied_to(site, lite):
+    source = Place(site, POSTGRES)
+    site.lab.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
+    source.ledger.fill(5, 20)
+    source.conninfo = source.as_operator
+    done = source.copy_to(lite)
+    assert done.exit == 0 and lite.rows() == source.rows(), done
+    target = Place(site, POSTGRES)
+    target.conninfo = target.as_operator
+    done = lite.copy_to(target)
+    assert done.exit == 1 and "only the schema's owner may write" in " ".join(done.err.split()), done
+
+
 def test_not_while_postgresql_is_read_by_a_delivery(site):
     source, target = Place(site, POSTGRES), Place(site, SQLITE)
     session = source.ledger.connect()
@@ -236,7 +251,7 @@ def test_backup(site, lite):
         done = lite.run("backup", file)
     assert (done.exit, done.out, done.err) == (0, "", ""), done
     assert os.listdir(os.path.dirname(file)) == ["backup.db"]
-    assert stat.S_IMODE(os.stat(file).st_mode) & ~0o640 == 0
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o640
     before = lite.rows()
     with open(file, "rb") as backup:
         content = backup.read()
@@ -418,7 +433,7 @@ def test_a_directory_that_cannot_be_written(site, lite):
     scuba = site.account()
     mail = message()
     subprocess.run(["mount", "-o", "remount,ro", disk.directory], check=True)
-    expect.deferred(lite.deliver(mail, scuba), r"4\.3\.[05]", "must be writable")
+    expect.deferred(lite.deliver(mail, scuba), r"4\.3\.[05]", "so that it can be written")
     subprocess.run(["mount", "-o", "remount,rw", disk.directory], check=True)
     expect.stored(lite.deliver(mail, scuba))
     assert site.count(scuba) == 1
