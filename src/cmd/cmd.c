@@ -145,7 +145,7 @@ static void add_sample(const char *path, struct fault *fault)
 {
     char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);
     if (access(path, F_OK) != 0 && errno == ENOENT && access(sample, F_OK) == 0)
-        fault_set(fault, "%s; to begin with, copy %s there", fault->text, sample);
+        fault_set(fault, "%s; to begin with: oncedrop setup --help, or copy %s there", fault->text, sample);
 }
 
 struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault)

@@ -141,7 +141,7 @@ def test_no_configuration(site):
     assert done.exit == 78 and done.err == f"oncedrop: {path}: cannot be opened: No such file or directory\n", done
     site.write("none.conf.sample", "")
     done = site.run("list", config=False, options=["-c", path])
-    assert done.exit == 78 and done.err.endswith(f"; to begin with, copy {path}.sample there\n"), done
+    assert done.exit == 78 and done.err.endswith(f"; to begin with: oncedrop setup --help, or copy {path}.sample there\n"), done
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="not root")
