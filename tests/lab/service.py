@@ -54,7 +54,7 @@ class Service:
         self.site = site
         self.listener = listener
         self.socket = os.path.join(site.directory, f"{name}.socket")
-        self.settings = {"service.user": "", "service.socket": self.socket, "service.workers": workers,
+        self.settings = {"service.user": site.settings.get("service.user", ""), "service.socket": self.socket, "service.workers": workers,
                          "log.to": "stderr", **dict(settings)}
         self.configuration = f"{name}.conf"
         self.log_file = os.path.join(site.directory, f"{name}.log")
