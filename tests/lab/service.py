@@ -54,8 +54,8 @@ class Service:
         self.site = site
         self.listener = listener
         self.socket = os.path.join(site.directory, f"{name}.socket")
-        self.settings = {"service.user": "", "service.socket": self.socket, "service.workers": workers,
-                         "log.to": "stderr", **dict(settings)}
+        self.settings = {"service.user": site.settings.get("service.user", ""), "service.socket": self.socket,
+                         "service.workers": workers, "log.to": "stderr", **dict(settings)}
         self.configuration = f"{name}.conf"
         self.log_file = os.path.join(site.directory, f"{name}.log")
         self.program = program or lab_module.program()
