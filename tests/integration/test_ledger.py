@@ -7,9 +7,11 @@ import datetime
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import stat
 import subprocess
+import threading
 
 import expect
 import pytest
@@ -17,6 +19,7 @@ from lab import lab as lab_module, small_disk
 from lab.ledger import EPOCH, POSTGRES, SQLITE, PostgresLedger, SqliteLedger
 from lab.messages import message
 from lab.process import wait_until
+from lab.proxy import CLIENT
 
 TABLES = ("message", "address", "part", "raw", "delivery", "try", "copy", "event", "total", "server", "tally")
 needs_small_disk = pytest.mark.skipif(not small_disk.available(), reason="this user may not mount a file system")
@@ -229,6 +232,34 @@ def test_deliveries_wait_for_a_copy(site, engine):
     done = copying.finish()
     assert done.exit == 0, done
     assert site.count(scuba) == 1 and target.count("message") == 1
+
+
+def test_a_stopped_process_keeps_its_locks(site, lite):
+    """It may go on at any time, and then stores its message. Only who stops while it writes holds up all others, until their
+    deadline. Seen to fail with a lock that every delivery gets."""
+    scuba, mail = site.account(), message()
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    waits, go_on = threading.Event(), threading.Event()
+
+    def watch(_connection, side, data):
+        if side == CLIENT and b" APPEND " in data:
+            waits.set()
+            go_on.wait(60)
+        return data
+    site.imap_proxy(watch)
+    stopped = site.start_delivery(mail, scuba, options=["-o", f"database.conninfo={lite.conninfo}"])
+    assert waits.wait(60) and wait_until(lambda: lite.count("copy"), "the claim")
+    stopped.signal(signal.SIGSTOP)
+    go_on.set()
+    lite.ledger.age(hours=1)
+    expect.held(lite.deliver(mail, scuba))
+    expect.stored(lite.deliver(message(), scuba))
+    with lite.ledger.writing():
+        site.settings["delivery.deadline"] = "2s"
+        expect.deferred(lite.deliver(message(), scuba))
+    stopped.signal(signal.SIGCONT)
+    expect.stored(stopped.finish())
+    assert site.count(scuba) == 2
 
 
 def test_what_cannot_be_copied(site, lite):
