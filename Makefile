@@ -136,6 +136,7 @@ $(SQLITE_OBJECTS): | $(BUILD)/sqlite_schema.h $(BUILD)/sqlite_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
+UNIT_HAS_test_sql_session := $(BUILD)/sql/sql_load.o
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
