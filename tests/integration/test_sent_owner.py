@@ -133,6 +133,7 @@ def test_a_sent_copy_alone_that_is_held_elsewhere_says_so(site):
     assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 1]
 
 
+@pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_nothing_is_appended_to_sent_without_the_lock(site):
     """Between the settling of the inbox and the Sent copy somebody else takes the lock."""
