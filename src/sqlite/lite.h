@@ -43,6 +43,8 @@ void lite_add_remedy(const struct config *config, const char *role, struct fault
 
 /* lite_open.c */
 
+#define LITE_NO_LOG "is not written with a log ahead of it"
+
 /* The path of the file that conninfo names. */
 const char *lite_path(const struct config *config) OD_MUST;
 

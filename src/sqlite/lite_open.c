@@ -73,6 +73,23 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+/* Without the log a power cut can undo a COMMIT, unless synchronous is EXTRA (sqlite.org/pragma.html). Who creates the file
+ * may have died before it had one, and tools can take it away. */
+static bool check_log(struct sql_session *lite, struct fault *fault)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = sqlite3_prepare_v2(lite->db, "PRAGMA journal_mode", -1, &statement, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_step(statement);
+    bool is_there = error == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+    if (error != SQLITE_ROW)
+        lite_fail(lite, error, fault);
+    else if (!is_there)
+        fault_set(fault, "database: %s " LITE_NO_LOG, lite->path);
+    (void)sqlite3_finalize(statement);
+    return is_there;
+}
+
 /* No checkpoint on close: the next process would have to create the log anew. FULL: else a COMMIT is not durable. */
 static bool set_up(struct sql_session *lite, struct fault *fault)
 {
@@ -94,7 +111,7 @@ static bool set_up(struct sql_session *lite, struct fault *fault)
     if (error != SQLITE_OK)
         return lite_fail(lite, error, fault);
     sqlite3_wal_hook(lite->db, note_log, lite);
-    return lite_lock_functions(lite, fault);
+    return check_log(lite, fault) && lite_lock_functions(lite, fault);
 }
 
 /* Why the file, or a directory above it, cannot be used, by errno. Always false. */
@@ -172,11 +189,17 @@ bool lite_create(const struct config *config, struct fault *fault)
     const char *path = lite_path(config);
     sqlite3 *db = NULL;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return errno == EEXIST || refuse_directory(config, fault);
-    (void)fchmod(fd, 0640);
-    (void)close(fd);
+    if (fd < 0 && errno != EEXIST)
+        return refuse_directory(config, fault);
+    if (fd >= 0) {
+        (void)fchmod(fd, 0640);
+        (void)close(fd);
+    }
     int error = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_busy_timeout(db, SQL_TIMEOUT_MS);
     if (error == SQLITE_OK)
         error = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
     if (error != SQLITE_OK)

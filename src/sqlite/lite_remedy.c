@@ -31,9 +31,10 @@ static bool has_no_bytes(const char *path)
 static char *remedy_of(const struct config *config, const struct fault *fault)
 {
     const char *path = lite_path(config), *code = fault->code;
-    if (strstr(fault->text, "no such table") != NULL && has_no_bytes(path))
+    bool unmade = strstr(fault->text, "no such table") != NULL || strstr(fault->text, LITE_NO_LOG) != NULL;
+    if (unmade && has_no_bytes(path))
         return base_strdup("the file is empty; if a ledger was in it, see DAMAGE in oncedrop-ledger(7)");
-    if (strstr(fault->text, "no such table") != NULL)
+    if (unmade)
         return base_strdup("run: oncedrop schema install");
     if (strstr(fault->text, "no such column") != NULL)
         return base_strdup("run: oncedrop schema upgrade");

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <unistd.h>
@@ -127,12 +128,27 @@ static void test_failed_is_not_committed(void **state)
     lite_close(lite);
 }
 
+/* Whoever created the file may have died before it had a log: no COMMIT of such a one would be durable. */
+static void test_always_has_a_log(void **state)
+{
+    struct fault fault;
+    struct sql_session *lite = open_session();
+    (void)state;
+    assert_true(execute(lite, "PRAGMA journal_mode = DELETE"));
+    lite_close(lite);
+    assert_null(lite_open(&config, "", &fault));
+    assert_non_null(strstr(fault.text, LITE_NO_LOG));
+    assert_true(lite_create(&config, &fault));
+    lite_close(open_session());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost_has_no_lock),
         cmocka_unit_test(test_given_back_with_the_commit),
         cmocka_unit_test(test_failed_is_not_committed),
+        cmocka_unit_test(test_always_has_a_log),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
