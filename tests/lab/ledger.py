@@ -74,6 +74,9 @@ class Ledger:
         self.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, stored_at = NULL, attempt_at = %s" + where,
                  [self.ago(**time), *parameters])
 
+    def give_to(self, user):
+        """From now on it is for processes of this user, as in pwd."""
+
     def insert(self, table, columns, rows):
         rows = list(rows)
         places = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * len(rows))
