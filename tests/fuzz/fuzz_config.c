@@ -54,22 +54,24 @@ static bool is_one_line(const char *text)
     return *text != '\0';
 }
 
-/* Each setting as printed, given with -o. */
+/* Each setting that is in force as printed, given with -o. */
 static struct config *read_again(const struct config *config, struct fault *fault)
 {
     char **overrides = base_alloc((config_table_size + 1) * sizeof(*overrides));
     struct config *again;
     char path[32];
     int fd = memory_file("");
+    size_t count = 0;
 
     for (size_t i = 0; config_table[i].group != NULL; i++) {
         char *text OD_CLEANUP(base_free) = config_value_text(config, &config_table[i]);
 
-        overrides[i] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
+        if (!config_is_file(config) || !(config_table[i].flags & SETTING_POSTGRES))
+            overrides[count++] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     again = config_load(path, (const char *const *)overrides, fault);
-    for (size_t i = 0; config_table[i].group != NULL; i++)
+    for (size_t i = 0; i < count; i++)
         free(overrides[i]);
     free(overrides);
     close(fd);
