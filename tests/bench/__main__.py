@@ -31,9 +31,12 @@ class Bench:
         self.servers = servers_module.Servers(not arguments.untuned)
         try:
             self.runner = measure.Runner(self.servers.user)     # before there are threads and large memory
-            self.programs = [servers_module.Program(self.servers, "oncedrop", lab_module.program())]
+            # With PostgreSQL; and all, of which the second has a ledger in a file.
+            self.databases = [servers_module.Program(self.servers, "oncedrop", lab_module.program())]
             if arguments.other:
-                self.programs.append(servers_module.Program(self.servers, "other", arguments.other))
+                self.databases.append(servers_module.Program(self.servers, "other", arguments.other))
+            self.programs = [*self.databases]
+            self.programs.insert(1, servers_module.FileProgram(self.servers, "embedded", lab_module.program()))
         except BaseException:
             self.close()
             raise

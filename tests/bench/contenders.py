@@ -171,9 +171,11 @@ def contenders(servers, runner, programs):
     """Everybody who delivers one-shot."""
     found = []
     for program in programs:
-        bouncer = {"database.conninfo": servers.pgbouncer.conninfo(program.database)}
-        for suffix, sent, more in (("", False, None), (" + Sent", True, None), (" PgBouncer", False, bouncer),
-                                   (" PgBouncer + Sent", True, bouncer)):
+        ways = [("", False, None), (" + Sent", True, None)]
+        if program.is_pooled:
+            bouncer = {"database.conninfo": servers.pgbouncer.conninfo(program.database)}
+            ways += [(" PgBouncer", False, bouncer), (" PgBouncer + Sent", True, bouncer)]
+        for suffix, sent, more in ways:
             found.append(Oncedrop(servers, runner, program.name + suffix, program, sent, more))
         if program.service:
             found += [Front(servers, runner, f"{program.name} service{suffix}", program, sent)

@@ -118,7 +118,7 @@ def measure_part(bench, results):
 def measure_all(bench, results, counter):
     count, messages = bench.rounds or ROUNDS, AT_ONCE if bench.tiny else MESSAGES
     accounts = bench.servers.accounts("commits-", RECIPIENTS + 1)
-    for program in bench.programs:
+    for program in bench.databases:
         def add(case, sample, unit="per message"):
             results.add("commits", case, program.name, unit, sample)
 

@@ -2,9 +2,6 @@
 """(e) What a held lock costs, and ten local recipients of one message at once."""
 
 import concurrent.futures
-import contextlib
-import hashlib
-import re
 import time
 
 import contenders as agents
@@ -12,22 +9,6 @@ import measure
 
 ROUNDS = 20
 AT_ONCE = 10
-
-
-@contextlib.contextmanager
-def held(program, message):
-    """Somebody else delivers this message: the key is as DESIGN and oncedrop.conf(5) have it."""
-    name = re.search(rb"Message-ID: <(.*)>", message)[1]
-    key = int.from_bytes(hashlib.sha256(b"oncedrop\0" + name).digest()[:8], "big", signed=True)
-    session = program.servers.postgres.connect(program.database)
-    session.autocommit = False
-    with session.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", (key,))
-        measure.must(cursor.fetchone()[0], "the lock is held already")
-    try:
-        yield
-    finally:
-        session.close()
 
 
 class Pure:
@@ -41,7 +22,7 @@ class Pure:
     def refused(self):
         account = self.agent.mailboxes[0]
         message = agents.mail(account)
-        with held(self.program, message):
+        with self.program.held(message):
             done = self.bench.runner.run(self.agent.words(account), self.agent.environment(account), message)
         measure.must(done.exit == 75 and b"elsewhere" in done.output, f"a held lock: {done}")
         return done.seconds

@@ -9,7 +9,7 @@ import bare
 import contenders as agents
 import measure
 import part_lmtp
-from lab import ledgers as ledgers_module, process
+from lab import process
 
 ROUNDS = 20
 SELDOM = 5
@@ -80,20 +80,6 @@ def mailboxes(bench, results, count):
 
 # Ledgers
 
-def fill_ledger(program, rows):
-    """A ledger with this many messages, analysed, and then with dead rows that nobody has removed yet."""
-    session = program.servers.postgres.connect(program.database)
-    with session.cursor() as cursor:
-        cursor.execute("ALTER TABLE oncedrop.delivery SET (autovacuum_enabled = off);"
-                       "ALTER TABLE oncedrop.copy SET (autovacuum_enabled = off)")
-        ledgers_module.fill(cursor, rows, DAYS)
-        cursor.execute("VACUUM ANALYZE")
-        for table in ("delivery", "copy"):
-            cursor.execute(f"UPDATE oncedrop.{table} SET first_at = first_at WHERE id %% 10 < %s", (DEAD * 10,))
-        cursor.execute("CHECKPOINT")
-    session.close()
-
-
 def ledgers(bench, results, count):
     accounts = bench.servers.accounts("ledger-", 20)
     here = []
@@ -102,9 +88,9 @@ def ledgers(bench, results, count):
             other = program.with_new_ledger()
             try:
                 if rows:
-                    fill_ledger(other, rows)
+                    other.fill(rows, DAYS, DEAD)
             except Exception as error:      # pylint: disable=broad-except
-                if program.name == "oncedrop":
+                if program.name != "other":
                     raise
                 results.note(f"{program.name} has no ledger of {rows:,}: its schema is another one ({error})")
                 continue

@@ -47,7 +47,7 @@ class Method:
 
 def measure_part(bench, results):
     methods = [Method(bench, program, method, pooled)
-               for program in bench.programs for method in METHODS for pooled in (False, True)]
+               for program in bench.databases for method in METHODS for pooled in (False, True)]
 
     def once(method, number):
         seconds = method.agents["5s"].deliver()

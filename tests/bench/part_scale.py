@@ -286,7 +286,7 @@ class Scale:
 def measure_part(bench, results):
     imap = answering.Server()
     try:
-        for program in bench.programs:
+        for program in bench.databases:
             mine = Scale(bench, program, results, imap)
             mine.bytes()
             mine.locks()
@@ -294,6 +294,6 @@ def measure_part(bench, results):
             mine.rates()
             mine.sessions()
             mine.beside()
-        purging.measure_purge(bench, bench.programs[0], results)
+        purging.measure_purge(bench, bench.databases[0], results)
     finally:
         imap.close()

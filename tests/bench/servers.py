@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: ISC
 """The private servers of the benchmark: the lab's, with both commits synchronous, and tuned as conf/ recommends."""
 
+import contextlib
 import functools
+import hashlib
 import os
+import re
 import subprocess
 
 import machine
 import measure
-from lab import dovecot, dovecot_config, lab as lab_module, one_login, pgbouncer_sample, postgres, process
+from lab import dovecot, dovecot_config, lab as lab_module, ledger, ledgers, one_login, pgbouncer_sample, postgres, process
 
 # What conf/postgresql and conf/dovecot recommend. UNTUNED=yes leaves all of it out. For Dovecot:
 # settings at the top level, then those of services. In 2.4 service_count is called
@@ -212,8 +215,16 @@ class Servers(lab_module.Lab):
                 "MAIL_CONFIG": self.postfix_settings}
 
 
+def lock_key(message):
+    """As oncedrop.conf(5) has it, under lock.namespace."""
+    name = re.search(rb"Message-ID: <(.*)>", message)[1]
+    return int.from_bytes(hashlib.sha256(b"oncedrop\0" + name).digest()[:8], "big", signed=True)
+
+
 class Program:
-    """A build of oncedrop with a ledger of its own; name: "oncedrop", or "other" for the older one."""
+    """A build of oncedrop with a ledger of its own, in PostgreSQL; name: "oncedrop", or "other" for the older one."""
+
+    is_pooled = True
 
     def __init__(self, servers, name, path):
         self.servers, self.name = servers, name
@@ -286,6 +297,33 @@ class Program:
     def words(self, *arguments, configuration=None):
         return [self.path, "-c", configuration or self.configuration(), *arguments]
 
+    @contextlib.contextmanager
+    def held(self, message):
+        """Somebody else delivers this message."""
+        session = self.servers.postgres.connect(self.database)
+        session.autocommit = False
+        with session.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", (lock_key(message),))
+            measure.must(cursor.fetchone()[0], "the lock is held already")
+        try:
+            yield
+        finally:
+            session.close()
+
+    def fill(self, rows, days, dead):
+        """Records this many messages of these days, analysed, and then for each so many dead rows that nobody has removed
+        yet."""
+        session = self.servers.postgres.connect(self.database)
+        with session.cursor() as cursor:
+            cursor.execute("ALTER TABLE oncedrop.delivery SET (autovacuum_enabled = off);"
+                           "ALTER TABLE oncedrop.copy SET (autovacuum_enabled = off)")
+            ledgers.fill(cursor, rows, days)
+            cursor.execute("VACUUM ANALYZE")
+            for table in ("delivery", "copy"):
+                cursor.execute(f"UPDATE oncedrop.{table} SET first_at = first_at WHERE id %% 10 < %s", (dead * 10,))
+            cursor.execute("CHECKPOINT")
+        session.close()
+
     def sql(self, query, parameters=None):
         session = self.servers.postgres.connect(self.database)
         try:
@@ -294,6 +332,42 @@ class Program:
                 return cursor.fetchall() if cursor.description else []
         finally:
             session.close()
+
+
+class FileProgram(Program):
+    """One whose ledger is a file of the delivering user's."""
+
+    is_pooled = False
+
+    def with_new_ledger(self):
+        return FileProgram(self.servers, self.name, self.path)
+
+    def install(self):
+        directory = self.servers.new_directory("ledger")
+        os.chown(directory, self.servers.user.pw_uid, self.servers.user.pw_gid)
+        self.database = os.path.join(directory, "ledger.db")
+        subprocess.run(self.words("schema", "install"), env=self.servers.environment(), check=True, cwd="/",
+                       **process.run_as(self.servers.user))
+
+    def conninfo(self, pooler=None):
+        return f"sqlite:{self.database}"
+
+    def configuration(self, name="oncedrop", **settings):
+        return super().configuration(name, **{"service.user": "", **settings})
+
+    def operator(self):
+        return self.configuration()
+
+    @functools.cached_property
+    def ledger(self):
+        return ledger.SqliteLedger(self.database)
+
+    def held(self, message):
+        return self.ledger.held(lock_key(message))
+
+    def fill(self, rows, days, dead):
+        self.ledger.fill(rows, days)
+        self.ledger.give_to(self.servers.user)
 
 
 class Service(process.Server):
