@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sqlite/lite.h"
@@ -19,9 +20,26 @@ static char *lock_path;
 static struct sql_session *writer; /* which session has the writer's lock; the kernel does not tell sessions apart */
 static GHashTable *held;           /* locks of messages: the key's byte -> the session */
 
+static bool lock_file_removed(void)
+{
+    struct stat status;
+    return fstat(lock_file, &status) != 0 || status.st_nlink == 0;
+}
+
+/* One that was removed excludes nobody any more; with a lock on it, it stays until a session is given up for that. */
+static void forget_removed(void)
+{
+    if (lock_path == NULL || writer != NULL || g_hash_table_size(held) > 0 || !lock_file_removed())
+        return;
+    (void)close(lock_file);
+    g_hash_table_destroy(held);
+    base_free(&lock_path);
+}
+
 bool lite_lock_open(const char *path, struct fault *fault)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s-lock", path);
+    forget_removed();
     if (lock_path != NULL && strcmp(lock_path, name) == 0)
         return true;
     if (lock_path != NULL)
@@ -43,6 +61,18 @@ static struct flock byte_at(int64_t at, short type)
     return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
 }
 
+/* Others that open the files by their names now would not have those that we have. */
+static bool files_in_place(struct sql_session *lite, struct fault *fault)
+{
+    int moved = 0;
+    bool known = sqlite3_file_control(lite->db, NULL, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK;
+    if (known && moved == 0 && !lock_file_removed())
+        return true;
+    lite->lost = true;
+    return fault_set(fault, "database: %s was moved, replaced or removed while it was in use",
+                     known && moved == 0 ? lock_path : lite->path);
+}
+
 bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
 {
     struct flock lock = byte_at(WRITER, F_WRLCK);
@@ -54,7 +84,8 @@ bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
         if (errno != EINTR)
             return fault_set(fault, "database: %s: %m", lock_path);
     writer = lite;
-    return lite->writes = true;
+    lite->writes = true;
+    return files_in_place(lite, fault) || (lite_unlock_writer(lite), false);
 }
 
 static void unlock(int64_t at)

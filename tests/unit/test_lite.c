@@ -128,6 +128,35 @@ static void test_failed_is_not_committed(void **state)
     lite_close(lite);
 }
 
+/* By their names others have other files then: neither would keep the other out, nor see what it writes. */
+static void test_files_that_were_replaced(void **state)
+{
+    static const char *const ends[] = {"-lock", ""};
+    (void)state;
+    for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+        char *path OD_CLEANUP(base_free) = base_printf("%s/ledger.db%s", directory, ends[i]);
+        char *away OD_CLEANUP(base_free) = base_printf("%s.away", path);
+        struct sql_session *lite = open_session();
+        struct fault fault;
+        assert_true(execute(lite, "BEGIN IMMEDIATE"));
+        assert_true(execute(lite, "COMMIT"));
+        assert_int_equal(rename(path, away), 0);
+        if (i == 0)
+            assert_int_equal(unlink(away), 0);
+        lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
+        assert_null(lite_take(lite, 0, &fault));
+        assert_non_null(strstr(fault.text, path));
+        assert_false(lite_finish(lite));
+        lite_close(lite);
+        if (i > 0)
+            assert_int_equal(rename(away, path), 0);
+        lite = open_session();
+        assert_true(execute(lite, "BEGIN IMMEDIATE"));
+        assert_true(execute(lite, "COMMIT"));
+        lite_close(lite);
+    }
+}
+
 /* Whoever created the file may have died before it had a log: no COMMIT of such a one would be durable. */
 static void test_always_has_a_log(void **state)
 {
@@ -145,9 +174,8 @@ static void test_always_has_a_log(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_has_no_lock),
-        cmocka_unit_test(test_given_back_with_the_commit),
-        cmocka_unit_test(test_failed_is_not_committed),
+        cmocka_unit_test(test_lost_has_no_lock),        cmocka_unit_test(test_given_back_with_the_commit),
+        cmocka_unit_test(test_failed_is_not_committed), cmocka_unit_test(test_files_that_were_replaced),
         cmocka_unit_test(test_always_has_a_log),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
