@@ -108,7 +108,7 @@ static const struct command commands[] = {
      "create, upgrade, back up, check or copy the ledger",
      "install, upgrade, method, print and version: as for schema.\n\n"
      "backup FILE writes a copy of a ledger in SQLite into a new file, while deliveries go on. check reads all of such a\n"
-     "ledger: is it whole? A ledger in PostgreSQL has pg_dump(1) and pg_amcheck(1).\n\n"
+     "ledger: is it whole? What a database server has for that: oncedrop(1).\n\n"
      "copy copies the ledger into another one, of any engine: TARGET is like database.conninfo. Install it first: oncedrop -o\n"
      "database.conninfo=TARGET ledger install. All rows keep their numbers, and are compared at the end; a copy that was\n"
      "interrupted goes on where it ended. Nothing is delivered meanwhile: stop Postfix or the service before.\n\n"

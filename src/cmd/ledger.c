@@ -15,19 +15,19 @@
 #define WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 #define DAMAGE "what to do: DAMAGE in oncedrop-ledger(7)"
 
-/* The configuration of a ledger in a file. `program`: what others have instead. */
-static int open_file(struct cmd *cmd, const char *program)
+/* The configuration of a ledger in a file. */
+static int open_file(struct cmd *cmd)
 {
     int status = cmd_open_as_service(cmd, false);
     if (status != 0 || config_is_file(cmd->config))
         return status;
-    return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in SQLite; for one in PostgreSQL there is %s",
-                    cmd->operands[0], program);
+    return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in a file; what a database server has for that: oncedrop(1)",
+                    cmd->operands[0]);
 }
 
 static int backup(struct cmd *cmd)
 {
-    int status = open_file(cmd, "pg_dump(1)");
+    int status = open_file(cmd);
     if (status != 0)
         return status;
     return ledger_backup(cmd->config, cmd->operands[1], &cmd->fault) ? 0 : cmd_fault(EX_CANTCREAT, cmd);
@@ -51,7 +51,7 @@ static int check_schema_version(struct cmd *cmd, const struct config *config, st
 
 static int check(struct cmd *cmd)
 {
-    int status = open_file(cmd, "pg_amcheck(1)");
+    int status = open_file(cmd);
     if (status != 0)
         return status;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
