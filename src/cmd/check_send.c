@@ -93,11 +93,12 @@ static json_t *ask_ledger(struct sending *sending)
     int status = -1;
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
         return NULL;
+    static const char option[] = "-o";
     const char *first[] = {self, "-c", cmd->config_file}, *last[] = {"show", "--json", sending->id, NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(first); i++)
         g_ptr_array_add(words, (char *)(uintptr_t)first[i]);
     for (const char *const *override = cmd->overrides; *override != NULL; override++) {
-        g_ptr_array_add(words, (char *)(uintptr_t) "-o");
+        g_ptr_array_add(words, (char *)(uintptr_t)option);
         g_ptr_array_add(words, (char *)(uintptr_t)*override);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(last); i++)

@@ -48,6 +48,7 @@ static void expect(struct ledger_why why, const char *const *sentences)
 
 #define EXPECT(why, ...) expect(why, (const char *const[]){__VA_ARGS__, NULL})
 
+/* clang-format off: releases differ about these */
 #define TRY(delivery_, claim_, at_, us_, outcome_, ...) \
     { \
         [WHY_TRIES_DELIVERY] = (delivery_), [WHY_TRIES_RECIPIENT] = "doug@x", [WHY_TRIES_ACCOUNT] = "doug@x", \
@@ -69,6 +70,7 @@ static void expect(struct ledger_why why, const char *const *sentences)
         [WHY_DELIVERIES_LAST_AT] = "10:00", [WHY_DELIVERIES_LAST_US] = "50", [WHY_DELIVERIES_IS_FINISHED] = "f", \
         [WHY_DELIVERIES_IS_WHOLE] = "t", [WHY_DELIVERIES_HAS_TRIES] = "t", __VA_ARGS__ \
     }
+/* clang-format on */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
