@@ -114,8 +114,9 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
     }
     error = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    close(pair[1]);
     decoder->socket = pair[0];
+    if (close(pair[1]) != 0) /* while we have it, we would not see that the child has ended */
+        return false;
     errno = error;
     return decoder->child > 0;
 }
