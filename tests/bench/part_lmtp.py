@@ -170,7 +170,7 @@ def rate(bench, contender, accounts, messages, connections, warm):
     for connection in open_now:
         connection.close()
     contender.ended()
-    measure.must(not failed, f"{contender.name}: {failed}")
+    measure.must(not failed, f"{contender.name}: {failed}; Dovecot says: {bench.servers.dovecot.log()[-1000:]}")
     if contender.stores:
         stored = bench.servers.stored(accounts) - stored
         measure.must(stored == messages + sum(map(len, before)), f"{contender.name}: stored {stored}")
