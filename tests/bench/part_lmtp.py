@@ -4,6 +4,7 @@ the same accounts, and Dovecot stores for both. Also whose processor time it tak
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -170,7 +171,9 @@ def rate(bench, contender, accounts, messages, connections, warm):
     for connection in open_now:
         connection.close()
     contender.ended()
-    measure.must(not failed, f"{contender.name}: {failed}; Dovecot says: {bench.servers.dovecot.log()[-1000:]}")
+    if failed:
+        trouble = re.findall(".*(?:Error|Warning|Fatal|Panic).*", bench.servers.dovecot.log())
+        raise RuntimeError("\n".join([f"{contender.name}: {failed}; Dovecot says:", *trouble[-5:]]))
     if contender.stores:
         stored = bench.servers.stored(accounts) - stored
         measure.must(stored == messages + sum(map(len, before)), f"{contender.name}: stored {stored}")
