@@ -48,7 +48,8 @@ static void expect(struct ledger_why why, const char *const *sentences)
 
 #define EXPECT(why, ...) expect(why, (const char *const[]){__VA_ARGS__, NULL})
 
-/* clang-format off: releases differ about these */
+/* Releases of clang-format differ about these. */
+/* clang-format off */
 #define TRY(delivery_, claim_, at_, us_, outcome_, ...) \
     { \
         [WHY_TRIES_DELIVERY] = (delivery_), [WHY_TRIES_RECIPIENT] = "doug@x", [WHY_TRIES_ACCOUNT] = "doug@x", \
