@@ -347,7 +347,7 @@ class FileProgram(Program):
         os.chown(directory, self.servers.user.pw_uid, self.servers.user.pw_gid)
         self.database = os.path.join(directory, "ledger.db")
         subprocess.run(self.words("schema", "install"), env=self.servers.environment(), check=True, cwd="/",
-                       **process.run_as(self.servers.user))
+                       stdout=subprocess.DEVNULL, **process.run_as(self.servers.user))
 
     def conninfo(self, pooler=None):
         return f"sqlite:{self.database}"
