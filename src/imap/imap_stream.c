@@ -19,6 +19,7 @@ struct imap_stream {
     void *tls_session;
     size_t in_from, in_to; /* of in: arrived, and not taken yet */
     size_t out_size;       /* of out: not sent yet */
+    bool cut;              /* not all was sent: what is sent now would be taken for the rest of a literal */
     char in[8192];
     char out[8192];
 };
@@ -140,16 +141,15 @@ void imap_stream_take(struct imap *imap, void *to, size_t n)
 
 static bool send_bytes(struct imap *imap, const char *bytes, size_t size)
 {
-    const struct imap_stream *stream = imap->stream;
-    while (size > 0) {
+    struct imap_stream *stream = imap->stream;
+    while (size > 0 && !stream->cut) {
         ssize_t n = stream->tls != NULL ? stream->tls->write(stream->tls_session, bytes, size, imap->timeout)
                                         : imap_socket_write(stream->fd, bytes, size, imap->timeout);
-        if (n <= 0)
-            return false;
-        bytes += n;
-        size -= (size_t)n;
+        stream->cut = n <= 0;
+        bytes += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
     }
-    return true;
+    return !stream->cut;
 }
 
 static bool flush_out(struct imap *imap)

@@ -20,16 +20,18 @@ static char *lock_path;
 static struct sql_session *writer; /* which session has the writer's lock; the kernel does not tell sessions apart */
 static GHashTable *held;           /* locks of messages: the key's byte -> the session */
 
-static bool lock_file_removed(void)
+/* Whether the name has another file now, or none. */
+static bool lock_file_replaced(void)
 {
-    struct stat status;
-    return fstat(lock_file, &status) != 0 || status.st_nlink == 0;
+    struct stat ours, named;
+    return fstat(lock_file, &ours) != 0 || stat(lock_path, &named) != 0 || ours.st_dev != named.st_dev ||
+           ours.st_ino != named.st_ino;
 }
 
-/* One that was removed excludes nobody any more; with a lock on it, it stays until a session is given up for that. */
-static void forget_removed(void)
+/* One that was replaced excludes nobody any more; with a lock on it, it stays until a session is given up for that. */
+static void forget_replaced(void)
 {
-    if (lock_path == NULL || writer != NULL || g_hash_table_size(held) > 0 || !lock_file_removed())
+    if (lock_path == NULL || writer != NULL || g_hash_table_size(held) > 0 || !lock_file_replaced())
         return;
     (void)close(lock_file);
     g_hash_table_destroy(held);
@@ -39,7 +41,7 @@ static void forget_removed(void)
 bool lite_lock_open(const char *path, struct fault *fault)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s-lock", path);
-    forget_removed();
+    forget_replaced();
     if (lock_path != NULL && strcmp(lock_path, name) == 0)
         return true;
     if (lock_path != NULL)
@@ -66,7 +68,7 @@ static bool files_in_place(struct sql_session *lite, struct fault *fault)
 {
     int moved = 0;
     bool known = sqlite3_file_control(lite->db, NULL, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK;
-    if (known && moved == 0 && !lock_file_removed())
+    if (known && moved == 0 && !lock_file_replaced())
         return true;
     lite->lost = true;
     return fault_set(fault, "database: %s was moved, replaced or removed while it was in use",
