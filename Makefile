@@ -291,6 +291,7 @@ demo:
 # Every point, not just a sample; takes long.
 faults:
 	@tests/install-packages check
+	@tests/unpack-servers
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@for engine in $(or $(ENGINE),postgres sqlite); do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
 	  ONCEDROP_KILLS=$(KILLS) $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults || exit 1; done
