@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * After a literal of which not all could be sent nothing may follow: the server would take it for the rest. Seen to fail
- * without imap_stream.c's `cut`. */
+ * After a literal of which not all could be sent nothing may follow: the server would take it for the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
