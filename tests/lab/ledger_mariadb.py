@@ -157,7 +157,7 @@ class MariaLedger(Ledger):
 
     def lock_name(self, key):
         """As the engine calls the lock of a message."""
-        return f"oncedrop.{key & (1 << 64) - 1:032x}"
+        return f"oncedrop.{key & (1 << 64) - 1:x}"
 
     def take_over(self, event, condition):
         """From now on another delivery claims each copy again, as soon as an INSERT or UPDATE makes NEW fulfil this."""
