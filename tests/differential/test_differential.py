@@ -46,7 +46,7 @@ def different(real, simulated):
     return None
 
 
-METHODS = [("postgres", method) for method in locks.METHODS] + [("sqlite", "session")]
+METHODS = [("postgres", method) for method in locks.METHODS_OF["postgres"]] + [("sqlite", "session")]
 
 
 def both(method, conninfo, seed, first, count, left_out=()):

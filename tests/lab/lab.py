@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 
-from . import certificates, courier, cyrus, dovecot, pgbouncer, postgres, process
+from . import certificates, courier, cyrus, dovecot, mariadb, pgbouncer, postgres, process
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Roles: the one that installs the schema, the one that deliveries log in as, and the operator's.
@@ -38,7 +38,7 @@ def copy_program(directory, path=None):
     path of the copy."""
     path = path or program()
     copy = os.path.join(directory, "oncedrop")
-    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so"):
+    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so", "-mariadb.so"):
         if os.path.exists(path + part):
             shutil.copy(path + part, copy + part)
             os.chmod(copy + part, 0o755)
@@ -72,6 +72,14 @@ class Lab:
         server.admin(f"ALTER ROLE {OWNER} CREATEROLE")
         server.create_role(DELIVERY)
         server.create_role(OPERATOR)
+        return server
+
+    @functools.cached_property
+    def mariadb(self):
+        server = self.start(mariadb.MariaDB(self.directory))
+        for role in ROLES:
+            server.create_role(role)
+        server.admin(f"GRANT CREATE USER ON *.* TO {OWNER}")    # and roles
         return server
 
     @functools.cached_property
