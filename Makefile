@@ -25,17 +25,18 @@ HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := glib-2.0 jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gnutls gmime-3.0 libseccomp libpq sqlite3))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gnutls gmime-3.0 libseccomp libpq sqlite3 libmariadb))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 TLS_LIBS = $(eval TLS_LIBS := $(shell $(PKG_CONFIG) --libs gnutls) -letpan)$(TLS_LIBS)
 DECODE_LIBS = $(eval DECODE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(DECODE_LIBS)
 SQLITE_LIBS = $(eval SQLITE_LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 glib-2.0))$(SQLITE_LIBS)
+MARIADB_LIBS = $(eval MARIADB_LIBS := $(shell $(PKG_CONFIG) --libs libmariadb glib-2.0))$(MARIADB_LIBS)
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS)
 # With what is a module elsewhere.
-TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS)
+TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS) $(MARIADB_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -48,7 +49,7 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
 FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
-ENGINES := postgres sqlite
+ENGINES := postgres sqlite mariadb
 # Their words first.
 STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/words.sql) \
   $(sort $(filter-out %/words.sql,$(wildcard src/$(engine)/steps/*.sql))))
@@ -68,7 +69,8 @@ DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o
 TLS_OBJECTS := $(BUILD)/imap/imap_tls.o
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
 SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
-MODULE_OBJECTS := $(TLS_OBJECTS) $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS)
+MARIADB_OBJECTS := $(filter $(BUILD)/mariadb/%,$(OBJECTS))
+MODULE_OBJECTS := $(TLS_OBJECTS) $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS) $(MARIADB_OBJECTS)
 MODULE_SYMBOLS := src/base/modules.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
@@ -83,6 +85,8 @@ $(BUILD)/oncedrop-postgres.so: $(POSTGRES_OBJECTS)
 $(BUILD)/oncedrop-postgres.so: THEIR_LIBS = $(POSTGRES_LIBS)
 $(BUILD)/oncedrop-sqlite.so: $(SQLITE_OBJECTS)
 $(BUILD)/oncedrop-sqlite.so: THEIR_LIBS = $(SQLITE_LIBS)
+$(BUILD)/oncedrop-mariadb.so: $(MARIADB_OBJECTS)
+$(BUILD)/oncedrop-mariadb.so: THEIR_LIBS = $(MARIADB_LIBS)
 $(addprefix $(BUILD)/,$(MODULES)):
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(THEIR_LIBS)
 
@@ -133,6 +137,7 @@ $(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(STEPS) 
 $(OBJECTS) $(BUILD)/main.o: | $(BUILD)/sql_steps.h
 $(POSTGRES_OBJECTS): | $(BUILD)/postgres_schema.h $(BUILD)/postgres_steps.h
 $(SQLITE_OBJECTS): | $(BUILD)/sqlite_schema.h $(BUILD)/sqlite_steps.h
+$(MARIADB_OBJECTS): | $(BUILD)/mariadb_schema.h $(BUILD)/mariadb_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o

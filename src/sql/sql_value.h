@@ -57,4 +57,7 @@ static inline struct sql_value sql_text_most(const char *text, size_t max)
 /* For an engine: a text as it is sent, a new string (free(3)); NULL if it needs no change. */
 char *sql_value_fit(const char *text, size_t max) OD_MUST;
 
+/* For an engine: a list as JSON, a new string (free(3)). */
+char *sql_value_json(const struct sql_value *list) OD_MUST;
+
 #endif

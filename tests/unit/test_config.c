@@ -371,7 +371,7 @@ static const struct refusal together[] = {
     {"[lock]\nmethod = advisory\n", NULL, "FILE: [lock] method = advisory: belongs to PostgreSQL, but"},
     {"[lock]\nmethod = row\n", NULL, "FILE: [lock] method = row: belongs to PostgreSQL, but"},
     {"[lock]\nmethod = lease\n", NULL, "FILE: [lock] method = lease: belongs to PostgreSQL, but"},
-    {POSTGRES "[lock]\nmethod = session\n", NULL, "FILE: [lock] method = session: belongs to SQLite; PostgreSQL has"},
+    {POSTGRES "[lock]\nmethod = session\n", NULL, "FILE: [lock] method = session: belongs to SQLite and MariaDB; PostgreSQL"},
     {POSTGRES, "route.account_file=/a.db", "-o: [route] account_file = /a.db: belongs to SQLite; with PostgreSQL"},
     {"", "route.account_file=a.db", "-o: [route] account_file = a.db: must be an absolute path"},
 };

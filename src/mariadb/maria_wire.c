@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The connection's socket, with a time limit for each wait, and what is known of a failure. */
+#include <errmsg.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mariadb/maria.h"
+
+int maria_wait(struct sql_session *maria, int status, int64_t until)
+{
+    struct pollfd socket = {.fd = mysql_get_socket(maria->mysql)};
+    if (status & MYSQL_WAIT_TIMEOUT) /* the connector's own limit: ours is what counts, but it must be asked again */
+        until = MIN(until, base_now_ms() + (int64_t)mysql_get_timeout_value_ms(maria->mysql));
+    socket.events = (short)((status & MYSQL_WAIT_READ ? POLLIN : 0) | (status & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
+                            (status & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
+    int ready = base_poll(&socket, 1, until);
+    if (ready > 0)
+        return (socket.revents & (POLLIN | POLLHUP | POLLERR) ? MYSQL_WAIT_READ : 0) |
+               (socket.revents & (POLLOUT | POLLERR) ? MYSQL_WAIT_WRITE : 0) |
+               (socket.revents & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
+    maria->lost = true;
+    return 0;
+}
+
+bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what)
+{
+    const char *reason = mysql_error(maria->mysql);
+    fault_set(fault, "database: %s%s%s", what, *reason != '\0' ? ": " : "", reason);
+    maria->lost = true;
+    return false;
+}
+
+/* Whether the session is of no more use after this error of the server's: the next transaction connects anew. */
+static bool is_stale(unsigned error)
+{
+    static const unsigned errors[] = {
+        1053, /* ER_SERVER_SHUTDOWN */
+        1077, /* ER_NORMAL_SHUTDOWN */
+        1927, /* ER_CONNECTION_KILLED */
+        1290, /* ER_OPTION_PREVENTS_STATEMENT, --read-only: by now another server may have this one's name or address */
+        1792, /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
+        1836, /* ER_READ_ONLY_MODE */
+        1047, /* ER_UNKNOWN_COM_ERROR: this node of a cluster has lost the others */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(errors); i++)
+        if (error == errors[i])
+            return true;
+    return false;
+}
+
+/* Whether it is the connector's: it has no connection any more, or has not understood the answer. */
+static bool is_connectors(unsigned error)
+{
+    return error == 0 || (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CER_MIN_ERROR;
+}
+
+bool maria_statement_failed(struct sql_session *maria, struct fault *fault)
+{
+    unsigned error = mysql_errno(maria->mysql);
+    if (is_connectors(error))
+        return maria_lose(maria, fault, "connection lost");
+    fault_set(fault, "database: %s (error %u)", mysql_error(maria->mysql), error);
+    (void)snprintf(fault->code, sizeof(fault->code), "%u", error);
+    maria->lost = maria->lost || is_stale(error);
+    return false;
+}
+
+bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault)
+{
+    int64_t until = base_now_ms() + maria->timeout_ms;
+    int failed = 0, status = 0;
+    if (maria->lost)
+        return maria_lose(maria, fault, "connection lost");
+    status = mysql_send_query_start(&failed, maria->mysql, text, size);
+    while (status != 0) {
+        int ready = maria_wait(maria, status, until);
+        if (ready == 0)
+            return maria_lose(maria, fault, "no answer in time");
+        status = mysql_send_query_cont(&failed, maria->mysql, ready);
+    }
+    return failed == 0 || maria_lose(maria, fault, "connection lost");
+}
+
+/* Waits for the beginning of the first answer, or of the next. */
+static bool begin_answer(struct sql_session *maria, bool first, struct fault *fault)
+{
+    int64_t until = base_now_ms() + maria->timeout_ms;
+    my_bool refused = 0;
+    int failed = 0, status;
+    if (!first && !mysql_more_results(maria->mysql)) /* which answer belongs to what is not known */
+        return maria_lose(maria, fault, "answers are missing");
+    status = first ? mysql_read_query_result_start(&refused, maria->mysql)
+                   : mysql_next_result_start(&failed, maria->mysql);
+    while (status != 0) {
+        int ready = maria_wait(maria, status, until);
+        if (ready == 0)
+            return maria_lose(maria, fault, "no answer in time");
+        status = first ? mysql_read_query_result_cont(&refused, maria->mysql, ready)
+                       : mysql_next_result_cont(&failed, maria->mysql, ready);
+    }
+    return (refused == 0 && failed == 0) || maria_statement_failed(maria, fault);
+}
+
+struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault)
+{
+    if (maria->lost) {
+        maria_lose(maria, fault, "connection lost");
+        return NULL;
+    }
+    if (!begin_answer(maria, first, fault))
+        return NULL;
+    if (mysql_field_count(maria->mysql) > 0)
+        return maria_rows(maria, gives, fault);
+    struct sql_rows *rows = sql_rows_new(0, 0);
+    rows->changed = (int64_t)mysql_affected_rows(maria->mysql);
+    return rows;
+}
+
+bool maria_usable(const struct sql_session *maria)
+{
+    return !maria->lost;
+}
+
+bool maria_in_transaction(const struct sql_session *maria)
+{
+    unsigned status = 0;
+    if (maria->lost || mariadb_get_infov(maria->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status) != 0)
+        return false;
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+/* The server says nothing unless it was asked, but when it closes the connection. */
+void maria_look(struct sql_session *maria)
+{
+    struct pollfd socket = {.fd = mysql_get_socket(maria->mysql), .events = POLLIN};
+    maria->lost = maria->lost || base_poll(&socket, 1, base_now_ms()) != 0;
+}
