@@ -16,8 +16,8 @@ last_at = VALUES(last_at), whole = delivery.whole OR VALUES(whole)
 -- then
 INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
-SELECT d.id, :claim, @now@ - (:read_ms + :lock_ms + :database_ms + :imap_ms) * 1000,
-CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, :queued_at * 1000000, :host, :pid, :outcome, :reason,
+SELECT d.id, :claim, @ago(:read_ms + :lock_ms + :database_ms + :imap_ms)@,
+CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, @of_seconds(:queued_at)@, :host, :pid, :outcome, :reason,
 :read_ms, :lock_ms, :database_ms, :imap_ms,
 CASE WHEN :trace THEN substr(unhex(sha2(concat(:identity, :digest), 256)), 1, 16) END,
 CASE WHEN :trace THEN substr(unhex(sha2(concat(:claim, :recipient), 256)), 1, 8) END

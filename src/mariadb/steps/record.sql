@@ -2,8 +2,8 @@
 -- takes: identity digest lock_key message_id sender from subject date size in_reply_to references received_at
 INSERT INTO message (identity, digest, lock_key, message_id, sender, "from", subject, date,
 size, in_reply_to, "references", received_at)
-VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, :date * 1000000,
-:size, :in_reply_to, :references, :received_at * 1000000) ON DUPLICATE KEY UPDATE id = message.id
+VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @of_seconds(:date)@,
+:size, :in_reply_to, :references, @of_seconds(:received_at)@) ON DUPLICATE KEY UPDATE id = message.id
 
 -- record_addresses: the addresses of its header; the lists are columns of the table
 -- takes: identity digest roles positions groups names addresses
