@@ -10,10 +10,11 @@ import re
 import pymysql
 
 from . import lab as lab_module, ledgers
-from .ledger import Ledger, row_type
+from .ledger import EPOCH, MICROSECOND, Ledger, row_type
 from .process import free_port
 
 TRUTHS = ("doubt", "whole", "honoured")
+NAMES = ("account", "mailbox")
 OURS = " FROM information_schema.processlist p WHERE p.db = %s AND p.user <> 'admin'"
 OPEN = "p.id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)"
 WAITING = "p.id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT')"
@@ -21,10 +22,10 @@ WAITING = "p.id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_tr
 
 def to_mariadb(value):
     if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False)
-    return value
+        return (value - EPOCH) // MICROSECOND
+    if isinstance(value, datetime.timedelta):
+        return value // MICROSECOND
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
 def in_mariadb(database, query):
@@ -35,14 +36,16 @@ def in_mariadb(database, query):
 def from_mariadb(name, value):
     """The value of a column, or of a function of it, by that name."""
     column = re.search(r'(\w*)"?\)*$', name)[1]
-    if isinstance(value, datetime.datetime):
+    if isinstance(value, datetime.datetime):    # of a view
         return value.replace(tzinfo=datetime.timezone.utc)
-    if isinstance(value, int) and column in TRUTHS and "(" not in name:
+    if isinstance(value, int) and (column.endswith("_at") or column in ("at", "date")) and not name.startswith("count("):
+        return EPOCH + value * MICROSECOND
+    if isinstance(value, int) and name in TRUTHS:
         return bool(value)
-    if isinstance(value, str) and name == "references":
+    if isinstance(value, str) and name in ("references", "recipients"):
         return json.loads(value)
     # Names are compared byte by byte, and therefore kept as bytes.
-    return value.decode() if isinstance(value, bytes) and column in ("account", "mailbox", "recipient") else value
+    return value.decode() if isinstance(value, bytes) and column in NAMES else value
 
 
 class MariaLedger(Ledger):
@@ -88,14 +91,13 @@ class MariaLedger(Ledger):
         return self.value("SELECT utc_timestamp(6)")
 
     def put_back(self, table, columns, time, where, parameters):
-        changes = ", ".join(f"{column} = {column} - INTERVAL %s MICROSECOND" for column in columns)
-        self.sql(f"UPDATE oncedrop.{table} SET {changes}{where}",
-                 [*[time // datetime.timedelta(microseconds=1)] * len(columns), *parameters])
+        changes = ", ".join(f"{column} = {column} - %s" for column in columns)
+        self.sql(f"UPDATE oncedrop.{table} SET {changes}{where}", [*[time] * len(columns), *parameters])
 
     def trust(self, server):
         """This IMAP server is known to look at the account that is named."""
         with contextlib.suppress(pymysql.Error):    # no database, or none with this table
-            self.sql("INSERT IGNORE INTO oncedrop.server VALUES (%s, 1, utc_timestamp(6), utc_timestamp(6))", (server,))
+            self.sql("INSERT IGNORE INTO oncedrop.server VALUES (%s, 1, %s, %s)", (server, self.now(), self.now()))
 
     def create_table(self, name, columns):
         """Creates a table of the site's own that deliveries may read; returns what it is called in SQL."""
@@ -155,7 +157,7 @@ class MariaLedger(Ledger):
 
     def lock_name(self, key):
         """As the engine calls the lock of a message."""
-        return f"oncedrop.{key & (1 << 64) - 1:032x}"
+        return f"oncedrop.{key & (1 << 64) - 1:x}"
 
     def take_over(self, event, condition):
         """From now on another delivery claims each copy again, as soon as an INSERT or UPDATE makes NEW fulfil this."""

@@ -69,6 +69,9 @@ class MariaDB(process.Server):
             self.port = None
         if self.port is None or "in use" in self.new_log():
             self.port = process.free_port()
+        self.spawn(self.command(), **process.run_as(self.user))
+
+    def command(self):
         settings = {
             "bind-address": "127.0.0.1",
             "port": self.port,
@@ -82,13 +85,8 @@ class MariaDB(process.Server):
             "default-time-zone": "+00:00",
             **self.settings,
         }
-        self.spawn([process.find_program("mariadbd"), "--no-defaults", f"--datadir={self.path('data')}", *self.sync(), *SMALL,
-                    "--skip-name-resolve", *[f"--{name}={value}" for name, value in settings.items()]],
-                   **process.run_as(self.user))
-
-    @staticmethod
-    def sync():
-        return UNSYNCED
+        return [process.find_program("mariadbd"), "--no-defaults", f"--datadir={self.path('data')}", *UNSYNCED, *SMALL,
+                "--skip-name-resolve", *[f"--{name}={value}" for name, value in settings.items()]]
 
     def end(self, stop_signal):
         """Ends it, and keeps everything for launch()."""
