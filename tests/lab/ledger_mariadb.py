@@ -247,7 +247,8 @@ class MariaLedgers:
         if self.fingerprint is None:
             for role in (lab_module.DELIVERY, lab_module.OPERATOR):
                 theirs = "oncedrop_delivery" if role == lab_module.DELIVERY else "oncedrop_operator"
-                self.server.admin(f"GRANT {theirs} TO {role}")
+                with contextlib.closing(self.server.connect(None, lab_module.OWNER)) as owner, owner.cursor() as cursor:
+                    cursor.execute(f"GRANT {theirs} TO {role}")     # who created a role hands it on, and nobody else
                 self.server.admin(f"SET DEFAULT ROLE {theirs} FOR {role}")
             self.fingerprint = self.fingerprint_of(name)
         return name

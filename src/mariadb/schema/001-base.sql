@@ -177,7 +177,8 @@ INSERT IGNORE INTO tally VALUES (1, 0, 0, 0, 0, 0);
 
 -- Method row: a delivery locks the row of its key (lock_key & 16383), and never changes or adds one.
 CREATE TABLE IF NOT EXISTS slot (
-    slot INTEGER PRIMARY KEY
+    slot   INTEGER PRIMARY KEY,
+    unused BOOLEAN COMMENT 'Deliveries have the right to update this column, and so may lock the row'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'What a delivery locks with lock.method = row; nothing is written here';
 INSERT IGNORE INTO slot (slot) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 127)
@@ -235,3 +236,59 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
        AND (c.role = 'sent' OR c.mailbox = 'Sent' AND EXISTS (
            SELECT 1 FROM delivery d WHERE d.id = c.claimed_by AND REGEXP_REPLACE(lower(d.recipient), '[+][^@]*', '')
                IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*'))));
+
+-- Two roles, as far as whoever installs this may create them; an administrator can do it later. oncedrop_delivery, for
+-- deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text; it deletes nothing.
+-- ON DUPLICATE KEY UPDATE takes the right to update every column that is inserted. oncedrop_operator, for show, list, stats, locks, resume and purge, also reads
+-- everything and deletes old messages. One that is quoted is one statement to every client.
+EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
+    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+    CREATE ROLE IF NOT EXISTS oncedrop_delivery;
+    CREATE ROLE IF NOT EXISTS oncedrop_operator;
+    GRANT SELECT ON schema_version TO oncedrop_delivery;
+    GRANT SELECT ON agreed TO oncedrop_delivery;
+    GRANT SELECT (id, identity, digest, lock_key, received_at), INSERT, UPDATE ON message TO
+        oncedrop_delivery;
+    GRANT SELECT (message, role, "position", "group"), INSERT, UPDATE ON address TO oncedrop_delivery;
+    GRANT SELECT (message, path, charset), INSERT, UPDATE ON part TO oncedrop_delivery;
+    GRANT SELECT (message, chunk), INSERT, UPDATE ON raw TO oncedrop_delivery;
+    GRANT SELECT (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome, reason,
+        tries, first_at, last_at, finished_at, whole), INSERT, UPDATE ON delivery TO oncedrop_delivery;
+    GRANT SELECT (delivery, claim, outcome), INSERT, UPDATE ON try TO oncedrop_delivery;
+    GRANT SELECT (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by, host,
+        pid, first_at, uidvalidity, uid, repeated), INSERT, UPDATE ON copy TO oncedrop_delivery;
+    GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_delivery;
+    GRANT INSERT ON event TO oncedrop_delivery;
+    GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_delivery;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_delivery;
+    GRANT SELECT ON schema_version TO oncedrop_operator;
+    GRANT SELECT ON agreed TO oncedrop_operator;
+    GRANT SELECT ON message TO oncedrop_operator;
+    GRANT SELECT ON address TO oncedrop_operator;
+    GRANT SELECT ON part TO oncedrop_operator;
+    GRANT SELECT ON raw TO oncedrop_operator;
+    GRANT SELECT ON delivery TO oncedrop_operator;
+    GRANT SELECT ON try TO oncedrop_operator;
+    GRANT SELECT ON copy TO oncedrop_operator;
+    GRANT SELECT ON event TO oncedrop_operator;
+    GRANT SELECT ON total TO oncedrop_operator;
+    GRANT SELECT ON tally TO oncedrop_operator;
+    GRANT SELECT ON inbox TO oncedrop_operator;
+    GRANT SELECT ON outbox TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON message TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON address TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON part TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON raw TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON delivery TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON try TO
+        oncedrop_operator;
+    GRANT INSERT, UPDATE ON copy TO oncedrop_operator;
+    GRANT INSERT ON event TO oncedrop_operator;
+    GRANT DELETE ON message TO oncedrop_operator;
+    GRANT DELETE ON event TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON total TO oncedrop_operator;
+    GRANT UPDATE ON tally TO oncedrop_operator;
+    GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_operator;
+    GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_operator;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_operator;
+END';

@@ -21,3 +21,10 @@ TIMESTAMPADD(MICROSECOND, {}, '1970-01-01')
 
 -- word of_seconds: the time so many seconds since 1970
 TIMESTAMPADD(SECOND, {}, '1970-01-01')
+
+-- word message: the number of this message. An UPDATE of two tables would take the right to change both
+(SELECT id FROM message WHERE identity = :identity AND digest = :digest)
+
+-- word delivery: the number of its delivery to this recipient
+(SELECT d.id FROM message m JOIN delivery d ON d.message = m.id AND d.recipient = :recipient
+WHERE m.identity = :identity AND m.digest = :digest)
