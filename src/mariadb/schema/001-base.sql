@@ -1,4 +1,4 @@
--- oncedrop's ledger in MariaDB, version 1. Moments are microseconds since 1970 (UTC), truths are 0 and 1, lists are JSON.
+-- oncedrop's ledger in MariaDB, version 1. Moments are in UTC, truths are 0 and 1, lists are JSON.
 --
 -- Every statement can be executed again: each one commits, and an installation may break off between two of them.
 --
@@ -6,7 +6,7 @@
 
 CREATE TABLE IF NOT EXISTS schema_version (
     version      INTEGER PRIMARY KEY,
-    installed_at BIGINT NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
+    installed_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row for each version of this schema that was installed; the highest is in force';
 
@@ -19,11 +19,11 @@ CREATE TABLE IF NOT EXISTS message (
     sender       TEXT NOT NULL COMMENT 'Envelope sender; empty for a bounce',
     "from"       TEXT COMMENT 'Address of the first mailbox in From',
     subject      TEXT COMMENT 'Subject, decoded',
-    date         BIGINT COMMENT 'Date field; NULL when missing or unreadable',
+    date         DATETIME COMMENT 'Date field; NULL when missing or unreadable',
     size         BIGINT NOT NULL COMMENT 'Bytes as appended at the first delivery',
     in_reply_to  TEXT COMMENT 'First id in In-Reply-To, without <>',
     "references" MEDIUMTEXT NOT NULL COMMENT 'Ids in References in their order, without <>; a JSON array',
-    received_at  BIGINT NOT NULL COMMENT 'When the message arrived; its INTERNALDATE in every mailbox',
+    received_at  DATETIME(6) NOT NULL COMMENT 'When the message arrived; its INTERNALDATE in every mailbox',
     UNIQUE KEY message_identity (identity, digest),
     KEY message_digest (digest)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
@@ -77,9 +77,9 @@ CREATE TABLE IF NOT EXISTS delivery (
     outcome            VARCHAR(40) NOT NULL COMMENT 'What the last try answered; claimed while it is under way. Done is what has finished_at',
     reason             TEXT,
     tries              INTEGER NOT NULL DEFAULT 1,
-    first_at           BIGINT NOT NULL,
-    last_at            BIGINT NOT NULL,
-    finished_at        BIGINT COMMENT 'NULL while Postfix is expected to try again',
+    first_at           DATETIME(6) NOT NULL,
+    last_at            DATETIME(6) NOT NULL,
+    finished_at        DATETIME(6) COMMENT 'NULL while Postfix is expected to try again',
     whole              BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'The message is known to have been read to its end',
     UNIQUE KEY delivery_message (message, recipient),
     KEY delivery_finished (finished_at, message),
@@ -91,10 +91,10 @@ CREATE TABLE IF NOT EXISTS delivery (
 CREATE TABLE IF NOT EXISTS try (
     delivery    BIGINT NOT NULL,
     claim       BIGINT NOT NULL,
-    started_at  BIGINT NOT NULL,
-    ended_at    BIGINT,
+    started_at  DATETIME(6) NOT NULL,
+    ended_at    DATETIME(6),
     queue_id    VARCHAR(200),
-    queued_at   BIGINT,
+    queued_at   DATETIME(6),
     host        VARCHAR(255) NOT NULL,
     pid         INTEGER NOT NULL,
     outcome     VARCHAR(40) NOT NULL,
@@ -120,13 +120,13 @@ CREATE TABLE IF NOT EXISTS copy (
     state       ENUM('pending', 'appending', 'stored', 'failed', 'abandoned') NOT NULL,
     doubt       BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'An earlier attempt may have stored it: the mailbox is searched before the next APPEND',
     attempt     INTEGER NOT NULL DEFAULT 1 COMMENT 'Number of the last attempt; only its owner may settle it',
-    attempt_at  BIGINT NOT NULL COMMENT 'When that attempt was claimed, by the clock of the database; delivery.hold_off counts from here',
+    attempt_at  DATETIME(6) NOT NULL COMMENT 'When that attempt was claimed, by the clock of the database; delivery.hold_off counts from here',
     claim       BIGINT NOT NULL COMMENT 'Random number of that claim',
     claimed_by  BIGINT NOT NULL COMMENT 'The delivery that answers for it, of this message, with which both go',
     host        VARCHAR(255) NOT NULL,
     pid         INTEGER NOT NULL,
-    first_at    BIGINT NOT NULL COMMENT 'First attempt',
-    stored_at   BIGINT COMMENT 'When it was known to be stored',
+    first_at    DATETIME(6) NOT NULL COMMENT 'First attempt',
+    stored_at   DATETIME(6) COMMENT 'When it was known to be stored',
     uidvalidity BIGINT,
     uid         BIGINT,
     error       TEXT COMMENT 'Why the last attempt did not store it',
@@ -141,14 +141,14 @@ CREATE TABLE IF NOT EXISTS copy (
 CREATE TABLE IF NOT EXISTS server (
     server     VARCHAR(700) PRIMARY KEY,
     honoured   BOOLEAN NOT NULL,
-    checked_at BIGINT NOT NULL,
-    tried_at   BIGINT NOT NULL
+    checked_at DATETIME(6) NOT NULL,
+    tried_at   DATETIME(6) NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Which IMAP servers were found to honour the account that a login names';
 
 CREATE TABLE IF NOT EXISTS event (
     id      BIGINT AUTO_INCREMENT PRIMARY KEY,
-    at      BIGINT NOT NULL,
+    at      DATETIME(6) NOT NULL,
     name    ENUM('held', 'search') NOT NULL,
     host    VARCHAR(255) NOT NULL,
     "count" INTEGER NOT NULL
@@ -177,7 +177,8 @@ INSERT IGNORE INTO tally VALUES (1, 0, 0, 0, 0, 0);
 
 -- Method row: a delivery locks the row of its key (lock_key & 16383), and never changes or adds one.
 CREATE TABLE IF NOT EXISTS slot (
-    slot INTEGER PRIMARY KEY
+    slot   INTEGER PRIMARY KEY,
+    unused BOOLEAN COMMENT 'Deliveries have the right to update this column, and so may lock the row'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'What a delivery locks with lock.method = row; nothing is written here';
 INSERT IGNORE INTO slot (slot) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 127)
@@ -187,8 +188,8 @@ INSERT IGNORE INTO slot (slot) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELEC
 CREATE TABLE IF NOT EXISTS lease (
     "key"      BIGINT PRIMARY KEY,
     owner      BIGINT NOT NULL COMMENT 'Random number of this delivery; whoever holds or ends the lease must know it',
-    taken_at   BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL COMMENT 'When others may take it, by the clock of the database',
+    taken_at   DATETIME(6) NOT NULL,
+    expires_at DATETIME(6) NOT NULL COMMENT 'When others may take it, by the clock of the database',
     host       VARCHAR(255) NOT NULL,
     pid        INTEGER NOT NULL,
     session    VARCHAR(255) NOT NULL,
@@ -204,16 +205,16 @@ CREATE TABLE IF NOT EXISTS agreed (
   COMMENT 'One row: by what deliveries exclude each other, on which all hosts must agree; changed by: oncedrop ledger method';
 INSERT IGNORE INTO agreed VALUES (1, 'session');
 
--- For applications: moments in UTC, names of mailboxes as text. With sender_bcc_maps a copy for its sender comes as mail for
+-- For applications: names of mailboxes as text. With sender_bcc_maps a copy for its sender comes as mail for
 -- user+Sent, and so has the role inbox: it is in the mailbox Sent, for the address of its envelope sender, or the user of that
 -- address, extensions left out.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW inbox AS
     SELECT CONVERT(c.account USING utf8mb4) AS account, CONVERT(c.mailbox USING utf8mb4) AS mailbox, c.uidvalidity, c.uid,
            m.id AS message, m.message_id,
            coalesce(JSON_VALUE(m."references", '$[0]'), m.in_reply_to, m.message_id) AS thread, m.in_reply_to, m."references",
-           m.sender, m."from", m.subject, TIMESTAMPADD(MICROSECOND, m.date, '1970-01-01') AS date,
-           TIMESTAMPADD(MICROSECOND, m.received_at, '1970-01-01') AS received_at, m.size,
-           TIMESTAMPADD(MICROSECOND, c.stored_at, '1970-01-01') AS stored_at
+           m.sender, m."from", m.subject, m.date,
+           m.received_at, m.size,
+           c.stored_at
       FROM copy c JOIN message m ON m.id = c.message
      WHERE c.role = 'inbox' AND c.state = 'stored'
        AND NOT (c.mailbox = 'Sent' AND EXISTS (
@@ -224,9 +225,9 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
     SELECT CONVERT(c.account USING utf8mb4) AS account, CONVERT(c.mailbox USING utf8mb4) AS mailbox, c.uidvalidity, c.uid,
            m.id AS message, m.message_id,
            coalesce(JSON_VALUE(m."references", '$[0]'), m.in_reply_to, m.message_id) AS thread, m.in_reply_to, m."references",
-           m.sender, m."from", m.subject, TIMESTAMPADD(MICROSECOND, m.date, '1970-01-01') AS date,
-           TIMESTAMPADD(MICROSECOND, m.received_at, '1970-01-01') AS received_at, m.size,
-           TIMESTAMPADD(MICROSECOND, c.stored_at, '1970-01-01') AS stored_at,
+           m.sender, m."from", m.subject, m.date,
+           m.received_at, m.size,
+           c.stored_at,
            (SELECT JSON_ARRAYAGG(d.recipient ORDER BY d.id) FROM delivery d WHERE d.message = m.id
              AND NOT (d.mailbox = 'Sent' AND REGEXP_REPLACE(lower(d.recipient), '[+][^@]*', '')
                  IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*')))) AS recipients
@@ -235,3 +236,59 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
        AND (c.role = 'sent' OR c.mailbox = 'Sent' AND EXISTS (
            SELECT 1 FROM delivery d WHERE d.id = c.claimed_by AND REGEXP_REPLACE(lower(d.recipient), '[+][^@]*', '')
                IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*'))));
+
+-- Two roles, as far as whoever installs this may create them; an administrator can do it later. oncedrop_delivery, for
+-- deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text; it deletes nothing.
+-- ON DUPLICATE KEY UPDATE takes the right to update every column that is inserted. oncedrop_operator, for show, list, stats, locks, resume and purge, also reads
+-- everything and deletes old messages. One that is quoted is one statement to every client.
+EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
+    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+    CREATE ROLE IF NOT EXISTS oncedrop_delivery;
+    CREATE ROLE IF NOT EXISTS oncedrop_operator;
+    GRANT SELECT ON schema_version TO oncedrop_delivery;
+    GRANT SELECT ON agreed TO oncedrop_delivery;
+    GRANT SELECT (id, identity, digest, lock_key, received_at), INSERT, UPDATE ON message TO
+        oncedrop_delivery;
+    GRANT SELECT (message, role, "position", "group"), INSERT, UPDATE ON address TO oncedrop_delivery;
+    GRANT SELECT (message, path, charset), INSERT, UPDATE ON part TO oncedrop_delivery;
+    GRANT SELECT (message, chunk), INSERT, UPDATE ON raw TO oncedrop_delivery;
+    GRANT SELECT (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome, reason,
+        tries, first_at, last_at, finished_at, whole), INSERT, UPDATE ON delivery TO oncedrop_delivery;
+    GRANT SELECT (delivery, claim, outcome), INSERT, UPDATE ON try TO oncedrop_delivery;
+    GRANT SELECT (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by, host,
+        pid, first_at, uidvalidity, uid, repeated), INSERT, UPDATE ON copy TO oncedrop_delivery;
+    GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_delivery;
+    GRANT INSERT ON event TO oncedrop_delivery;
+    GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_delivery;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_delivery;
+    GRANT SELECT ON schema_version TO oncedrop_operator;
+    GRANT SELECT ON agreed TO oncedrop_operator;
+    GRANT SELECT ON message TO oncedrop_operator;
+    GRANT SELECT ON address TO oncedrop_operator;
+    GRANT SELECT ON part TO oncedrop_operator;
+    GRANT SELECT ON raw TO oncedrop_operator;
+    GRANT SELECT ON delivery TO oncedrop_operator;
+    GRANT SELECT ON try TO oncedrop_operator;
+    GRANT SELECT ON copy TO oncedrop_operator;
+    GRANT SELECT ON event TO oncedrop_operator;
+    GRANT SELECT ON total TO oncedrop_operator;
+    GRANT SELECT ON tally TO oncedrop_operator;
+    GRANT SELECT ON inbox TO oncedrop_operator;
+    GRANT SELECT ON outbox TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON message TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON address TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON part TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON raw TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON delivery TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON try TO
+        oncedrop_operator;
+    GRANT INSERT, UPDATE ON copy TO oncedrop_operator;
+    GRANT INSERT ON event TO oncedrop_operator;
+    GRANT DELETE ON message TO oncedrop_operator;
+    GRANT DELETE ON event TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON total TO oncedrop_operator;
+    GRANT UPDATE ON tally TO oncedrop_operator;
+    GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_operator;
+    GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_operator;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_operator;
+END';

@@ -16,27 +16,25 @@ last_at = VALUES(last_at), whole = delivery.whole OR VALUES(whole)
 -- then
 INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
-SELECT d.id, :claim, @now@ - (:read_ms + :lock_ms + :database_ms + :imap_ms) * 1000,
-CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, :queued_at * 1000000, :host, :pid, :outcome, :reason,
+SELECT d.id, :claim, @ago(:read_ms + :lock_ms + :database_ms + :imap_ms)@,
+CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, @of_seconds(:queued_at)@, :host, :pid, :outcome, :reason,
 :read_ms, :lock_ms, :database_ms, :imap_ms,
 CASE WHEN :trace THEN substr(unhex(sha2(concat(:identity, :digest), 256)), 1, 16) END,
 CASE WHEN :trace THEN substr(unhex(sha2(concat(:claim, :recipient), 256)), 1, 8) END
 FROM message m JOIN delivery d ON d.message = m.id AND d.recipient = :recipient
-WHERE m.identity = :identity AND m.digest = :digest ON DUPLICATE KEY UPDATE claim = try.claim
+WHERE m.identity = :identity AND m.digest = :digest ON DUPLICATE KEY UPDATE outcome = try.outcome
 
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
-UPDATE message m JOIN delivery d ON d.message = m.id AND d.recipient = :recipient
-JOIN copy c ON c.message = m.id AND c.account = :account AND c.mailbox = :mailbox
-SET c.repeated = c.repeated + :again, c.state = 'appending', c.doubt = :doubt, c.attempt = c.attempt + 1,
-c.attempt_at = @now@, c.claim = :claim, c.claimed_by = d.id, c.host = :host, c.pid = :pid, c.error = NULL
-WHERE m.identity = :identity AND m.digest = :digest
-AND c.attempt = :attempt_before AND (c.state = 'stored') = :again
+UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, attempt = attempt + 1,
+attempt_at = @now@, claim = :claim, claimed_by = @delivery@, host = :host, pid = :pid, error = NULL
+WHERE message = @message@ AND account = :account AND mailbox = :mailbox
+AND attempt = :attempt_before AND (state = 'stored') = :again
 -- then
 INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at)
 SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@
 FROM message m JOIN delivery d ON d.message = m.id AND d.recipient = :recipient
-WHERE m.identity = :identity AND m.digest = :digest ON DUPLICATE KEY UPDATE id = copy.id
+WHERE m.identity = :identity AND m.digest = :digest ON DUPLICATE KEY UPDATE state = copy.state
 
 -- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's
 -- takes: identity digest accounts mailboxes claim

@@ -1,11 +1,12 @@
 -- word first_try: when the delivery of a copy c received the message, or began: from Postfix's receipt or, where that is not
 -- known, from the first attempt
 least(c.first_at, coalesce((SELECT min(q.queued_at) FROM try q
-WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - 1000000), c.first_at))
+WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND), c.first_at))
 
 -- word delay: until it was stored or given up, or until now, in microseconds. What Postfix tried in vain before there was an
 -- attempt, without the lock or a database, was late all the same
-(CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END - @first_try@)
+TIMESTAMPDIFF(MICROSECOND, @first_try@,
+CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END)
 
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
 -- index can be used. Postfix's time has whole seconds
@@ -27,7 +28,7 @@ WHERE TRUE
 AND c.state = :state -- if state
 AND c.state IN ('pending', 'appending') -- if unfinished
 AND c.first_at >= @ago(:since_ms)@ -- if since_ms
-AND c.first_at >= CAST(substr(:since, 2) AS DOUBLE) * 1000000 -- if since
+AND c.first_at >= @moment(CAST(CAST(substr(:since, 2) AS DOUBLE) * 1000000 AS INTEGER))@ -- if since
 AND lower(:sender) IN (lower(m.sender), lower(m."from")) -- if sender
 AND @delay@ >= :delay_ms * 1000 -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit
@@ -39,7 +40,7 @@ t.bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > t.last_message)
 t.copies + (SELECT count(*) FROM copy WHERE id > t.last_copy) - c."every" AS stored,
 c.pending, c.appending, c.failed, c.abandoned,
 (SELECT count(*) FROM delivery WHERE finished_at IS NULL) AS unfinished,
-(SELECT coalesce(round((@now@ - min(first_at)) / 1000000), 0) FROM delivery
+(SELECT coalesce(round(@age_us(min(first_at))@ / 1000000), 0) FROM delivery
 WHERE finished_at IS NULL) AS oldest_unfinished,
 (SELECT count(*) FROM delivery WHERE outcome = 'duplicate') AS duplicates
 FROM tally t CROSS JOIN (SELECT coalesce(sum(state = 'pending'), 0) AS pending,
@@ -47,19 +48,22 @@ coalesce(sum(state = 'appending'), 0) AS appending, coalesce(sum(state = 'failed
 coalesce(sum(state = 'abandoned'), 0) AS abandoned, count(*) AS "every"
 FROM copy WHERE state IN ('pending', 'appending', 'failed', 'abandoned')) c
 
+-- word utc_of_hour: the beginning of an hour, which is a number
+@utc(TIMESTAMPADD(HOUR, hour, '1970-01-01'))@
+
 -- word percentile: of the seconds in an hour
 round(max({}), 3)
 
 -- hours: a row for each recent hour in which something was stored in a recipient's mailbox
 -- takes: hours
 -- gives: hour stored bytes retried p50:number p95:number p99:number
-WITH copies AS (SELECT c.stored_at DIV 3600000000 AS hour, m.size, c.attempt > 1 AS retried,
-(c.stored_at - c.first_at) / 1000000.0 AS seconds
+WITH copies AS (SELECT @us(c.stored_at)@ DIV 3600000000 AS hour, m.size, c.attempt > 1 AS retried,
+TIMESTAMPDIFF(MICROSECOND, c.first_at, c.stored_at) / 1000000.0 AS seconds
 FROM copy c JOIN message m ON m.id = c.message
 WHERE c.state = 'stored' AND c.role = 'inbox' AND c.first_at >= @ago(:hours * 3600000)@),
 ranked AS (SELECT hour, size, retried, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p50,
 percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p95,
 percentile_cont(0.99) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p99 FROM copies)
-SELECT @utc(hour * 3600000000)@ AS hour, count(*) AS stored, sum(size) AS bytes, sum(retried) AS retried,
+SELECT @utc_of_hour@ AS hour, count(*) AS stored, sum(size) AS bytes, sum(retried) AS retried,
 @percentile(p50)@ AS p50, @percentile(p95)@ AS p95, @percentile(p99)@ AS p99
 FROM ranked GROUP BY ranked.hour ORDER BY ranked.hour

@@ -5,7 +5,7 @@
 concat('oncedrop.', lower(hex(:key)))
 
 -- word expiry: of a lease
-@now@ + :lasts_ms * 1000
+@now@ + INTERVAL :lasts_ms * 1000 MICROSECOND
 
 -- try_session: tries the lock, which ends with the session; to have it twice would take two releases
 -- takes: key owner lasts_ms host pid session

@@ -1,7 +1,7 @@
 -- look_message: the agreed method of locking, and since when the message is known
 -- takes: identity digest
 -- gives: method received_at
-SELECT a.lock_method, m.received_at DIV 1000000 FROM agreed a
+SELECT a.lock_method, @us(m.received_at)@ DIV 1000000 FROM agreed a
 LEFT JOIN message m ON m.identity = :identity AND m.digest = :digest
 
 -- look_variants: a row if other content with this identity has a Sent copy in this mailbox, or one that may still be

@@ -83,7 +83,7 @@ AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pen
 AND c.attempt_at >= @ago(:abandon_ms)@)
 
 -- delete_leases: of deliveries that died, of messages that nobody has delivered since
-DELETE FROM lease WHERE expires_at < @now@ - 86400000000
+DELETE FROM lease WHERE expires_at < @now@ - INTERVAL 1 DAY
 
 -- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. What
 -- they have in other tables goes with them, by foreign keys

@@ -44,7 +44,7 @@ FROM delivery WHERE message = :message ORDER BY id
 -- takes: message
 -- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
-round((t.started_at - t.queued_at) / 1000000) AS queued,
+round(TIMESTAMPDIFF(MICROSECOND, t.queued_at, t.started_at) / 1000000) AS queued,
 @seconds(t.read_ms)@ AS "read", @seconds(t.lock_ms)@ AS "lock", @seconds(t.database_ms)@ AS "database",
 @seconds(t.imap_ms)@ AS imap, t.host, t.pid, @utc(t.ended_at)@ AS ended_at
 FROM delivery d CROSS JOIN try t ON t.delivery = d.id
@@ -55,7 +55,7 @@ WHERE d.message = :message ORDER BY t.started_at, d.id, t.claim
 -- gives: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason
 -- gives: account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
 SELECT lower(hex(t.trace_id)) AS trace_id, lower(hex(t.span_id)) AS span_id,
-t.started_at * 1000 AS start_time_unix_nano, t.ended_at * 1000 AS end_time_unix_nano,
+@us(t.started_at)@ * 1000 AS start_time_unix_nano, @us(t.ended_at)@ * 1000 AS end_time_unix_nano,
 m.message_id, t.queue_id, t.host, t.pid, d.recipient, t.outcome, t.reason, d.account, d.mailbox,
 c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms
 FROM message m CROSS JOIN delivery d ON d.message = m.id CROSS JOIN try t ON t.delivery = d.id

@@ -9,7 +9,7 @@ WHEN {} <= 300000 THEN 300000 WHEN {} <= 1800000 THEN 1800000 WHEN {} <= 7200000
 (7200000), (0))
 
 -- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
-coalesce((SELECT value FROM total WHERE name = 'counted_until'), 0)
+coalesce((SELECT @moment(value)@ FROM total WHERE name = 'counted_until'), '1970-01-01 00:00:00')
 
 -- word counted_tries: tries t of deliveries d, as they are counted. If an outcome can mean both deferral and bounce, it
 -- counts as a bounce in the try that finished the delivery
@@ -17,13 +17,13 @@ SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
 WHEN t.outcome IN ('stored', 'quarantined', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'
 OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'
 ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN ('stored', 'quarantined')
-AND t.queued_at IS NOT NULL THEN greatest((t.ended_at - t.queued_at + 500) DIV 1000, 0) END
+AND t.queued_at IS NOT NULL THEN greatest((TIMESTAMPDIFF(MICROSECOND, t.queued_at, t.ended_at) + 500) DIV 1000, 0) END
 AS delay_ms
 FROM try t JOIN delivery d ON d.id = t.delivery
 
 -- word is_over: a try that cannot change any more: its process has settled everything that it claimed, or has certainly died
 (t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM copy WHERE state = 'appending')
-OR t.outcome = 'claimed' AND t.started_at < @now@ - 3600000000)
+OR t.outcome = 'claimed' AND t.started_at < @now@ - INTERVAL 1 HOUR)
 
 -- word phase: one of the times of the tries
 UNION ALL SELECT 'phase', '{}', @le({}_ms)@ AS le, count(*) FROM tries WHERE status <> 'died' GROUP BY le
@@ -40,8 +40,8 @@ UNION ALL SELECT 'delay_ms', '', 0, sum(delay_ms) FROM tries WHERE status <> 'di
 kinds (event, name, label) AS (VALUES ('held', 'deliveries', 'deferred'), ('held', 'deferrals', 'held'),
 ('search', 'searches', ''))
 
--- word events: of those with the condition
-UNION ALL SELECT k.name, k.label, 0, sum(e."count") FROM event e JOIN kinds k ON k.event = e.name WHERE {}
+-- word events: of a table of them
+UNION ALL SELECT k.name, k.label, 0, sum(e."count") FROM {} e JOIN kinds k ON k.event = e.name
 GROUP BY k.name, k.label
 
 -- word zero: what is counted even if there is none
@@ -55,7 +55,7 @@ phase (name, label) AS (VALUES ('phase', 'read'), ('phase', 'lock'), ('phase', '
 -- totals_ever: counters that never decrease
 -- gives: name label le value
 WITH tries AS (@counted_tries@ WHERE t.started_at >= @counted_until@ AND @is_over@), @kinds@, @zero@
-SELECT name, label, le, sum(value) AS value FROM (@counts@ @events(TRUE)@
+SELECT name, label, le, sum(value) AS value FROM (@counts@ @events(event)@
 UNION ALL SELECT name, label, 0, 0 FROM zero
 UNION ALL SELECT p.name, p.label, b.le, 0 FROM phase p CROSS JOIN bound b
 UNION ALL SELECT name, label, le, value FROM total WHERE name <> 'counted_until'
@@ -70,7 +70,7 @@ SELECT one FROM tally FOR UPDATE
 
 -- count_tally: messages and copies. No transaction lasts an hour: what got a number before a row that is older is there, or
 -- will never be
-SET @copy = (SELECT coalesce((SELECT id FROM copy WHERE id > t.last_copy AND first_at < @now@ - 3600000000
+SET @copy = (SELECT coalesce((SELECT id FROM copy WHERE id > t.last_copy AND first_at < @now@ - INTERVAL 1 HOUR
 ORDER BY id DESC LIMIT 1), t.last_copy) FROM tally t)
 -- then
 SET @message = (SELECT greatest(t.last_message, coalesce((SELECT max(message) FROM copy
@@ -88,17 +88,18 @@ DO 0
 -- count_tries: adds up those that are older than an hour
 SET @since = @counted_until@
 -- then
-SET @until = greatest((@now@ - 3600000000) DIV 1000000 * 1000000, @since)
+SET @until = greatest(CAST(@now@ - INTERVAL 1 HOUR AS DATETIME), CAST(@since AS DATETIME))
 -- then
 INSERT INTO total (name, label, le, value)
-WITH tries AS (@counted_tries@ WHERE t.started_at >= @since AND t.started_at < @until), @kinds@
-SELECT name, label, le, sum(value) FROM (@counts@ @events(e.at < @until)@) AS counts GROUP BY name, label, le
+WITH tries AS (@counted_tries@ WHERE t.started_at >= @since AND t.started_at < @until), @kinds@,
+past AS (SELECT name, "count" FROM event WHERE at < @until)
+SELECT name, label, le, sum(value) FROM (@counts@ @events(past)@) AS counts GROUP BY name, label, le
 ON DUPLICATE KEY UPDATE value = total.value + VALUES(value)
 -- then
 DELETE FROM event WHERE at < @until
 -- then
-UPDATE total SET value = @until WHERE name = 'counted_until'
+UPDATE total SET value = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', CAST(@until AS DATETIME)) WHERE name = 'counted_until'
 
 -- total_is_due: a row if there is much to add up, and it has not been done lately
 SELECT 1 FROM tally t WHERE (SELECT max(id) FROM message) > t.last_message + 20000
-AND @counted_until@ < @now@ - 7200000000
+AND @counted_until@ < @now@ - INTERVAL 2 HOUR

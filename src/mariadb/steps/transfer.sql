@@ -13,8 +13,8 @@ ORDER BY id LIMIT :most
 -- takes: id identity digest lock_key message_id sender from subject date size in_reply_to references received_at
 INSERT INTO message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
-VALUES (:id, :identity, :digest, :lock_key, :message_id, :sender, :from, :subject, :date, :size, :in_reply_to,
-:references, :received_at)
+VALUES (:id, :identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @moment(:date)@, :size, :in_reply_to,
+:references, @moment(:received_at)@)
 
 -- dump_address: the next addresses
 -- takes: message role position most
@@ -67,7 +67,7 @@ ORDER BY id LIMIT :most
 INSERT INTO delivery (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome,
 reason, tries, first_at, last_at, finished_at, whole)
 VALUES (:id, :message, :recipient, :original_recipient, :account, :mailbox, :queue_id, :host, :outcome, :reason,
-:tries, :first_at, :last_at, :finished_at, :whole)
+:tries, @moment(:first_at)@, @moment(:last_at)@, @moment(:finished_at)@, :whole)
 
 -- dump_try: the next tries
 -- takes: delivery claim most
@@ -83,7 +83,7 @@ ORDER BY delivery, claim LIMIT :most
 -- takes: imap_ms trace_id span_id
 INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
-VALUES (:delivery, :claim, :started_at, :ended_at, :queue_id, :queued_at, :host, :pid, :outcome, :reason, :read_ms,
+VALUES (:delivery, :claim, @moment(:started_at)@, @moment(:ended_at)@, :queue_id, @moment(:queued_at)@, :host, :pid, :outcome, :reason, :read_ms,
 :lock_ms, :database_ms, :imap_ms, :trace_id, :span_id)
 
 -- dump_copy: the next copies
@@ -101,8 +101,8 @@ ORDER BY id LIMIT :most
 -- takes: uidvalidity uid error repeated
 INSERT INTO copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
 host, pid, first_at, stored_at, uidvalidity, uid, error, repeated)
-VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :attempt, :attempt_at, :claim, :claimed_by, :host,
-:pid, :first_at, :stored_at, :uidvalidity, :uid, :error, :repeated)
+VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :attempt, @moment(:attempt_at)@, :claim, :claimed_by, :host,
+:pid, @moment(:first_at)@, @moment(:stored_at)@, :uidvalidity, :uid, :error, :repeated)
 
 -- dump_event: the next events
 -- takes: id most
@@ -114,7 +114,7 @@ ORDER BY id LIMIT :most
 -- load_event: one of them
 -- takes: id at name host count
 INSERT INTO event (id, at, name, host, "count")
-VALUES (:id, :at, :name, :host, :count)
+VALUES (:id, @moment(:at)@, :name, :host, :count)
 
 -- dump_total: the next totals
 -- takes: name label le most
@@ -138,7 +138,7 @@ ORDER BY server LIMIT :most
 -- load_server: one of them
 -- takes: server honoured checked_at tried_at
 INSERT INTO server (server, honoured, checked_at, tried_at)
-VALUES (:server, :honoured, :checked_at, :tried_at)
+VALUES (:server, :honoured, @moment(:checked_at)@, @moment(:tried_at)@)
 
 -- dump_tally: what was counted
 -- gives: last_message:number messages:number bytes:number last_copy:number copies:number

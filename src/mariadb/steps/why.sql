@@ -2,7 +2,8 @@
 -- takes: message hold_off_ms
 -- gives: id account mailbox state doubt:truth claim host pid attempt_at free_at is_free:truth stored_at stored_us error repeated
 SELECT c.id, c.account, c.mailbox, c.state, c.doubt, c.claim, c.host, c.pid, @utc(c.attempt_at)@,
-@utc(c.attempt_at + :hold_off_ms * 1000)@, c.attempt_at + :hold_off_ms * 1000 <= @now@,
+@utc(c.attempt_at + INTERVAL :hold_off_ms * 1000 MICROSECOND)@,
+c.attempt_at + INTERVAL :hold_off_ms * 1000 MICROSECOND <= @now@,
 @utc(c.stored_at)@, @us(c.stored_at)@, c.error, c.repeated
 FROM copy c WHERE c.message = :message ORDER BY c.id
 
@@ -11,7 +12,7 @@ FROM copy c WHERE c.message = :message ORDER BY c.id
 -- gives: delivery recipient account mailbox queue_id claim at at_us has_ended:truth outcome reason queued_ms read_ms lock_ms
 -- gives: database_ms imap_ms
 SELECT t.delivery, d.recipient, d.account, d.mailbox, t.queue_id, t.claim, @utc(t.started_at)@, @us(t.started_at)@,
-t.ended_at IS NOT NULL, t.outcome, t.reason, round((t.started_at - t.queued_at) / 1000),
+t.ended_at IS NOT NULL, t.outcome, t.reason, TIMESTAMPDIFF(MICROSECOND, t.queued_at, t.started_at) DIV 1000,
 t.read_ms, t.lock_ms, t.database_ms, t.imap_ms
 FROM delivery d CROSS JOIN try t ON t.delivery = d.id
 WHERE d.message = :message ORDER BY t.delivery, t.started_at, t.claim

@@ -1,14 +1,30 @@
--- word now: the moment, in microseconds since 1970, whatever the session's time zone; one moment for a statement
-TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+-- word now: the moment, in UTC, whatever the session's time zone; one moment for a statement
+UTC_TIMESTAMP(6)
 
 -- word utc: a time as text: UTC, ISO 8601
-DATE_FORMAT(TIMESTAMPADD(MICROSECOND, {}, '1970-01-01'), '%Y-%m-%dT%H:%i:%sZ')
+DATE_FORMAT({}, '%Y-%m-%dT%H:%i:%sZ')
 
 -- word ago: the moment so many milliseconds ago
-(@now@ - ({}) * 1000)
+(@now@ - INTERVAL ({}) * 1000 MICROSECOND)
+
+-- word age_us: microseconds since a moment
+TIMESTAMPDIFF(MICROSECOND, {}, @now@)
 
 -- word age_ms: milliseconds since a moment
-((@now@ - ({})) DIV 1000)
+(@age_us({})@ DIV 1000)
 
 -- word us: a time as microseconds since 1970
-({})
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {})
+
+-- word moment: the time so many microseconds since 1970
+TIMESTAMPADD(MICROSECOND, {}, '1970-01-01')
+
+-- word of_seconds: the time so many seconds since 1970
+TIMESTAMPADD(SECOND, {}, '1970-01-01')
+
+-- word message: the number of this message. An UPDATE of two tables would take the right to change both
+(SELECT id FROM message WHERE identity = :identity AND digest = :digest)
+
+-- word delivery: the number of its delivery to this recipient
+(SELECT d.id FROM message m JOIN delivery d ON d.message = m.id AND d.recipient = :recipient
+WHERE m.identity = :identity AND m.digest = :digest)
