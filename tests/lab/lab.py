@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """What the tests and the demo share: servers started on first use, stopped together."""
 
+import contextlib
 import functools
 import itertools
 import os
@@ -51,6 +52,18 @@ def is_sanitized():
         return b"__asan_init" in file.read()
 
 
+def with_users(server):
+    """A MariaDB; its administrator has created the lab's users, and the schema's roles, which the owner gives them."""
+    for role in ROLES:
+        server.create_role(role)
+    with contextlib.closing(server.connect(None, OWNER)) as owner, owner.cursor() as cursor:
+        for user, role in ((DELIVERY, "oncedrop_delivery"), (OPERATOR, "oncedrop_operator")):
+            server.admin(f"CREATE ROLE {role} WITH ADMIN {OWNER}")
+            cursor.execute(f"GRANT {role} TO {user}")
+            server.admin(f"SET DEFAULT ROLE {role} FOR {user}")
+    return server
+
+
 class Lab:
     def __init__(self, parent="/tmp"):
         os.umask(0o022)     # as root the servers are other users, and must read what is made for them
@@ -76,12 +89,7 @@ class Lab:
 
     @functools.cached_property
     def mariadb(self):
-        server = self.start(mariadb.MariaDB(self.directory))
-        for role in ROLES:
-            server.create_role(role)
-        for role in ("oncedrop_delivery", "oncedrop_operator"):
-            server.admin(f"CREATE ROLE {role} WITH ADMIN {OWNER}")
-        return server
+        return with_users(self.start(mariadb.MariaDB(self.directory)))
 
     @functools.cached_property
     def authority(self):

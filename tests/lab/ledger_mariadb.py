@@ -241,11 +241,6 @@ class MariaLedgers:
         name = self.server.create_database(lab_module.OWNER)
         self.install(name)
         if self.fingerprint is None:
-            for role in (lab_module.DELIVERY, lab_module.OPERATOR):
-                theirs = "oncedrop_delivery" if role == lab_module.DELIVERY else "oncedrop_operator"
-                with contextlib.closing(self.server.connect(None, lab_module.OWNER)) as owner, owner.cursor() as cursor:
-                    cursor.execute(f"GRANT {theirs} TO {role}")     # who created a role hands it on, and nobody else
-                self.server.admin(f"SET DEFAULT ROLE {theirs} FOR {role}")
             self.fingerprint = self.fingerprint_of(name)
         return name
 
