@@ -26,10 +26,11 @@
 /* An answer that is to come. */
 struct maria_answer {
     enum maria_answer_kind {
-        MARIA_ANSWER_PART,   /* of a statement that is not its step's last, or of no step */
-        MARIA_ANSWER_STEP,   /* the step's result */
-        MARIA_ANSWER_COMMIT, /* the same, of a COMMIT */
-        MARIA_ANSWER_SET_UP, /* what the session is */
+        MARIA_ANSWER_PART,    /* of a statement that is not its step's last, or of no step */
+        MARIA_ANSWER_STEP,    /* the step's result */
+        MARIA_ANSWER_COMMIT,  /* the same, of a COMMIT */
+        MARIA_ANSWER_SET_UP,  /* what the session is */
+        MARIA_ANSWER_NOTHING, /* none: the step was not sent */
     } kind;
     const char *gives; /* of a step */
 };
@@ -122,6 +123,9 @@ struct sql_rows *maria_rows(struct sql_session *maria, const char *gives, struct
 /* maria_batch.c */
 
 void maria_free_rows(gpointer rows); /* struct sql_rows */
+
+/* The text of a step that does nothing, which is not sent. */
+#define MARIA_NOTHING "DO 0"
 
 /* gives: of the text's last statement. statements: how many it has. */
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives);

@@ -66,8 +66,10 @@ static void fail(struct sql_session *maria, enum maria_answer_kind kind)
 static bool read_answer(struct sql_session *maria)
 {
     const struct maria_answer *answer = &g_array_index(maria->answers, struct maria_answer, maria->answered);
-    struct sql_rows *rows = maria_read(maria, !maria->begun, answer->gives, &maria->fault);
-    maria->begun = true;
+    bool nothing = answer->kind == MARIA_ANSWER_NOTHING;
+    struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
+                                    : maria_read(maria, !maria->begun, answer->gives, &maria->fault);
+    maria->begun = maria->begun || !nothing;
     maria->answered++;
     if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP && !maria->any_durability &&
         !maria_is_durable(rows, &maria->fault)) {
@@ -78,10 +80,10 @@ static bool read_answer(struct sql_session *maria)
         fail(maria, answer->kind);
         return false;
     }
-    if (answer->kind == MARIA_ANSWER_STEP || answer->kind == MARIA_ANSWER_COMMIT)
-        g_ptr_array_add(maria->results, rows);
-    else
+    if (answer->kind == MARIA_ANSWER_PART || answer->kind == MARIA_ANSWER_SET_UP)
         sql_rows_free(&rows);
+    else
+        g_ptr_array_add(maria->results, rows);
     return true;
 }
 
@@ -106,18 +108,16 @@ static void flush_if_long(struct sql_session *maria)
         read_all(maria);
 }
 
-/* Begins the batch, or goes on with it; false if nothing more of it is executed. */
+/* Goes on with the batch; false if nothing more of it is executed. */
 static bool enter(struct sql_session *maria)
 {
     maria->added++;
-    if (maria->failed)
-        return false;
-    add_set_up(maria);
-    return true;
+    return !maria->failed;
 }
 
 static void append(struct sql_session *maria, const char *text)
 {
+    add_set_up(maria);
     if (maria->text->len > 0)
         g_string_append(maria->text, ";\n");
     g_string_append(maria->text, text);
@@ -127,6 +127,10 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
 {
     if (!enter(maria))
         return;
+    if (strcmp(text, MARIA_NOTHING) == 0) {
+        expect(maria, MARIA_ANSWER_NOTHING, "");
+        return;
+    }
     append(maria, text);
     for (size_t i = 1; i < statements; i++)
         expect(maria, MARIA_ANSWER_PART, "");
@@ -137,7 +141,7 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
 void maria_add_released(struct sql_session *maria, const char *text)
 {
     g_string_append_printf(maria->released, ";\n%s", text);
-    maria_add(maria, "DO 0", 1, "");
+    maria_add(maria, MARIA_NOTHING, 1, "");
 }
 
 void maria_add_commit(struct sql_session *maria)
@@ -155,6 +159,8 @@ void maria_add_commit(struct sql_session *maria)
 /* What fails is said when it is taken. */
 bool maria_send(struct sql_session *maria, struct fault *fault)
 {
+    if (maria->text->len == 0)
+        maria->asked = maria->answers->len;
     if (maria->failed || maria->text->len == 0 || send_text(maria) || maria->told)
         return true;
     *fault = maria->fault;

@@ -146,7 +146,7 @@ def test_histories(databases, fresh, engine, method):
     print(f"differential: {engine}, {method}, seed {seed}: histories {begin} to {end - 1}, {lines} lines, the same")
 
 
-@pytest.mark.parametrize("engine, method", [("postgres", "advisory"), ("sqlite", "session")])
+@pytest.mark.parametrize("engine, method", [("postgres", "advisory"), ("sqlite", "session"), ("mariadb", "session")])
 def test_breakages(databases, engine, method):
     """Every breakage of the simulated ledger shows as a difference."""
     real = play(method, engine, databases[engine][0], 1, 0, 30)
